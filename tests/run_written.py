@@ -185,7 +185,7 @@ print(oct(st.st_mode), st.st_uid, os.listxattr("/"), os.path.exists("/mine"))
 
 
 def nothing_passes_on():
-    """Directories of containers that changed nothing are used again, one pod after the other here: each finds the root as the first did."""
+    """One pod after the other, each of which changes its root in another way: each finds it as the first did."""
     j = job("j", task("a", ["python3", "-c", DEFILES], replicas=12), minAvailable=1)
     r = run(j, *NODE, "--node", "cpu=8,memory=8Gi,pods=1")
     st = os.stat("/")

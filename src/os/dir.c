@@ -39,21 +39,3 @@ struct dirent *dir_next(DIR *d)
             return entry;
     return NULL;
 }
-
-/* By the system call: a stream would take longer than all the rest. */
-int dir_count(int parent, const char *path, int max)
-{
-    autoclose int fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    _Alignas(struct dirent64) char entries[1024];
-    ssize_t n = -1;
-    int count = 0;
-
-    while (fd >= 0 && count < max && (n = getdents64(fd, entries, sizeof(entries))) > 0)
-        for (ssize_t at = 0; at < n && count < max;) {
-            const struct dirent64 *entry = (const void *)(entries + at);
-
-            count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-            at += entry->d_reclen;
-        }
-    return n < 0 ? -1 : count;
-}

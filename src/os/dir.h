@@ -18,8 +18,6 @@ void dir_done(DIR **d);
 DIR *dir_open(int parent, const char *path);
 DIR *dir_take(int take_fd); /* one that is open for reading; -1 gives NULL */
 
-int dir_count(int parent, const char *path, int max); /* entries, at most 'max'; -1: it cannot be read, or is a link */
-
 /* The next entry, never "." nor ".."; NULL at the end, and if 'd' is NULL. Valid until the next call. */
 struct dirent *dir_next(DIR *d);
 

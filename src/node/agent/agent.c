@@ -503,7 +503,6 @@ void agent_close(struct agent *g)
     if (!g)
         return;
     agent_pods_done(g);
-    agent_layers_done(g);
     agent_kept_done(g);
     agent_filter_close(g);
     if (g->services.server || g->services.zone)

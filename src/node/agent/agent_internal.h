@@ -172,8 +172,6 @@ struct agent {
     bool is_adopted;        /* the run was there */
     bool leaves;            /* closing: all stays as it is */
     unsigned n_layers;      /* that were made */
-    char *spare_layers[64]; /* empty ones, below the run's directory */
-    size_t n_spare_layers;
     VEC(struct spawner *) old_spawners;
     struct map kept;      /* struct agent_kept by uid: shims of pods that were not told yet */
     struct hidden hidden; /* what it hides of the host: see hide.h */
@@ -372,11 +370,10 @@ struct str agent_device_owner(const struct agent_pod *p, struct arena *a, struct
 
 /* ---- agent_layer.c ---- */
 
-/* A new one, the last of the pod's. */
+/* A new one, the last of the pod's; nothing in it was any other container's. */
 int agent_layer_make(struct agent_pod *p, struct str container, int attempt, struct err *e);
 /* Nothing of the pod runs any more: those in which all that is left is the kernel's are gone (is_gone). Most are. */
 void agent_layers_drop_empty(struct agent_pod *p);
-void agent_layers_done(struct agent *g);
 
 /* ---- agent_image.c ---- */
 
@@ -461,7 +458,6 @@ void agent_evict_check(struct agent *g); /* about once a second */
 
 /* Of a pod with limits: let the file system count what is made below a new directory of the run. */
 void agent_storage_count(struct agent_pod *p, const char *path);
-bool agent_storage_is_limited(struct agent_pod *p);    /* … and is therefore counted */
 void agent_storage_count_volumes(struct agent_pod *p); /* … of its emptyDirs */
 void agent_storage_check(struct agent *g);             /* the same */
 

@@ -143,7 +143,7 @@ static bool has_limits(const struct agent_pod *p)
     return false;
 }
 
-bool agent_storage_is_limited(struct agent_pod *p)
+static bool is_limited(struct agent_pod *p)
 {
     if (p->storage == STORAGE_UNKNOWN)
         p->storage = has_limits(p) ? STORAGE_LIMITED : STORAGE_FREE;
@@ -154,7 +154,7 @@ bool agent_storage_is_limited(struct agent_pod *p)
 
 void agent_storage_count(struct agent_pod *p, const char *path)
 {
-    autoclose int dir = agent_storage_is_limited(p) ? open_dir(p->agent, path) : -1;
+    autoclose int dir = is_limited(p) ? open_dir(p->agent, path) : -1;
 
     if (dir >= 0)
         (void)project_begin(dir); /* else it is looked through */
@@ -254,8 +254,7 @@ void agent_storage_check(struct agent *g)
         return;
     g->storage_looks++;
     MAP_FOREACH(struct agent_pod *, p, &g->pods)
-        if (agent_storage_is_limited(p) && p->stage == STAGE_MADE && !life_is_stopping(p->life) &&
-            !life_has_ended(p->life))
+        if (is_limited(p) && p->stage == STAGE_MADE && !life_is_stopping(p->life) && !life_has_ended(p->life))
             look_at(p);
     g->storage_ms = begin_ms + MAX_OF((int64_t)PAUSE_MS, (cluster_now_ms(g->cluster) - begin_ms) * PAUSE_TIMES);
 }

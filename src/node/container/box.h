@@ -85,10 +85,7 @@ struct box_spec {
 };
 
 bool box_can_hold_changes(int dir); /* can it be an upper layer, as far as its file system tells? */
-/* Of a directory of changes whose container is gone. The first removes what the kernel left there; true: nothing was
- * changed, and another container may have it, which looks whether it is as a new one would be. The second removes all of
- * it, if nothing was changed. */
-bool box_layer_empty(int dir, const char *path);
+/* Remove a directory of changes whose container is gone, if nothing was changed. True: it is gone. */
 bool box_layer_remove(int dir, const char *path);
 
 /* For the wire (os/wire.h), and back: all texts are copied. mounts[i].fd travels beside it: 'fds' are those of the

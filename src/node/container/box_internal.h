@@ -71,8 +71,6 @@ int box_enter(struct box *b, struct err *e); /* the last step: the root becomes 
 /* An overlay over 'lower' (O_PATH), its changes in b->state: a mount, not attached. 'path' is where it will be (empty:
  * the root); has_over: what is to lie over the host's files there is found by it. */
 int box_overlay(struct box *b, int lower, struct str path, bool has_over, unsigned attr, struct err *e);
-/* "upper0" and "work0" are there, alone, and as if they had just been made: box_changes.c. */
-bool box_layer_is_new(int layer);
 /* A new directory "<what><n>" in b->state: a mount, not attached. */
 int box_plain_dir(struct box *b, const char *what, mode_t mode, unsigned attr, int *ret_mount, struct err *e);
 /* What lies over a path of the host: S_IFCHR nothing is to be seen there, S_IFREG another file, S_IFDIR more below;

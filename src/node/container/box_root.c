@@ -50,12 +50,10 @@ static int open_state(struct box *b, struct err *e)
 
 /* ---- an overlay ---- */
 
-/* "upper<n>" and "work<n>", both new, or as if they were: a container starts with nothing of an earlier one, and an
- * overlay of ours refuses a second mount of its work directory. "at<n>" says where it lies in the root, unless it is the
- * root. */
+/* "upper<n>" and "work<n>", both new: a container starts with nothing of an earlier one, and an overlay of ours refuses a
+ * second mount of its work directory. "at<n>" says where it lies in the root, unless it is the root. */
 static int make_layer_dirs(struct box *b, struct str path, char upper[16], char work[16], struct err *e)
 {
-    bool is_there = false;
     char at[16];
 
     for (;; b->n_state++) {
@@ -65,12 +63,9 @@ static int make_layer_dirs(struct box *b, struct str path, char upper[16], char 
             break;
         if (errno != EEXIST)
             return err_errno(e, "make \"%s\" in \"%.*s\"", work, STR_ARG(b->spec->upper));
-        is_there = b->n_state == 0 && box_layer_is_new(b->state);
-        if (is_there)
-            break;
     }
     (void)snprintf(at, sizeof(at), "at%u", b->n_state++);
-    if (!is_there && mkdirat(b->state, upper, 0755) < 0)
+    if (mkdirat(b->state, upper, 0755) < 0)
         return err_errno(e, "make \"%s\" in \"%.*s\"", upper, STR_ARG(b->spec->upper));
     if (path.n > 1 && symlinkat(arena_cstr(&b->arena, path), b->state, at) < 0)
         return err_errno(e, "make \"%s\" in \"%.*s\"", at, STR_ARG(b->spec->upper));
