@@ -126,7 +126,7 @@ _Noreturn void box_exec(const struct box_spec *s, int init);
 /* ---- once for all containers ---- not needed for anything: who does not call these has slower ones ---- */
 
 /* Make what they share, in the process whose children, or theirs, call box_run(): the filter of system calls takes a
- * third of a millisecond, the list of the host's mounts a tenth of that. */
+ * fifth of a millisecond, the list of the host's mounts a tenth of that. */
 void box_prepare(void);
 /* In that process, before each fork of a process that makes containers: look again at what has changed since. */
 void box_refresh(void);

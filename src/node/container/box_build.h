@@ -57,8 +57,23 @@ int box_mount_attach(int mount, int target);
 
 /* ---- system calls ---- */
 
-/* The i-th call that is denied whatever its arguments; "" if one of 'caps' lifts that, NULL after the last. */
-const char *box_seccomp_denied(size_t i, uint64_t caps);
+enum box_call_rule {
+    BOX_CALL_ABSENT, /* ENOSYS; so are those that are not told */
+    BOX_CALL_ALLOWED,
+    BOX_CALL_DENIED,      /* EPERM */
+    BOX_CALL_PRETENDED,   /* nothing happens, and it seems to have worked */
+    BOX_CALL_CLONE,       /* without new namespaces */
+    BOX_CALL_PERSONALITY, /* box_call_personalities only */
+    BOX_CALL_SOCKET,      /* all but box_call_families */
+    BOX_CALL_SOCKETCALL,  /* all but socket() */
+    BOX_CALL_IOCTL,       /* all but what writes to a terminal as if its user had */
+};
+enum { BOX_CALL_FAMILIES = 2, BOX_CALL_PERSONALITIES = 5 };
+extern const uint32_t box_call_families[BOX_CALL_FAMILIES], box_call_personalities[BOX_CALL_PERSONALITIES];
+
+typedef void box_call_f(void *ctx, struct str name, enum box_call_rule rule);
+/* Tell all calls that are known, and what one with these capabilities may. */
+void box_calls_each(uint64_t caps, box_call_f *take, void *ctx);
 
 /* ---- what the process is, before and after ---- */
 

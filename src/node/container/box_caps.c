@@ -73,7 +73,7 @@ static int read_names(const struct str *names, size_t n, const char *verb, uint6
     return 0;
 }
 
-static uint64_t default_set(void)
+uint64_t box_caps_default(void)
 {
     uint64_t set = 0;
     cap_value_t cap;
@@ -93,7 +93,7 @@ int box_find_caps(struct box *b, struct err *e)
     if (read_names(s->add_caps.v, s->add_caps.n, "add", &add, e) < 0 ||
         read_names(s->drop_caps.v, s->drop_caps.n, "drop", &drop, e) < 0)
         return -1;
-    set = s->is_privileged || names_all(s->add_caps.v, s->add_caps.n) ? all : default_set();
+    set = s->is_privileged || names_all(s->add_caps.v, s->add_caps.n) ? all : box_caps_default();
     if (names_all(s->drop_caps.v, s->drop_caps.n) && !s->is_privileged)
         set = 0;
     if (!s->is_privileged)

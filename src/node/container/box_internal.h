@@ -11,7 +11,8 @@
  * box_dev.c       /dev
  * box_user.c      users and groups by the root's own files
  * box_caps.c      capabilities
- * box_seccomp.c   system calls
+ * box_seccomp.c   system calls: the filter
+ * box_calls.c     which those are
  * box_prepare.c   what is done once for all of them
  * box_program.c   identity and execve() of the program, in the child
  * box_wire.c      box_encode(), box_decode()
@@ -113,7 +114,18 @@ void box_caps_prepare(void);                      /* what every container asks i
 int box_caps_bound(uint64_t caps, struct err *e); /* no more than these, for good */
 int box_caps_set(uint64_t caps, struct err *e);   /* permitted and effective: exactly these, no others */
 void box_caps_init(uint64_t theirs);              /* those of process 1 */
+uint64_t box_caps_default(void);                  /* of a container that asks for none */
+
+struct sock_filter;
+struct box_filter {
+    struct sock_filter *code;
+    unsigned short n;
+};
+int box_seccomp_make(uint64_t caps, struct box_filter *ret); /* -1: too long */
 int box_seccomp_load(uint64_t caps, struct err *e);
+
+uint64_t box_calls_caps(void);                       /* those that change anything */
+int box_call_number(struct str name, uint32_t arch); /* SCMP_ARCH_…; -1: there is none */
 
 /* ---- box_program.c ---- */
 

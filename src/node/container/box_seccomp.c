@@ -1,257 +1,276 @@
-/* box_seccomp.c - system calls a container may not use
+/* box_seccomp.c - the filter of system calls
  *
- * Those that act on the whole machine, build namespaces and mounts, or were often the way through a kernel bug. A
- * capability the container was given lifts the ban of the calls that need it anyway. What is denied answers EPERM;
- * clone3() answers ENOSYS, since its flags lie in memory a filter cannot read, and libc then uses clone(), whose flags
- * can be looked at.
+ * A list of what is allowed (box_calls.c) as a program for the kernel: for each set of calls that the processor has, the
+ * numbers in order, those that follow each other and get the same answer as one range, and a search by halves among the
+ * ranges. The kernel tries all numbers when it loads a filter, to remember which are always allowed, so steps count.
  *
- * Making a filter takes a third of a millisecond, so it is kept: see box_prepare().
+ *     load arch; not ours ──▶ ENOSYS
+ *     load nr; those of x32 have bit 30 and are beyond the last ──▶ ENOSYS
+ *     nr >= middle ? right half : left half … ──▶ allow, EPERM, ENOSYS, or a look at an argument
+ *
+ * Arguments are looked at where a call has several uses. Of a register the kernel takes the lower half for all of them,
+ * whatever is in the other, and so do we. clone3() is absent, since its flags lie in memory that a filter cannot read: libc
+ * then uses clone(). So is the socket() of socketcall().
+ *
+ * Making a filter takes a fifth of a millisecond, so it is kept: see box_prepare().
  */
 #include "node/container/box_internal.h"
 
-#include "os/proc.h"
-
+#include <endian.h>
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
-#include <sys/capability.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
 enum {
-    NEVER = -1,
+    CALLS_MAX = 1024,
     NEW_NAMESPACES = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
-                     CLONE_NEWNET
+                     CLONE_NEWNET,
+    SOCKETCALL_SOCKET = 1,
 };
 
-static const struct {
-    const char *name;
-    int cap; /* lifts the ban */
-} denied[] = {
-    { "mount", CAP_SYS_ADMIN },
-    { "umount", CAP_SYS_ADMIN },
-    { "umount2", CAP_SYS_ADMIN },
-    { "pivot_root", CAP_SYS_ADMIN },
-    { "fsopen", CAP_SYS_ADMIN },
-    { "fsconfig", CAP_SYS_ADMIN },
-    { "fsmount", CAP_SYS_ADMIN },
-    { "fspick", CAP_SYS_ADMIN },
-    { "move_mount", CAP_SYS_ADMIN },
-    { "open_tree", CAP_SYS_ADMIN },
-    { "mount_setattr", CAP_SYS_ADMIN },
-    { "unshare", CAP_SYS_ADMIN },
-    { "setns", CAP_SYS_ADMIN },
-    { "swapon", CAP_SYS_ADMIN },
-    { "swapoff", CAP_SYS_ADMIN },
-    { "quotactl", CAP_SYS_ADMIN },
-    { "quotactl_fd", CAP_SYS_ADMIN },
-    { "lookup_dcookie", CAP_SYS_ADMIN },
-    { "fanotify_init", CAP_SYS_ADMIN },
-    { "bpf", CAP_BPF },
-    { "perf_event_open", CAP_PERFMON },
-    { "open_by_handle_at", CAP_DAC_READ_SEARCH },
-    { "init_module", CAP_SYS_MODULE },
-    { "finit_module", CAP_SYS_MODULE },
-    { "delete_module", CAP_SYS_MODULE },
-    { "create_module", CAP_SYS_MODULE },
-    { "query_module", CAP_SYS_MODULE },
-    { "get_kernel_syms", CAP_SYS_MODULE },
-    { "kexec_load", CAP_SYS_BOOT },
-    { "kexec_file_load", CAP_SYS_BOOT },
-    { "reboot", CAP_SYS_BOOT },
-    { "settimeofday", CAP_SYS_TIME },
-    { "stime", CAP_SYS_TIME },
-    { "clock_settime", CAP_SYS_TIME },
-    { "clock_settime64", CAP_SYS_TIME },
-    { "acct", CAP_SYS_PACCT },
-    { "iopl", CAP_SYS_RAWIO },
-    { "ioperm", CAP_SYS_RAWIO },
-    { "syslog", CAP_SYSLOG },
-    { "vhangup", CAP_SYS_TTY_CONFIG },
-    { "kcmp", CAP_SYS_PTRACE },
-    { "add_key", NEVER }, /* keys have no namespace */
-    { "request_key", NEVER },
-    { "keyctl", NEVER },
-    { "userfaultfd", NEVER },
-    { "io_uring_setup", NEVER }, /* its operations pass by this filter */
-    { "io_uring_enter", NEVER },
-    { "io_uring_register", NEVER },
-    { "nfsservctl", NEVER },
-    { "uselib", NEVER },
-    { "_sysctl", NEVER },
-    { "vm86", NEVER },
-    { "vm86old", NEVER },
-};
-
-static bool is_lifted(uint64_t caps, int cap)
-{
-    return cap != NEVER && caps & UINT64_C(1) << cap;
-}
-
-const char *box_seccomp_denied(size_t i, uint64_t caps)
-{
-    if (i >= ARRAY_LEN(denied))
-        return NULL;
-    return is_lifted(caps, denied[i].cap) ? "" : denied[i].name;
-}
-
-/* ---- making ---- */
-
-/* A call that this architecture or library does not know needs no rule. */
-static int deny(scmp_filter_ctx ctx, const char *name)
-{
-    int nr = seccomp_syscall_resolve_name(name);
-
-    return nr == __NR_SCMP_ERROR ? 0 : seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), nr, 0);
-}
-
-/* Each flag alone: a filter compares under a mask. vsock sockets know nothing of network namespaces; of the register that
- * says so the kernel takes the lower half, whatever is in the other. */
-static int deny_arguments(scmp_filter_ctx ctx, uint64_t caps)
-{
-    int result = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1,
-                                  SCMP_A0(SCMP_CMP_MASKED_EQ, UINT32_MAX, AF_VSOCK));
-
-    if (is_lifted(caps, CAP_SYS_ADMIN))
-        return result;
-    for (uint64_t flag = 1; flag && flag <= NEW_NAMESPACES && result == 0; flag <<= 1)
-        if (flag & NEW_NAMESPACES)
-            result = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
-                                      SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
-    return result ? result : seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-}
-
-/* Where groups cannot be changed at all, programs that give up rights they do not have (sshd, before each login) go
- * on when they are told that it worked: the groups they keep are the user's own, and outside of them nothing is
- * gained. */
-static int pretend_groups(scmp_filter_ctx ctx)
-{
-    static const char *const names[] = { "setgroups", "setgroups32" };
-    int result = 0;
-
-    for (size_t i = 0; i < ARRAY_LEN(names) && result == 0 && box_groups_are_fixed(); i++) {
-        int nr = seccomp_syscall_resolve_name(names[i]);
-
-        result = nr == __NR_SCMP_ERROR ? 0 : seccomp_rule_add(ctx, SCMP_ACT_ERRNO(0), nr, 0);
-    }
-    return result;
-}
-
-static int add_rules(scmp_filter_ctx ctx, uint64_t caps)
-{
-    int result = 0;
-
-#ifdef __x86_64__
-    result = seccomp_arch_add(ctx, SCMP_ARCH_X86); /* else 32-bit programs are killed */
+/* The processor's, and those of 32-bit programs. The library names them as the kernel does. */
+static const uint32_t call_sets[] = {
+#if defined(__x86_64__)
+    SCMP_ARCH_X86_64,
+    SCMP_ARCH_X86,
+#elif defined(__aarch64__)
+    SCMP_ARCH_AARCH64,
+    SCMP_ARCH_ARM,
+#else
+    SCMP_ARCH_NATIVE,
 #endif
-    /* What the library has no rules for (x32) does not run rather than runs unfiltered. */
-    if (result == 0)
-        result = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
-    /* A tree instead of a chain: the kernel tries all calls when it loads a filter, to remember which are always
-     * allowed. */
-    if (result == 0)
-        result = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-    for (size_t i = 0; i < ARRAY_LEN(denied) && result == 0; i++)
-        if (!is_lifted(caps, denied[i].cap))
-            result = deny(ctx, denied[i].name);
-    if (result == 0)
-        result = pretend_groups(ctx);
-    return result ? result : deny_arguments(ctx, caps);
-}
-
-struct filter {
-    struct sock_filter *code;
-    unsigned short n;
 };
 
-/* The library writes programs to files only. Returns 0 or -errno, as it does. */
-static int write_code(uint64_t caps, int fd)
-{
-    scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
-    int result = ctx ? add_rules(ctx, caps) : -ENOMEM;
+/* ---- numbers ---- */
 
-    if (result == 0)
-        result = seccomp_export_bpf(ctx, fd);
-    if (ctx)
-        seccomp_release(ctx);
-    return result;
+struct call {
+    uint32_t nr;
+    enum box_call_rule rule;
+};
+
+struct call_list {
+    uint32_t arch;
+    bool has_fixed_groups;
+    struct call v[CALLS_MAX];
+    size_t n;
+};
+
+static void list_call(void *ctx, struct str name, enum box_call_rule rule)
+{
+    struct call_list *l = ctx;
+    int nr = box_call_number(name, l->arch);
+
+    /* Where groups cannot be changed at all, programs that give up rights they do not have (sshd, before each login) go
+     * on when they are told that it worked: the groups they keep are the user's own, and outside of them nothing is
+     * gained. */
+    if (l->has_fixed_groups && str_starts(name, STR("setgroups")))
+        rule = BOX_CALL_PRETENDED;
+    if (nr >= 0 && l->n < CALLS_MAX)
+        l->v[l->n++] = (struct call){ (uint32_t)nr, rule };
 }
 
-/* In a child: the library takes and gives back a thousand pieces of memory, and all that is allocated later would lie in
- * the holes, here and there; each page of it is copied for every shim and every container. */
-static int write_code_apart(uint64_t caps, int fd)
+static int by_number(const void *x, const void *y)
 {
-    pid_t pid = fork();
-    int status;
+    const struct call *a = x, *b = y;
 
-    if (pid == 0)
-        _exit(write_code(caps, fd) == 0 ? 0 : 1);
-    status = proc_wait(pid);
-    return pid > 0 && status == 0 ? 0 : -EIO;
+    return a->nr < b->nr ? -1 : a->nr > b->nr;
 }
 
-static int read_code(int fd, struct filter *ret)
+/* From each number on, up to the next. */
+static size_t find_ranges(struct call_list *l, struct call *ranges)
 {
-    struct stat st;
-    void *code;
+    size_t n = 0;
+    uint32_t next = 0;
 
-    if (fstat(fd, &st) < 0 || st.st_size <= 0 || st.st_size % (off_t)sizeof(struct sock_filter) ||
-        st.st_size / (off_t)sizeof(struct sock_filter) > BPF_MAXINSNS)
-        return -EIO;
-    code = xmalloc((size_t)st.st_size);
-    if (pread(fd, code, (size_t)st.st_size, 0) != st.st_size) {
-        free(code);
-        return -EIO;
+    qsort(l->v, l->n, sizeof(*l->v), by_number);
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->v[i].nr > next || n == 0)
+            ranges[n++] = (struct call){ next, BOX_CALL_ABSENT };
+        if (ranges[n - 1].rule != l->v[i].rule)
+            ranges[n++] = l->v[i];
+        next = l->v[i].nr + 1;
     }
-    ret->code = code;
-    ret->n = (unsigned short)((size_t)st.st_size / sizeof(struct sock_filter));
-    return 0;
+    ranges[n++] = (struct call){ next, BOX_CALL_ABSENT };
+    return n;
 }
 
-static int make_filter(uint64_t caps, int (*write)(uint64_t caps, int fd), struct filter *ret, struct err *e)
-{
-    autoclose int fd = memfd_create("filter", MFD_CLOEXEC);
-    int result = fd < 0 ? -errno : write(caps, fd);
+/* ---- instructions ---- */
 
-    if (result == 0)
-        result = read_code(fd, ret);
-    return result ? err_set(e, ERR_INTERNAL, "make the filter of system calls: %s", strerror(-result)) : 0;
+struct code {
+    struct sock_filter v[BPF_MAXINSNS];
+    size_t n;
+};
+
+static size_t put(struct code *c, uint16_t op, uint32_t k, uint8_t jt, uint8_t jf)
+{
+    if (c->n < BPF_MAXINSNS)
+        c->v[c->n] = (struct sock_filter){ op, jt, jf, k };
+    return c->n++;
+}
+
+static void put_load(struct code *c, size_t offset)
+{
+    (void)put(c, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+static void put_answer(struct code *c, uint32_t answer)
+{
+    (void)put(c, BPF_RET | BPF_K, answer, 0, 0);
+}
+
+static uint32_t answer_errno(int no)
+{
+    return SECCOMP_RET_ERRNO | (uint32_t)no;
+}
+
+static void put_argument(struct code *c, size_t i)
+{
+    put_load(c, offsetof(struct seccomp_data, args) + i * sizeof(uint64_t) + (BYTE_ORDER == BIG_ENDIAN ? 4 : 0));
+}
+
+/* One of these values, or none of them, is allowed. */
+static void put_values(struct code *c, size_t argument, const uint32_t *values, size_t n, bool are_allowed)
+{
+    put_argument(c, argument);
+    for (size_t i = 0; i < n; i++)
+        (void)put(c, BPF_JMP | BPF_JEQ | BPF_K, values[i], (uint8_t)(n - i), 0);
+    put_answer(c, are_allowed ? answer_errno(EPERM) : SECCOMP_RET_ALLOW);
+    put_answer(c, are_allowed ? SECCOMP_RET_ALLOW : answer_errno(EPERM));
+}
+
+static void put_rule(struct code *c, enum box_call_rule rule)
+{
+    static const uint32_t calls[] = { SOCKETCALL_SOCKET }, injections[] = { TIOCSTI, TIOCLINUX };
+
+    switch (rule) {
+    case BOX_CALL_CLONE:
+        put_argument(c, 0);
+        (void)put(c, BPF_JMP | BPF_JSET | BPF_K, NEW_NAMESPACES, 1, 0);
+        put_answer(c, SECCOMP_RET_ALLOW);
+        put_answer(c, answer_errno(EPERM));
+        break;
+    case BOX_CALL_PERSONALITY:
+        put_values(c, 0, box_call_personalities, BOX_CALL_PERSONALITIES, true);
+        break;
+    case BOX_CALL_SOCKET:
+        put_values(c, 0, box_call_families, BOX_CALL_FAMILIES, false);
+        break;
+    case BOX_CALL_SOCKETCALL:
+        put_values(c, 0, calls, ARRAY_LEN(calls), false);
+        break;
+    case BOX_CALL_IOCTL:
+        put_values(c, 1, injections, ARRAY_LEN(injections), false);
+        break;
+    default:
+        put_answer(c, rule == BOX_CALL_ALLOWED     ? SECCOMP_RET_ALLOW
+                      : rule == BOX_CALL_DENIED    ? answer_errno(EPERM)
+                      : rule == BOX_CALL_PRETENDED ? answer_errno(0)
+                                                   : answer_errno(ENOSYS));
+    }
+}
+
+/* A jump that depends on something reaches 255 instructions; the right half may be further away. */
+static void put_search(struct code *c, const struct call *ranges, size_t n)
+{
+    size_t half = n / 2, far;
+
+    if (n == 1) {
+        put_rule(c, ranges->rule);
+        return;
+    }
+    (void)put(c, BPF_JMP | BPF_JGE | BPF_K, ranges[half].nr, 0, 1);
+    far = put(c, BPF_JMP | BPF_JA, 0, 0, 0);
+    put_search(c, ranges, half);
+    if (far < BPF_MAXINSNS)
+        c->v[far].k = (uint32_t)(c->n - far - 1);
+    put_search(c, ranges + half, n - half);
+}
+
+/* ---- the filter ---- */
+
+struct filter_work {
+    struct code code;
+    struct call_list list;
+    struct call ranges[2 * CALLS_MAX + 1];
+};
+
+static void put_set(struct filter_work *w, uint64_t caps, uint32_t arch, bool has_fixed_groups)
+{
+    w->list.arch = arch;
+    w->list.has_fixed_groups = has_fixed_groups;
+    w->list.n = 0;
+    box_calls_each(caps, list_call, &w->list);
+    put_load(&w->code, offsetof(struct seccomp_data, nr));
+    put_search(&w->code, w->ranges, find_ranges(&w->list, w->ranges));
+}
+
+static void put_sets(struct filter_work *w, uint64_t caps)
+{
+    struct code *c = &w->code;
+    bool has_fixed_groups = box_groups_are_fixed();
+
+    for (size_t i = 0; i < ARRAY_LEN(call_sets); i++) {
+        uint32_t arch = call_sets[i] == SCMP_ARCH_NATIVE ? seccomp_arch_native() : call_sets[i];
+        size_t other;
+
+        put_load(c, offsetof(struct seccomp_data, arch));
+        (void)put(c, BPF_JMP | BPF_JEQ | BPF_K, arch, 1, 0);
+        other = put(c, BPF_JMP | BPF_JA, 0, 0, 0);
+        put_set(w, caps, arch, has_fixed_groups);
+        if (other < BPF_MAXINSNS)
+            c->v[other].k = (uint32_t)(c->n - other - 1);
+    }
+    put_answer(c, answer_errno(ENOSYS));
+}
+
+/* In memory that is given back whole: every page that stays is one more for each shim and each container. */
+int box_seccomp_make(uint64_t caps, struct box_filter *ret)
+{
+    struct filter_work *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (w == MAP_FAILED)
+        return -1;
+    put_sets(w, caps);
+    ret->code = NULL;
+    if (w->code.n <= BPF_MAXINSNS) {
+        ret->n = (unsigned short)w->code.n;
+        ret->code = xmalloc(w->code.n * sizeof(*w->code.v));
+        memcpy(ret->code, w->code.v, w->code.n * sizeof(*w->code.v));
+    }
+    (void)munmap(w, sizeof(*w));
+    return ret->code ? 0 : -1;
 }
 
 /* ---- keeping ---- */
 
-/* Capabilities that change the filter, of those a container has. */
-static uint64_t relevant(uint64_t caps)
-{
-    uint64_t mask = 0;
-
-    for (size_t i = 0; i < ARRAY_LEN(denied); i++)
-        if (denied[i].cap != NEVER)
-            mask |= UINT64_C(1) << denied[i].cap;
-    return caps & mask;
-}
-
-static struct filter usual; /* of a container that was given nothing special; made once, inherited by forks */
+static struct box_filter usual; /* of a container that was given nothing special; made once, inherited by forks */
+static uint64_t usual_caps;
 
 void box_seccomp_prepare(void)
 {
-    if (!usual.code)
-        (void)make_filter(0, write_code_apart, &usual, NULL); /* else box_run() tries again, and says why it fails */
+    if (usual.code)
+        return;
+    usual_caps = box_caps_default() & box_calls_caps();
+    (void)box_seccomp_make(usual_caps, &usual); /* else box_run() tries again, and says why it fails */
 }
 
 int box_seccomp_load(uint64_t caps, struct err *e)
 {
-    struct filter own = { 0 };
-    const struct filter *f = &usual;
+    struct box_filter own = { 0 };
+    const struct box_filter *f = &usual;
     struct sock_fprog program;
 
-    caps = relevant(caps);
-    if (!usual.code || caps) {
-        if (make_filter(caps, write_code, &own, e) < 0)
-            return -1;
+    caps &= box_calls_caps();
+    if (!usual.code || caps != usual_caps) {
+        if (box_seccomp_make(caps, &own) < 0)
+            return err_set(e, ERR_INTERNAL, "the filter of system calls is too long");
         f = &own;
     }
     program = (struct sock_fprog){ f->n, f->code };

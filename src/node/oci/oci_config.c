@@ -134,55 +134,93 @@ static struct json *process(struct arena *a, const struct box_spec *s, const str
 
 /* ---- system calls: as box_seccomp.c ---- */
 
-static struct json *rule(struct arena *a, struct json *list, const char *name, int no)
+static struct json *rule(struct arena *a, struct json *list, const char *action, int no)
 {
-    struct json *one = json_push(list, json_object(a)), *names = json_set(one, "names", json_array(a));
+    struct json *one = json_push(list, json_object(a));
 
-    if (name)
-        (void)json_push(names, json_str(a, str_of(name)));
-    (void)json_set(one, "action", json_str(a, STR("SCMP_ACT_ERRNO")));
-    (void)json_set(one, "errnoRet", json_int(a, no));
+    (void)json_set(one, "names", json_array(a));
+    (void)json_set(one, "action", json_str(a, str_of(action)));
+    if (no >= 0)
+        (void)json_set(one, "errnoRet", json_int(a, no));
     return one;
 }
 
-static void rule_argument(struct arena *a, struct json *one, const char *op, uint64_t value, uint64_t value_two)
+static void name_call(struct arena *a, struct json *one, struct str name)
 {
-    struct json *arg = json_push(json_set(one, "args", json_array(a)), json_object(a));
+    (void)json_push(json_get(one, "names"), json_str(a, name));
+}
 
-    (void)json_set(arg, "index", json_int(a, 0));
-    (void)json_set(arg, "value", number(a, value));
-    (void)json_set(arg, "valueTwo", number(a, value_two));
-    (void)json_set(arg, "op", json_str(a, str_of(op)));
+struct call_rules {
+    struct arena *a;
+    struct json *list, *allowed, *denied, *pretended;
+    bool has_fixed_groups;
+};
+
+/* Allowed where the first argument, under the mask, is this. */
+static void allow_value(struct call_rules *r, struct str name, uint32_t mask, uint32_t value)
+{
+    struct json *one = rule(r->a, r->list, "SCMP_ACT_ALLOW", -1), *arg;
+
+    name_call(r->a, one, name);
+    arg = json_push(json_set(one, "args", json_array(r->a)), json_object(r->a));
+    (void)json_set(arg, "index", json_int(r->a, 0));
+    (void)json_set(arg, "value", number(r->a, mask));
+    (void)json_set(arg, "valueTwo", number(r->a, value));
+    (void)json_set(arg, "op", json_str(r->a, STR("SCMP_CMP_MASKED_EQ")));
+}
+
+static bool is_listed(const uint32_t *values, size_t n, uint32_t value)
+{
+    for (size_t i = 0; i < n; i++)
+        if (values[i] == value)
+            return true;
+    return false;
+}
+
+/* The specification compares one value at a time, and says what is allowed: so all families are named, and nothing is
+ * said of ioctl(). */
+static void rule_call(void *ctx, struct str name, enum box_call_rule how)
+{
+    enum { SOCKETCALL_LAST = 20 };
+    static const uint32_t namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+                                       CLONE_NEWPID | CLONE_NEWNET;
+    struct call_rules *r = ctx;
+
+    if (r->has_fixed_groups && str_starts(name, STR("setgroups")))
+        name_call(r->a, r->pretended, name);
+    else if (how == BOX_CALL_DENIED)
+        name_call(r->a, r->denied, name);
+    else if (how == BOX_CALL_ALLOWED || how == BOX_CALL_IOCTL)
+        name_call(r->a, r->allowed, name);
+    else if (how == BOX_CALL_CLONE)
+        allow_value(r, name, namespaces, 0);
+    for (size_t i = 0; how == BOX_CALL_PERSONALITY && i < BOX_CALL_PERSONALITIES; i++)
+        allow_value(r, name, UINT32_MAX, box_call_personalities[i]);
+    for (uint32_t family = 0; how == BOX_CALL_SOCKET && family < AF_MAX; family++)
+        if (!is_listed(box_call_families, BOX_CALL_FAMILIES, family))
+            allow_value(r, name, UINT32_MAX, family);
+    for (uint32_t call = 2; how == BOX_CALL_SOCKETCALL && call <= SOCKETCALL_LAST; call++)
+        allow_value(r, name, UINT32_MAX, call);
 }
 
 static struct json *seccomp(struct arena *a, uint64_t caps, bool has_fixed_groups)
 {
-    static const uint64_t namespaces[] = { CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
-                                           CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET };
-    struct json *out = json_object(a), *list, *names;
-    const char *name;
+    struct json *out = json_object(a);
+    struct call_rules r = { .a = a, .has_fixed_groups = has_fixed_groups };
 
-    (void)json_set(out, "defaultAction", json_str(a, STR("SCMP_ACT_ALLOW")));
-#ifdef __x86_64__
+    (void)json_set(out, "defaultAction", json_str(a, STR("SCMP_ACT_ERRNO")));
+    (void)json_set(out, "defaultErrnoRet", json_int(a, ENOSYS));
+#if defined(__x86_64__)
     (void)json_set(out, "architectures", texts(a, (const char *const[]){ "SCMP_ARCH_X86_64", "SCMP_ARCH_X86" }, 2));
+#elif defined(__aarch64__)
+    (void)json_set(out, "architectures", texts(a, (const char *const[]){ "SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM" }, 2));
 #endif
-    list = json_set(out, "syscalls", json_array(a));
-    names = json_get(rule(a, list, NULL, EPERM), "names");
-    for (size_t i = 0; (name = box_seccomp_denied(i, caps)); i++)
-        if (*name)
-            (void)json_push(names, json_str(a, str_of(name)));
-    if (box_groups_are_fixed()) /* it seems to work */
-        (void)rule(a, list, "setgroups", 0);
-    if (has_fixed_groups) {
-        (void)rule(a, list, "setgroups", 0);
-        (void)rule(a, list, "setgroups32", 0);
-    }
-    rule_argument(a, rule(a, list, "socket", EPERM), "SCMP_CMP_MASKED_EQ", UINT32_MAX, AF_VSOCK);
-    if (caps & UINT64_C(1) << CAP_SYS_ADMIN)
-        return out;
-    (void)rule(a, list, "clone3", ENOSYS);
-    for (size_t i = 0; i < ARRAY_LEN(namespaces); i++)
-        rule_argument(a, rule(a, list, "clone", EPERM), "SCMP_CMP_MASKED_EQ", namespaces[i], namespaces[i]);
+    r.list = json_set(out, "syscalls", json_array(a));
+    r.allowed = rule(a, r.list, "SCMP_ACT_ALLOW", -1);
+    r.denied = rule(a, r.list, "SCMP_ACT_ERRNO", EPERM);
+    if (has_fixed_groups)
+        r.pretended = rule(a, r.list, "SCMP_ACT_ERRNO", 0);
+    box_calls_each(caps, rule_call, &r);
     return out;
 }
 
