@@ -1,13 +1,14 @@
 /* box.c - a process becomes a container: the order of the steps, then the life of process 1
  *
  * The order matters. The root is complete before it is entered, because the host's /proc and /dev are needed for it.
- * Users are looked up in the new root before that too, by descriptor. The filter of system calls is loaded while we may
- * still load one (it needs a capability, or no_new_privs, which is not ours to set), and before the program is forked,
- * so process 1 has it as well.
+ * Users are looked up in the new root before that too, by descriptor. Process 1 is confined before it forks: the program
+ * may be one that traces it.
  */
 #include "node/container/box_internal.h"
+#include "os/wire.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -36,17 +37,15 @@ static int report_simple(int report, enum box_report_kind kind, int status)
     return send(report, &r, sizeof(r), MSG_NOSIGNAL) < 0 ? -1 : 0;
 }
 
-/* ---- building ---- */
-
-static int filter_calls(struct box *b, struct err *e)
+static int report_started(int report, pid_t program)
 {
-    if (b->spec->is_privileged || b->spec->has_no_seccomp) {
-        /* Keys of the session we were started from are not the container's; others cannot ask for keys at all. */
-        (void)syscall(SYS_keyctl, 1 /* KEYCTL_JOIN_SESSION_KEYRING */, NULL);
-        return 0;
-    }
-    return box_seccomp_load(b->caps, e);
+    struct box_report r = { .kind = BOX_STARTED };
+    autoclose int pidfd = (int)syscall(SYS_pidfd_open, program, 0);
+
+    return pidfd < 0 ? report_simple(report, BOX_STARTED, 0) : wire_send_fd(report, &r, sizeof(r), pidfd, 0);
 }
+
+/* ---- building ---- */
 
 /* The container sees its own group as the top. Old kernels without this show more in /proc/self/cgroup, no harm. */
 static int hide_groups(struct box *b, struct err *e)
@@ -64,7 +63,7 @@ static const struct {
     { hide_groups, box_create_error },   { box_root_make, box_create_error },  { box_fill, box_create_error },
     { box_fill_dev, box_create_error },  { box_add_mounts, box_create_error }, { box_find_who, box_config_error },
     { box_find_caps, box_config_error }, { box_find_cwd, box_create_error },   { box_root_protect, box_create_error },
-    { box_enter, box_create_error },     { filter_calls, box_create_error },
+    { box_enter, box_create_error },
 };
 
 static void build(struct box *b, int report)
@@ -81,21 +80,11 @@ static void build(struct box *b, int report)
 /* ---- process 1 ---- */
 
 /* Nobody in the container may look into us: /proc/1/exe and /proc/1/root lead to the host. A process that is not
- * "dumpable" is closed to all without CAP_SYS_PTRACE where its program was started. In a user namespace that would
- * shut out box_exec() too, which must enter our namespaces: there the capabilities of box_caps_init() keep the
- * others out. */
-static void keep_out(bool is_inner)
+ * "dumpable" is closed to all without CAP_SYS_PTRACE where its program was started: not to box_exec(). */
+static void keep_out(void)
 {
-    (void)prctl(PR_SET_DUMPABLE, is_inner ? 1 : 0, 0, 0, 0);
-}
-
-static void give_up(const struct box *b)
-{
-    (void)close_range(0, 2, 0); /* so that the readers see the end when the program closes its own */
-    (void)!chdir("/");
-    box_caps_init(b->caps);
-    keep_out(b->is_inner);
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* a change of user clears it */
 }
 
 static int exit_code(int status)
@@ -136,6 +125,25 @@ static _Noreturn void watch_over(pid_t program, int report)
     _exit(exit_code(status));
 }
 
+/* Outside of the container's sight, or in it and as confined as the program. */
+static pid_t start(struct box *b, struct box_program *program)
+{
+    if (b->spec->join)
+        return box_program_join(&b->arena, program);
+    if (box_program_confine(program) < 0)
+        return -1;
+    keep_out();
+    return box_program_start(&b->arena, program);
+}
+
+static void give_up(const struct box_spec *s)
+{
+    (void)close_range(0, 2, 0); /* so that the readers see the end when the program closes its own */
+    (void)!chdir("/");
+    if (s->join)
+        box_keep_cap(CAP_KILL);
+}
+
 _Noreturn void box_run(const struct box_spec *s, int report)
 {
     struct box b = { .spec = s, .state = -1, .over = -1, .root = -1, .dev = -1, .empty = -1, .cwd = -1 };
@@ -147,25 +155,26 @@ _Noreturn void box_run(const struct box_spec *s, int report)
     umask(0);
     b.is_inner = box_in_user_namespace();
     box_set_oom_score(s->oom_score_adj);
-    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    keep_out();
     (void)prctl(PR_SET_NAME, "pumice-init", 0, 0, 0);
     if (box_program_init(&b.arena, s, &program, &e) < 0) {
         report_failed(report, box_start_error, e.text);
         _exit(CANNOT_START);
     }
     build(&b, report);
-    box_keep_only(&report);
+    program.pids = s->join ? s->join->pids : -1;
+    box_keep_only((int[]){ report, program.pids }, 2);
     program.who = &b.who;
     program.caps = b.caps;
     if (s->has_host_pids)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    pid = box_program_start(&b.arena, &program);
+    pid = start(&b, &program);
     if (pid < 0) {
         report_failed(report, program.reason, program.err.text);
         _exit(CANNOT_START);
     }
-    give_up(&b);
-    if (report_simple(report, BOX_STARTED, 0) < 0)
+    give_up(s);
+    if (report_started(report, pid) < 0)
         _exit(CANNOT_START); /* nobody would ever ask how it went */
     watch_over(pid, report);
 }

@@ -1,14 +1,15 @@
 /* box.h - one container: what it sees, what it may do, and its first program
  *
  * A box is built by the process that becomes it: box_run() is called in a child made with clone3(CLONE_NEWPID |
- * CLONE_NEWNS …) in the pod's network, ipc and uts namespaces, already in its cgroup. It puts the root together, enters
+ * CLONE_NEWNS …; without NEWPID if it joins others) in the pod's network, ipc and uts namespaces, already in its cgroup. It puts the root together, enters
  * it, gives up what the container is not to have, forks the program and stays as the container's process 1: it forwards
  * signals, reaps orphans and reports how the program ended. So a program need not know how to be process 1: SIGTERM
  * ends one that does not handle it, at once instead of after the grace period.
  *
- * Process 1 keeps nothing: no capability but KILL (to pass signals on to another user), no descriptor but its report.
- * Nobody in the container can look into it: /proc/1/{exe,fd,mem,root} say nothing even to its root (unless it was given
- * SYS_PTRACE in a user namespace).
+ * Process 1 is as confined as the program: its user, its capabilities, its filter of system calls, and no descriptor but
+ * the report. Nobody in the container can look into it, /proc/1/{exe,fd,mem,root} say nothing even to its root; one with
+ * SYS_PTRACE can, and gets nothing by it. A container that joins the processes of others has no process 1 of its own
+ * there: whoever builds it stays outside, where none of them sees it.
  *
  * The root is an overlay: below, the host's own files (or an unpacked image); above, a directory of this container.
  * With the host's files each further file system of the host (/home, /usr …) is overlaid too, or bound read-only where
@@ -76,12 +77,19 @@ struct box_spec {
     bool has_new_privileges_off;
     bool has_no_seccomp;
     bool is_root_read_only;
-    bool has_host_pids; /* no pid namespace of its own: hostPID, a pod with shared processes, or a target */
+    bool has_host_pids; /* hostPID: the caller's pid namespace */
     bool has_tty;       /* descriptor 0 is a terminal: make it the controlling one */
     bool has_stdin;     /* descriptor 0 can be written to by whoever attaches; else it is empty */
     bool is_stdin_once; /* it ends with the first who does */
     int oom_score_adj;
-    struct str target; /* a container of the pod that runs: born among its processes; empty: none */
+    struct str target;           /* a container of the pod that runs: born among its processes; empty: none */
+    const struct box_join *join; /* whose processes it is among; NULL: its own. Not on the wire */
+};
+
+struct box_join {
+    int pids;   /* the pid namespace: its descriptor, or that of a process in it */
+    int mounts; /* the same for the mount namespace that 'proc' is in */
+    int proc;   /* a mount of the namespace's /proc; -1: what is at /proc there */
 };
 
 bool box_can_hold_changes(int dir); /* can it be an upper layer, as far as its file system tells? */
@@ -97,7 +105,10 @@ int box_decode(struct arena *a, struct str bytes, const int *fds, size_t n_fds, 
  * namespace the descriptor comes from. */
 int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursive, int *ret_fd, struct err *e);
 
-/* ---- what a box tells: one struct per message on its report socket (SOCK_SEQPACKET) ---- */
+/* ---- what a box tells: one struct per message on its report socket (SOCK_SEQPACKET) ----
+ *
+ * BOX_STARTED comes with a pidfd of the program, for signals: process 1 can pass on only those that the container may
+ * send itself. */
 
 enum box_report_kind { BOX_STARTED, BOX_FAILED, BOX_ENDED, BOX_REPORT_KIND_MAX };
 
@@ -122,6 +133,9 @@ _Noreturn void box_run(const struct box_spec *s, int report);
  * With 'has_tty' descriptor 0 is a socket (SOCK_SEQPACKET): a terminal is made in the container, where the program
  * finds it by its name too, and our end of it is sent there, with one byte. */
 _Noreturn void box_exec(const struct box_spec *s, int init);
+
+/* For a helper of a pod that is out of its sight: no capability but this one (CAP_KILL; -1: none), nor a way to get any. */
+void box_keep_cap(int cap);
 
 /* ---- once for all containers ---- not needed for anything: who does not call these has slower ones ---- */
 

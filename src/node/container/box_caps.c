@@ -135,15 +135,10 @@ int box_caps_set(uint64_t caps, struct err *e)
     return set_caps(caps, caps) < 0 ? err_errno(e, "set capabilities") : 0;
 }
 
-/* KILL: the program may run as another user, and signals are passed on to it. And one that does nothing but that the
- * container does not have: the kernel lets nobody look into a process that may more than himself, even in a user
- * namespace, where process 1 must stay "dumpable" (see keep_out() in box.c). */
-void box_caps_init(uint64_t theirs)
+void box_keep_cap(int cap)
 {
-    static const cap_value_t harmless[] = { CAP_WAKE_ALARM, CAP_BLOCK_SUSPEND, CAP_LEASE, CAP_SYS_TTY_CONFIG };
-    uint64_t more = 0;
+    uint64_t kept = cap < 0 ? 0 : bit(cap);
 
-    for (size_t i = 0; i < ARRAY_LEN(harmless) && !more; i++)
-        more = bit(harmless[i]) & ~theirs & all_caps();
-    (void)set_caps(bit(CAP_KILL) | more, bit(CAP_KILL)); /* giving up cannot fail */
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    (void)set_caps(kept, kept); /* giving up cannot fail */
 }

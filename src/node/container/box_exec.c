@@ -1,12 +1,13 @@
 /* box_exec.c - a command in a running container
  *
  * The one who waits stays outside of the container's pid namespace, so nothing in it can see or signal him; the child
- * is inside, and closed to the others until it executes (its memory is ours).
+ * is inside, and may no more than the container when it is born there.
  */
 #include "node/container/box_internal.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -33,11 +34,11 @@ static int enter_cwd(const struct box *b, struct err *e)
     return fd < 0 || fchdir(fd) < 0 ? err_errno(e, "chdir to \"%.*s\"", STR_ARG(cwd)) : 0;
 }
 
-/* All at once, or one after the other: an ordinary user may not enter those of the host, where a pod with hostPID or
- * hostNetwork is. He need not: our parent is in them too. */
-static int enter_namespaces(const struct box *b, int init)
+/* All at once, or one after the other: an ordinary user may not enter those of the host, where a pod with hostNetwork
+ * is. He need not: our parent is in them too. The pid namespace is for the child: box_program_join(). */
+static int enter_namespaces(int init)
 {
-    static const int all[] = { CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWPID, CLONE_NEWCGROUP, CLONE_NEWNS };
+    static const int all[] = { CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP, CLONE_NEWNS };
     int flags = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -45,8 +46,7 @@ static int enter_namespaces(const struct box *b, int init)
     if (setns(init, flags) == 0)
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        if (setns(init, all[i]) < 0 &&
-            (errno != EPERM || all[i] == CLONE_NEWNS || (all[i] == CLONE_NEWPID && !b->spec->has_host_pids)))
+        if (setns(init, all[i]) < 0 && (errno != EPERM || all[i] == CLONE_NEWNS))
             return -1;
     return 0;
 }
@@ -86,7 +86,7 @@ static int open_root(int init)
 static int enter(struct box *b, int init, struct err *e)
 {
     b->root = open_root(init);
-    if (b->root < 0 || enter_namespaces(b, init) < 0) {
+    if (b->root < 0 || enter_namespaces(init) < 0) {
         if (errno == ESRCH)
             return err_set(e, ERR_GONE, "the container has ended");
         return err_errno(e, "enter the container");
@@ -96,11 +96,9 @@ static int enter(struct box *b, int init, struct err *e)
     return enter_cwd(b, e);
 }
 
-static int take_identity(struct box *b, struct err *e)
+static int find_identity(struct box *b, struct err *e)
 {
-    if (box_find_who(b, e) < 0 || box_find_caps(b, e) < 0)
-        return -1;
-    return b->spec->is_privileged || b->spec->has_no_seccomp ? 0 : box_seccomp_load(b->caps, e);
+    return box_find_who(b, e) < 0 || box_find_caps(b, e) < 0 ? -1 : 0;
 }
 
 static int send_terminal(int master)
@@ -172,17 +170,18 @@ _Noreturn void box_exec(const struct box_spec *s, int init)
     box_block_signals();
     box_set_oom_score(s->oom_score_adj);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    if (box_program_init(&b.arena, s, &program, &e) < 0 || enter(&b, init, &e) < 0 || take_identity(&b, &e) < 0 ||
+    if (box_program_init(&b.arena, s, &program, &e) < 0 || enter(&b, init, &e) < 0 || find_identity(&b, &e) < 0 ||
         take_terminal(&b, &e) < 0)
         give_up(CANNOT_RUN, e.text);
-    box_keep_only(NULL);
+    program.pids = s->has_host_pids ? -1 : s->join ? s->join->pids : init;
+    box_keep_only((int[]){ program.pids }, 1);
     program.who = &b.who;
     program.caps = b.caps;
     program.dies_with_parent = true;
-    pid = box_program_start(&b.arena, &program);
+    pid = box_program_join(&b.arena, &program);
     if (pid < 0)
         give_up(program.not_found ? NOT_FOUND : CANNOT_RUN, program.err.text);
-    (void)close_range(0, 2, 0);
-    box_caps_init(b.caps);
+    (void)close_range(0, ~0U, 0);
+    box_keep_cap(CAP_KILL);
     wait_for(pid);
 }

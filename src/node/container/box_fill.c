@@ -5,9 +5,12 @@
  */
 #include "node/container/box_internal.h"
 #include "base/clock.h"
+#include "os/proc.h"
 
 #include <errno.h>
 #include <linux/magic.h>
+#include <sched.h>
+#include <signal.h>
 #include <sys/vfs.h>
 
 enum { QUIET = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
@@ -166,12 +169,47 @@ static int mask_kernel(struct box *b, struct err *e)
 
 /* ---- /proc, /sys ---- */
 
+struct proc_copy {
+    const struct box_join *join;
+    int mount;
+};
+
+/* A mount can be copied by those who are in its namespace. */
+static int copy_proc(void *arg)
+{
+    struct proc_copy *c = arg;
+
+    if (setns(c->join->mounts, CLONE_NEWNS) == 0)
+        c->mount = c->join->proc >= 0 ? box_mount_clone(c->join->proc, "", false)
+                                      : box_mount_clone(AT_FDCWD, "/proc", false);
+    return 0;
+}
+
+/* A new one would be of our own processes: it belongs to whoever makes it, and nobody who may mount is to be seen among
+ * theirs. So it is a copy, got by a process that goes where it is and has our descriptors and memory. */
+static int join_proc(const struct box_join *join, struct err *e)
+{
+    static char stack[64 << 10] __attribute__((aligned(16)));
+    struct proc_copy c = { join, -1 };
+    pid_t pid = clone(copy_proc, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD, &c);
+    struct statfs fs;
+
+    (void)proc_wait(pid);
+    if (c.mount < 0)
+        return err_set(e, ERR_IO, "there is none of these processes");
+    if (fstatfs(c.mount, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC)
+        return c.mount;
+    close(c.mount);
+    return err_set(e, ERR_FORBIDDEN, "a container has mounted something else there");
+}
+
 static int fill_proc(struct box *b, struct err *e)
 {
-    int mount = box_mount_new("proc", NULL, QUIET, e);
+    const struct box_join *join = b->spec->join;
+    int mount = join ? join_proc(join, e) : box_mount_new("proc", NULL, QUIET, e);
 
     /* With the processes of others there may be no right to a new one; what the host shows is what it would show. */
-    if (mount < 0 && b->spec->has_host_pids && b->is_inner)
+    if (mount < 0 && (b->spec->has_host_pids || (join && join->proc < 0)) && b->is_inner)
         mount = box_mount_clone(AT_FDCWD, "/proc", true);
     if (mount < 0 && b->is_inner)
         return err_wrap(e, "/proc: the kernel refuses a new one here, parts of the present one are hidden from us "

@@ -113,7 +113,6 @@ void box_seccomp_prepare(void);
 void box_caps_prepare(void);                      /* what every container asks is asked before they are forked */
 int box_caps_bound(uint64_t caps, struct err *e); /* no more than these, for good */
 int box_caps_set(uint64_t caps, struct err *e);   /* permitted and effective: exactly these, no others */
-void box_caps_init(uint64_t theirs);              /* those of process 1 */
 uint64_t box_caps_default(void);                  /* of a container that asks for none */
 
 struct sock_filter;
@@ -135,6 +134,7 @@ struct box_program {
     const struct box_spec *spec;
     const struct box_who *who;
     uint64_t caps;
+    int pids; /* a pid namespace for box_program_join(): a descriptor, or that of a process in it; -1: ours */
     bool dies_with_parent;
     char **argv, **envp;
     const char *path; /* $PATH */
@@ -143,13 +143,19 @@ struct box_program {
     bool not_found;
     const char *reason;
     struct err err;
+    pid_t pid;
 };
 
 int box_program_init(struct arena *a, const struct box_spec *s, struct box_program *ret, struct err *e);
-/* Start it and wait until it executes; all signals are blocked. -1: it does not, see p->reason and p->err. */
+/* For good: the filter of system calls, limits, no capability that the container does not have, its user. -1: see
+ * p->reason and p->err. */
+int box_program_confine(struct box_program *p);
+/* Start it and wait until it executes; all signals are blocked. -1: it does not, see p->reason and p->err. The first is
+ * for one who is confined; the second confines the program, and not the caller. */
 pid_t box_program_start(struct arena *a, struct box_program *p);
+pid_t box_program_join(struct arena *a, struct box_program *p);
 
-/* Close every descriptor but 0, 1, 2 and the report, which becomes 3; NULL: no report. */
-void box_keep_only(int *report);
+/* Close every descriptor but 0, 1, 2 and these, which it sorts; -1 and 0: none. */
+void box_keep_only(int *keep, size_t n);
 
 #endif

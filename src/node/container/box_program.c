@@ -1,6 +1,10 @@
-/* box_program.c - the program itself: the child takes its identity, gives up the rest, and executes
+/* box_program.c - the program itself: a process takes its identity, gives up the rest, and executes
  *
- * The child is made by vfork(): it borrows our memory until it executes, so nothing is copied, and when it fails it can
+ * Whoever may trace a process has all that the process has. So whoever the container can see is confined first, and
+ * executes the program then: process 1 confines itself before it forks, and a process that joins others is confined
+ * before it is born among them.
+ *
+ * Children are made by vfork(): they borrow our memory until they execute, so nothing is copied, and one that fails can
  * leave the reason in our own struct.
  */
 #include "node/container/box_internal.h"
@@ -10,10 +14,13 @@
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 const char box_start_error[] = "StartError";
 const char box_create_error[] = "CreateContainerError";
@@ -40,7 +47,7 @@ static const char *env_value(const struct box_spec *s, struct str name_eq)
 
 int box_program_init(struct arena *a, const struct box_spec *s, struct box_program *ret, struct err *e)
 {
-    *ret = (struct box_program){ .spec = s };
+    *ret = (struct box_program){ .spec = s, .pids = -1 };
     if (s->argv.n == 0 || s->argv.v[0].n == 0)
         return err_set(e, ERR_INVALID, "no command specified");
     ret->argv = arena_array(a, char *, s->argv.n + 1);
@@ -64,13 +71,23 @@ static void add_home(struct arena *a, struct box_program *p)
         p->envp[p->spec->env.n] = env_pair(a, "HOME=", p->who->home.n ? p->who->home : STR("/"));
 }
 
-/* ---- in the child ---- */
+/* ---- giving up ---- */
 
-static _Noreturn void fail(struct box_program *p, const char *reason)
+static int program_fail(struct box_program *p, const char *reason)
 {
     p->failed = true;
     p->reason = reason;
-    _exit(127);
+    return -1;
+}
+
+static int filter_calls(const struct box_program *p, struct err *e)
+{
+    if (p->spec->is_privileged || p->spec->has_no_seccomp) {
+        /* Keys of the session we were started from are not the container's; others cannot ask for keys at all. */
+        (void)syscall(SYS_keyctl, 1 /* KEYCTL_JOIN_SESSION_KEYRING */, NULL);
+        return 0;
+    }
+    return box_seccomp_load(p->caps, e);
 }
 
 static int set_limits(const struct box_spec *s, struct err *e)
@@ -134,6 +151,17 @@ static int set_identity(const struct box_program *p, struct err *e)
         return -1;
     return p->who->uid == 0 ? box_caps_set(p->caps, e) : 0;
 }
+
+int box_program_confine(struct box_program *p)
+{
+    if (filter_calls(p, &p->err) < 0)
+        return program_fail(p, box_create_error);
+    if (set_limits(p->spec, &p->err) < 0 || set_identity(p, &p->err) < 0)
+        return program_fail(p, box_config_error);
+    return 0;
+}
+
+/* ---- in the child ---- */
 
 /* None is ignored: the spawner sees to that, and its children to those that it ignores itself. */
 static void unblock_signals(void)
@@ -208,17 +236,17 @@ static void exec_in_path(struct box_program *p)
     (void)err_set(&p->err, ERR_NOT_FOUND, "exec: \"%s\": executable file not found in $PATH", name.p);
 }
 
-static _Noreturn void become(struct box_program *p)
+/* Returns only if it cannot. */
+static void become(struct box_program *p)
 {
     (void)setsid(); /* fails only if we lead a session already */
     if (p->spec->has_tty && ioctl(0, TIOCSCTTY, 0) < 0) {
         (void)err_errno(&p->err, "make descriptor 0 the controlling terminal");
-        fail(p, box_start_error);
+        (void)program_fail(p, box_start_error);
+        return;
     }
-    if (set_limits(p->spec, &p->err) < 0 || set_identity(p, &p->err) < 0)
-        fail(p, box_config_error);
     if (p->dies_with_parent)
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* after the change of user, which clears it */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     umask(022);
     unblock_signals();
     if (strchr(p->argv[0], '/')) {
@@ -227,7 +255,22 @@ static _Noreturn void become(struct box_program *p)
     } else {
         exec_in_path(p);
     }
-    fail(p, box_start_error);
+    (void)program_fail(p, box_start_error);
+}
+
+/* ---- starting ---- */
+
+static pid_t program_started(struct box_program *p, pid_t pid)
+{
+    if (pid < 0 && !p->failed) {
+        (void)err_errno(&p->err, "fork");
+        (void)program_fail(p, box_start_error);
+    }
+    if (!p->failed)
+        return pid;
+    if (pid > 0)
+        (void)proc_wait(pid);
+    return -1;
 }
 
 pid_t box_program_start(struct arena *a, struct box_program *p)
@@ -236,17 +279,59 @@ pid_t box_program_start(struct arena *a, struct box_program *p)
 
     add_home(a, p);
     pid = vfork();
-    if (pid == 0)
+    if (pid == 0) {
         become(p);
-    if (pid < 0) {
-        (void)err_errno(&p->err, "fork");
-        p->reason = box_start_error;
-        return -1;
+        _exit(127);
     }
-    if (!p->failed)
-        return pid;
-    (void)proc_wait(pid);
-    return -1;
+    return program_started(p, pid);
+}
+
+/* ---- starting among others ---- */
+
+enum { STACK_BYTES = 256 << 10 };
+
+static int program_born(void *arg)
+{
+    become(arg);
+    return 127;
+}
+
+/* In a process between, which nobody in there sees. The program is our caller's child (CLONE_PARENT). */
+static void bear(struct box_program *p, char *stack)
+{
+    if (p->pids >= 0 && setns(p->pids, CLONE_NEWPID) < 0) {
+        (void)err_errno(&p->err, "join the container's processes");
+        (void)program_fail(p, box_create_error);
+        return;
+    }
+    if (p->pids >= 0)
+        close(p->pids); /* the caller's stays */
+    if (box_program_confine(p) < 0)
+        return;
+    p->pid = clone(program_born, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD, p);
+    if (p->pid < 0 && !p->failed) {
+        (void)err_errno(&p->err, "fork");
+        (void)program_fail(p, box_start_error);
+    }
+}
+
+pid_t box_program_join(struct arena *a, struct box_program *p)
+{
+    char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    pid_t between;
+
+    add_home(a, p);
+    p->pid = -1;
+    between = stack == MAP_FAILED ? -1 : vfork();
+    if (between == 0) {
+        bear(p, stack);
+        _exit(0);
+    }
+    if (between < 0)
+        return program_started(p, -1);
+    (void)proc_wait(between);
+    (void)munmap(stack, STACK_BYTES);
+    return program_started(p, p->pid);
 }
 
 /* ---- shared by run and exec ---- */
@@ -298,16 +383,23 @@ void box_set_oom_score(int adj)
     (void)control_write(AT_FDCWD, "/proc/self/oom_score_adj", str_of(text));
 }
 
-void box_keep_only(int *report)
+static int by_number(const void *x, const void *y)
 {
-    unsigned first = 3;
+    return *(const int *)x - *(const int *)y;
+}
 
-    if (report) {
-        if (*report != 3)
-            (void)dup3(*report, 3, O_CLOEXEC); /* whatever 3 was is not needed any more */
-        (void)fcntl(3, F_SETFD, FD_CLOEXEC);
-        *report = 3;
-        first = 4;
+void box_keep_only(int *keep, size_t n)
+{
+    unsigned next = 3;
+
+    qsort(keep, n, sizeof(*keep), by_number);
+    for (size_t i = 0; i < n; i++) {
+        if (keep[i] < (int)next)
+            continue;
+        if (keep[i] > (int)next)
+            (void)close_range(next, (unsigned)keep[i] - 1, 0);
+        (void)fcntl(keep[i], F_SETFD, FD_CLOEXEC);
+        next = (unsigned)keep[i] + 1;
     }
-    (void)close_range(first, ~0U, 0);
+    (void)close_range(next, ~0U, 0);
 }

@@ -1,35 +1,63 @@
 /* pause.c - a process 1 that does nothing */
 #include "node/container/pause.h"
 
-#include "base/util.h"
+#include "node/container/box_internal.h"
+#include "os/wire.h"
 
-#include <linux/capability.h>
 #include <signal.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static void empty_out(void)
-{
-    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-    struct __user_cap_data_struct none[2] = { { 0 } };
+enum { QUIET = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
 
-    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-        mount("none", "/proc", "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k") < 0 ||
-        chdir("/proc") < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
-        _exit(1);
-    if (prctl(PR_SET_DUMPABLE, 0) < 0 || syscall(SYS_capset, &head, none) < 0)
-        _exit(1);
+/* The root of the namespace. */
+static int become_root(int mount)
+{
+    if (box_mount_attach_at(mount, AT_FDCWD, "/proc") < 0 || fchdir(mount) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
+        return -1;
+    return umount2(".", MNT_DETACH);
 }
 
-_Noreturn void pause_run(int ready)
+/* Over the root of the namespace: what it covers no path leads to. */
+static int cover_root(int mount)
+{
+    if (box_mount_attach_at(mount, AT_FDCWD, "/") < 0 || fchdir(mount) < 0)
+        return -1;
+    return chroot(".");
+}
+
+static int empty_root(int *ret_proc)
+{
+    static const struct box_option opt[] = { { "size", "4k" }, { 0 } };
+    autoclose int empty = -1;
+
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return -1;
+    *ret_proc = box_mount_new("proc", NULL, QUIET, NULL); /* of a user namespace it may be refused */
+    empty = box_mount_new("tmpfs", opt, QUIET | MOUNT_ATTR_RDONLY, NULL);
+    if (empty < 0)
+        return -1;
+    if (*ret_proc < 0)
+        return become_root(empty);
+    return become_root(*ret_proc) < 0 ? -1 : cover_root(empty);
+}
+
+static int keep_nothing(void)
+{
+    struct err e;
+
+    if (box_seccomp_load(box_caps_default(), &e) < 0 || box_caps_bound(0, &e) < 0 ||
+        prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+        return -1;
+    return prctl(PR_SET_DUMPABLE, 0) < 0 ? -1 : box_caps_set(0, &e);
+}
+
+static _Noreturn void reap_forever(void)
 {
     sigset_t set;
 
-    empty_out();
-    (void)!write(ready, "", 1);
-    (void)close_range(0, ~0U, 0);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
     for (;;) {
@@ -37,4 +65,15 @@ _Noreturn void pause_run(int ready)
         while (waitpid(-1, NULL, WNOHANG) > 0)
             ;
     }
+}
+
+_Noreturn void pause_run(int ready)
+{
+    int proc;
+
+    if (empty_root(&proc) < 0 || keep_nothing() < 0)
+        _exit(1);
+    (void)(proc < 0 ? (int)send(ready, "", 1, MSG_NOSIGNAL) : wire_send_fd(ready, "", 1, proc, 0));
+    (void)close_range(0, ~0U, 0);
+    reap_forever();
 }

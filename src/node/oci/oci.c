@@ -141,7 +141,7 @@ static int oom_score(struct oci_run *r)
     return str_to_i64(str_trim(oci_file_read(&r->arena, "/proc/self/oom_score_adj")), &now) < 0 ? 0 : (int)now;
 }
 
-static void write_config(struct oci_run *r, const struct box *b, bool has_init)
+static void write_config(struct oci_run *r, const struct box *b)
 {
     const char *path = arena_fmt(&r->arena, "%s/config.json", r->place->bundle).p;
     struct oci_process who = { .uid = b->who.uid, .gid = b->who.gid, .home = b->who.home, .caps = b->caps };
@@ -151,22 +151,10 @@ static void write_config(struct oci_run *r, const struct box *b, bool has_init)
         *vec_push(&r->arena, &who.groups) = b->who.groups.v[i];
     who.oom_score_adj = oom_score(r);
     who.has_fixed_groups = box_groups_are_fixed();
-    who.pids = has_init ? r->pids : NULL;
+    who.pids = r->spec->has_host_pids ? NULL : r->pids;
     oci_config(&text, r->spec, r->place, &who, r->rootfs);
     if (file_write(AT_FDCWD, path, O_TRUNC, 0600, buf_view(&text)) < 0)
         fail_errno(r, arena_fmt(&r->arena, "write %s", path).p);
-}
-
-/* A runtime reads /proc/<pid>: in a pid namespace that is not that of /proc it would see strangers. */
-static void fit_proc(void)
-{
-    char self[32] = "", is[32];
-    ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
-
-    (void)snprintf(is, sizeof(is), "%d", (int)getpid());
-    if (n > 0 && strcmp(self, is) != 0)
-        /* Else create fails and says why. */
-        (void)mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
 }
 
 /* In our mount namespace only. Where it does not work the runtime says what troubles it, or makes groups that it
@@ -213,6 +201,16 @@ static bool bind_pids(struct oci_run *r, pid_t init)
     const char *from = arena_fmt(&r->arena, "/proc/%d/ns/pid", (int)init).p;
 
     return fd >= 0 && mount(from, r->pids, NULL, MS_BIND, NULL) == 0;
+}
+
+/* That of the pod. */
+static void bind_shared(struct oci_run *r)
+{
+    autoclose int fd = open(r->pids, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const char *from = arena_fmt(&r->arena, "/proc/self/fd/%d", r->spec->join->pids).p;
+
+    if (fd < 0 || mount(from, r->pids, NULL, MS_BIND, NULL) < 0)
+        fail_errno(r, "join the pod's processes");
 }
 
 static pid_t start_init(struct oci_run *r)
@@ -337,17 +335,19 @@ _Noreturn void oci_run(const struct box_spec *s, const struct oci_place *p, int 
     if (make_dirs(p->bundle, 0700, &e) < 0)
         fail(&r, box_create_error, e.text);
     inner.has_host_pids = true; /* its own /proc is mounted by the runtime */
+    inner.join = NULL;
     b.is_inner = box_in_user_namespace();
     (void)prctl(PR_SET_NAME, "pumice-oci", 0, 0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (unshare(CLONE_NEWNS) < 0)
         fail_errno(&r, "make a mount namespace");
     build(&r, &b);
-    fit_proc();
     fit_groups(&r);
-    if (!s->has_host_pids)
+    if (s->join)
+        bind_shared(&r);
+    else if (!s->has_host_pids)
         init = start_init(&r);
-    write_config(&r, &b, init > 0);
+    write_config(&r, &b);
     status = live(&r, init);
     tell(report, BOX_ENDED, status, "", "");
     _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));

@@ -34,11 +34,13 @@ void oci_run_init(struct oci_run *r, const struct oci_place *p)
 
 /* ---- calling ---- */
 
-/* What it leaves running is the container. */
+/* What it leaves running is the container. A shim has no variables, since those in the pod could see them; with this one
+ * the runtime finds what it calls itself. */
 static int call(const char *const *argv, const char *verb, enum proc_streams streams, int ms, struct buf *said,
                 struct err *e)
 {
-    struct proc_how how = { .streams = streams, .may_leave = true };
+    static const char *const env[] = { "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL };
+    struct proc_how how = { .streams = streams, .may_leave = true, .env = *environ ? NULL : env };
     struct proc_end end;
     struct proc p;
 

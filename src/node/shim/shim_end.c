@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum {
@@ -125,7 +124,7 @@ static void started(struct pod *p, struct con *c)
     c->started_ms = pod_now_ns(p) / 1000000;
     pod_say(p, &ev);
     if (c->held_signal)
-        (void)syscall(SYS_pidfd_send_signal, c->pidfd, c->held_signal, NULL, 0);
+        con_signal(c, c->held_signal);
 }
 
 static void take_report(struct pod *p, struct con *c, struct box_report *r)
@@ -147,8 +146,13 @@ void con_read_report(struct pod *p, struct con *c)
     struct box_report r;
 
     while (c->report >= 0) {
-        ssize_t n = recv(c->report, &r, sizeof(r), MSG_DONTWAIT);
+        int program = -1;
+        ssize_t n = wire_recv_fd(c->report, &r, sizeof(r), MSG_DONTWAIT, &program);
 
+        if (program >= 0 && c->program < 0)
+            c->program = program;
+        else if (program >= 0)
+            close(program);
         if (n == sizeof(r)) {
             take_report(p, c, &r);
         } else if (n < 0 && errno == EAGAIN) {

@@ -21,7 +21,7 @@
 /* ---- how a container is made: box.h, oci.h, or a stand-in of a test ---- */
 
 struct shim_driver {
-    bool has_namespaces; /* called in new pid and mount namespaces */
+    bool has_namespaces; /* called in a new mount namespace and, unless it is to join others, a new pid namespace */
     void (*run)(const struct box_spec *s, const struct oci_place *p, int report); /* does not return */
     void (*exec)(const struct box_spec *s, const struct oci_place *p, int init);
     void (*clean)(const struct oci_place *p); /* after run() was killed; NULL: nothing to do */
@@ -120,9 +120,11 @@ struct con { /* a container */
     struct oci_place place;
     int attempt;
     struct box_spec spec;
+    struct box_join join; /* of a target */
     enum con_state state;
     pid_t pid;
     int pidfd, report, pipes[CONLOG_STREAM_MAX]; /* -1: none, or ended */
+    int program;                                 /* a pidfd, for signals; -1: none, pidfd passes them on */
     int in;                                      /* for those who attach; -1: it has no input */
     struct list sinks;                           /* struct shim_sink: who is attached */
     struct conlog *log;
@@ -168,8 +170,8 @@ struct pod {
     const struct shim_driver *driver;
     struct shim_options opt;
     int sock, signals, null;
-    int pause_pids; /* the pod's pid namespace; -1: not shared */
-    pid_t pause_pid;
+    struct box_join shared; /* the pod's pid namespace; pids is -1: not shared */
+    pid_t pause_pid;        /* process 1 there */
     struct list cons, tasks, queue, pasts;
     size_t n_cons, n_jobs;
     bool is_over;        /* the program has closed its end */
@@ -195,13 +197,14 @@ int pod_make_pause(struct pod *p, struct err *e); /* shares_pids: process 1 of a
 int sysctl_check(const struct shim_options *o, struct str name, struct str value, struct buf *ret_path, struct err *e);
 
 /* shim_clone.c: a child in a group. As fork(): 0 in the child, once it is in the group; e->code is set there if that
- * failed. 'group' may be NULL. 'pids_fd': a pid namespace to be born in; -1: as 'flags' say. ret_pidfd may be NULL. */
-pid_t pod_clone(struct pod *p, const char *group, uint64_t flags, int pids_fd, int *ret_pidfd, struct err *e);
+ * failed. 'group' and ret_pidfd may be NULL. */
+pid_t pod_clone(struct pod *p, const char *group, uint64_t flags, int *ret_pidfd, struct err *e);
 void pod_child_streams(int in, int out, int err); /* in the child: descriptors 0, 1, 2 */
 
 /* shim_start.c */
 void pod_start(struct pod *p, const struct wire_msg *m);
 void pod_signal(struct pod *p, const struct wire_msg *m);
+void con_signal(const struct con *c, int signo); /* to its program; a container that has ended does not mind */
 struct con *pod_find(struct pod *p, struct str name);
 void con_free(struct pod *p, struct con *c);
 int64_t pod_now_ns(const struct pod *p); /* wall clock */

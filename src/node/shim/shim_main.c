@@ -255,7 +255,8 @@ _Noreturn void shim_main(const struct spawner_own *own, const struct shim_option
     p->opt = *opt;
     p->sock = sock;
     p->bytes = bytes;
-    p->pause_pids = p->null = -1;
+    p->null = -1;
+    p->shared = (struct box_join){ -1, -1, -1 };
     list_init(&p->cons);
     list_init(&p->tasks);
     list_init(&p->queue);

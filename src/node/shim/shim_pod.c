@@ -109,18 +109,39 @@ static _Noreturn void be_pause(const struct pod *p, const int pair[2])
     pause_run(pair[1]); /* SIGCHLD is blocked since the spawner */
 }
 
-/* Its namespace first: once it is empty it is not dumpable either, and then only root of the machine may open that. */
+static int open_namespace(pid_t pid, const char *kind, struct err *e)
+{
+    char path[64];
+    int fd;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/ns/%s", (int)pid, kind);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? err_errno(e, "open %s", path) : fd;
+}
+
+/* Its namespaces first: once it is empty it is not dumpable either, and then only root of the machine may open them. */
 static int take_pause(struct pod *p, int sock, struct err *e)
 {
-    char path[64], ready = 1;
+    char ready = 1;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/ns/pid", (int)p->pause_pid);
-    p->pause_pids = open(path, O_RDONLY | O_CLOEXEC);
-    if (p->pause_pids < 0)
-        return err_errno(e, "open %s", path);
-    if (send(sock, &ready, 1, MSG_NOSIGNAL) != 1 || recv(sock, &ready, 1, 0) != 1) /* no container may see it before */
+    p->shared.pids = open_namespace(p->pause_pid, "pid", e);
+    p->shared.mounts = p->shared.pids < 0 ? -1 : open_namespace(p->pause_pid, "mnt", e);
+    if (p->shared.mounts < 0)
+        return -1;
+    if (send(sock, &ready, 1, MSG_NOSIGNAL) != 1 || /* no container may see it before */
+        wire_recv_fd(sock, &ready, 1, 0, &p->shared.proc) != 1)
         return err_set(e, ERR_IO, "it ended at once");
     return 0;
+}
+
+static void forget_pause(struct pod *p)
+{
+    const int fds[] = { p->shared.pids, p->shared.mounts, p->shared.proc };
+
+    for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    p->shared = (struct box_join){ -1, -1, -1 };
 }
 
 int pod_make_pause(struct pod *p, struct err *e)
@@ -129,13 +150,11 @@ int pod_make_pause(struct pod *p, struct err *e)
     int pair[2], rc;
     pid_t pid;
 
-    if (p->pause_pids >= 0)
-        close(p->pause_pids);
-    p->pause_pids = -1;
+    forget_pause(p);
     buf_fmt(&group, "%s/%s", p->opt.group, pause_group);
     if (cgroup_make(p->own->opt->cgroups, group.p, NULL, e) < 0 || wire_pair(pair, e) < 0)
         return -1;
-    pid = pod_clone(p, group.p, CLONE_NEWPID | CLONE_NEWNS, -1, NULL, e);
+    pid = pod_clone(p, group.p, CLONE_NEWPID | CLONE_NEWNS, NULL, e);
     if (pid == 0 && e->code)
         _exit(1);
     if (pid == 0)

@@ -69,7 +69,7 @@ void pod_exec_on(struct pod *p, const struct wire_msg *m)
     j = session_new(p, id, NULL);
     if (!j)
         return;
-    pid = pod_clone(p, c->group, 0, -1, NULL, &e);
+    pid = pod_clone(p, c->group, 0, NULL, &e);
     if (pid == 0) {
         pod_child_streams(m->fds[0], m->fds[1], m->fds[2]);
         if (e.code) {
@@ -153,6 +153,7 @@ static _Noreturn void be_relay(const struct pod *p, uint16_t port, int fd, int e
 
     (void)signal(SIGPIPE, SIG_IGN);
     spawner_name(&p->own->area, "pumice-forward", p->opt.group);
+    box_keep_cap(-1);
     if (is_datagram_socket(fd)) {
         close(end);
         relay_datagrams(fd, port);
@@ -183,7 +184,7 @@ void pod_forward(struct pod *p, const struct wire_msg *m)
     j = session_new(p, id, &end);
     if (!j)
         return;
-    pid = pod_clone(p, NULL, 0, -1, NULL, &e);
+    pid = pod_clone(p, NULL, 0, NULL, &e);
     if (pid == 0)
         be_relay(p, (uint16_t)port, m->fds[0], end);
     task_begin(p, j, pid, end, &e);

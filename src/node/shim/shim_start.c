@@ -63,6 +63,7 @@ void con_free(struct pod *p, struct con *c)
         p->n_cons--;
     list_remove(&c->link);
     close_fd(&c->pidfd);
+    close_fd(&c->program);
     close_fd(&c->report);
     close_fd(&c->in);
     con_detach_all(p, c, false);
@@ -185,15 +186,16 @@ static _Noreturn void be_container(struct pod *p, struct con *c, const struct en
     _exit(127);
 }
 
-/* The pid namespace it is to be born in, borrowed; -1: one of its own, or the host's. */
-static int find_pids(struct pod *p, const struct con *c, int *ret, struct err *e)
+/* Whose processes it is to be among; NULL: its own, or the host's. */
+static int find_processes(struct pod *p, struct con *c, const struct box_join **ret, struct err *e)
 {
     const struct con *target = c->spec.target.n ? pod_find(p, c->spec.target) : NULL;
+    bool is_shared = p->shared.pids >= 0;
 
-    *ret = p->pause_pids;
-    if (p->pause_pids >= 0 && !p->pause_pid && pod_make_pause(p, e) < 0)
+    *ret = is_shared ? &p->shared : NULL;
+    if (is_shared && !p->pause_pid && pod_make_pause(p, e) < 0)
         return -1;
-    if (!c->spec.target.n || p->pause_pids >= 0 || p->opt.has_host_pids)
+    if (!c->spec.target.n || is_shared || p->opt.has_host_pids)
         return 0;                   /* the target is there anyway */
     if (!p->driver->has_namespaces) /* our child is the runtime, not the container */
         return err_set(e, ERR_INVALID,
@@ -202,7 +204,8 @@ static int find_pids(struct pod *p, const struct con *c, int *ret, struct err *e
     if (!target || target->state != CON_RUNNING || target->has_status)
         return err_set(e, ERR_NOT_FOUND, "targetContainerName: container \"%.*s\" is not running",
                        STR_ARG(c->spec.target));
-    *ret = target->pidfd;
+    c->join = target->spec.join ? *target->spec.join : (struct box_join){ target->pidfd, target->pidfd, -1 };
+    *ret = &c->join;
     return 0;
 }
 
@@ -211,16 +214,16 @@ static int launch(struct pod *p, struct con *c, struct err *e)
     struct ends ends = { -1, { -1, -1 }, -1 };
     bool has_own;
     uint64_t flags;
-    int r = -1, pids;
+    int r = -1;
 
-    if (find_pids(p, c, &pids, e) < 0)
+    if (find_processes(p, c, &c->spec.join, e) < 0)
         return -1;
-    has_own = pids < 0 && !p->opt.has_host_pids;
+    has_own = !c->spec.join && !p->opt.has_host_pids;
     flags = p->driver->has_namespaces ? CLONE_NEWNS | (has_own ? CLONE_NEWPID : 0) : 0;
-    c->spec.has_host_pids = !has_own;
+    c->spec.has_host_pids = p->opt.has_host_pids;
     if (open_ends(c, &ends, e) == 0) {
         box_look();
-        c->pid = pod_clone(p, c->group, flags, pids, &c->pidfd, e);
+        c->pid = pod_clone(p, c->group, flags, &c->pidfd, e);
         if (c->pid == 0)
             be_container(p, c, &ends, e);
         r = c->pid < 0 ? -1 : 0;
@@ -283,7 +286,7 @@ void pod_start(struct pod *p, const struct wire_msg *m)
         return;
     }
     c = xcalloc(1, sizeof(*c));
-    c->pidfd = c->report = c->pipes[0] = c->pipes[1] = c->in = -1;
+    c->pidfd = c->program = c->report = c->pipes[0] = c->pipes[1] = c->in = -1;
     list_init(&c->sinks);
     c->attempt = attempt;
     c->name = arena_str(&c->arena, name).p;
@@ -300,10 +303,15 @@ void pod_start(struct pod *p, const struct wire_msg *m)
 
 /* ---- signals ---- */
 
+void con_signal(const struct con *c, int signo)
+{
+    (void)syscall(SYS_pidfd_send_signal, c->program >= 0 ? c->program : c->pidfd, signo, NULL, 0);
+}
+
 static void kill_all_of(struct pod *p, struct con *c)
 {
     (void)kill(c->pid, SIGKILL); /* of a pid namespace: the kernel does the rest */
-    if (c->spec.has_host_pids || !p->driver->has_namespaces)
+    if (c->spec.has_host_pids || c->spec.join || !p->driver->has_namespaces)
         (void)cgroup_kill(p->own->opt->cgroups, c->group, 200, NULL); /* what is left is killed when it has ended */
 }
 
@@ -326,5 +334,5 @@ void pod_signal(struct pod *p, const struct wire_msg *m)
     else if (c->state == CON_STARTING)
         c->held_signal = (int)signo; /* process 1 would not see it yet */
     else
-        (void)syscall(SYS_pidfd_send_signal, c->pidfd, (int)signo, NULL, 0);
+        con_signal(c, (int)signo);
 }

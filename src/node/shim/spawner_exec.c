@@ -103,17 +103,18 @@ int spawner_open_program(int exe, struct err *e)
         strerror(no), strerror(errno));
 }
 
-/* The last argument is room for the names that shims and containers show to people who look at processes. */
+/* The last argument is room for the names that shims and containers show to people who look at processes. Process 1 of a
+ * container is a fork of it, and shows its variables to one that may trace: so it has none. */
 _Noreturn void spawner_execute(int program, int exe, int sock)
 {
     static char room[97] = { [0 ... 95] = ' ' };
-    char *const argv[] = { (char *)spawner_program_name, room, NULL };
+    char *const argv[] = { (char *)spawner_program_name, room, NULL }, *const env[] = { NULL };
 
     if (sock != SPAWNER_FD && dup2(sock, SPAWNER_FD) < 0)
         _exit(1);
     (void)fcntl(SPAWNER_FD, F_SETFD, 0);
     (void)close_range(SPAWNER_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC); /* what it keeps it is sent */
-    (void)syscall(SYS_execveat, program, "", argv, environ, AT_EMPTY_PATH);
-    (void)syscall(SYS_execveat, open_own(exe), "", argv, environ, AT_EMPTY_PATH);
+    (void)syscall(SYS_execveat, program, "", argv, env, AT_EMPTY_PATH);
+    (void)syscall(SYS_execveat, open_own(exe), "", argv, env, AT_EMPTY_PATH);
     _exit(1);
 }

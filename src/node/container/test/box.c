@@ -139,8 +139,16 @@ static const struct script {
       "2>/dev/null; readlink /proc/1/fd/* 2>/dev/null; cat /proc/1/environ /proc/1/maps 2>/dev/null; head -c1 "
       "/proc/1/mem 2>/dev/null; kill -9 1; kill -STOP 1; true",
       "", 0, false },
-    { "process 1 has nothing", NULL, "sleep 0.1; grep -E '^(CapEff|Seccomp):' /proc/1/status",
-      "CapEff:\t0000000000000020\nSeccomp:\t2\n", 0, false },
+    { "process 1 has what the program has", NULL,
+      "for p in 1 self; do grep -E '^(Cap|NoNewPrivs|Seccomp|Uid|Gid|Groups)' /proc/$p/status; done | sort | uniq -c | "
+      "grep -v "
+      "'^ *2 '; true",
+      "", 0, false },
+    { "process 1 is the same user", set_uid,
+      "for p in 1 self; do grep -E '^(Cap|NoNewPrivs|Seccomp|Uid|Gid|Groups)' /proc/$p/status; done | sort | uniq -c | "
+      "grep -v "
+      "'^ *2 '; true",
+      "", 0, true },
     { "proc", NULL,
       "for f in kcore keys timer_list sched_debug; do cat /proc/$f 2>/dev/null | head -c1; done; for d in /proc/scsi "
       "/sys/firmware; do ls $d 2>/dev/null; done; true",

@@ -667,9 +667,9 @@ static void test_shared_processes(void **state)
     (void)stand_expect(s, SHIM_STARTED, "b");
     assert_int_equal(stand_expect(s, SHIM_ENDED, "b").status, 0);
     stand_lines(&lines, "b", 0);
-    if (!str_starts(buf_view(&lines), STR("1:pid 5 "))) /* pause, a and its program, b, its program */
+    if (!str_starts(buf_view(&lines), STR("1:pid 3 "))) /* pause, the programs of a and b */
         fail_msg("b says %s", lines.p);
-    stand_start(s, "c", "kill -0 1 && kill -TERM 3", 0); /* sees and ends the program of a */
+    stand_start(s, "c", "kill -0 1 && kill -TERM 2", 0); /* sees and ends the program of a */
     (void)stand_expect(s, SHIM_STARTED, "c");
     for (int ended = 0; ended < 2;) {
         assert_true(stand_wait(s, &ev, 10000));
@@ -1373,6 +1373,26 @@ static void check_terminal(struct shim *s)
     close(pair[0]);
 }
 
+/* One that is started among the processes of another sees them, and nobody of ours but their process 1. */
+static void check_target(struct shim *s, struct arena *a, struct box_spec spec)
+{
+    autobuf lines = { 0 };
+
+    spec.name = STR("debug");
+    spec.target = STR("main");
+    spec.upper = arena_fmt(a, "%s/debug", run_dir);
+    memset(&spec.argv, 0, sizeof(spec.argv));
+    *vec_push(a, &spec.argv) = STR("sh");
+    *vec_push(a, &spec.argv) = STR("-c");
+    *vec_push(a, &spec.argv) = STR("cat /proc/1/comm; grep -l pumice /proc/[0-9]*/comm; kill -0 2 && echo seen");
+    assert_int_equal(shim_start(s, &spec, NULL, 0, NULL), 0);
+    (void)stand_expect(s, SHIM_STARTED, "debug");
+    assert_int_equal(stand_expect(s, SHIM_ENDED, "debug").status, 0);
+    stand_lines(&lines, "debug", 0);
+    if (!str_is(buf_view(&lines), "1:pumice-init 1:/proc/1/comm 1:seen "))
+        fail_msg("debug says %s", lines.p);
+}
+
 static void test_real_box(void **state)
 {
     const struct str argv[] = { STR("cat"), STR("/proc/1/comm"), STR("/tmp/mark") };
@@ -1407,6 +1427,7 @@ static void test_real_box(void **state)
     if (!ev.is_ok || !str_ends(ev.text, STR("\nhere\n")))
         fail_msg("exec: %d \"%.*s\"", ev.exit_code, STR_ARG(ev.text));
     check_terminal(s);
+    check_target(s, &a, spec);
     assert_int_equal(shim_signal(s, STR("main"), SIGTERM, NULL), 0);
     assert_int_equal(stand_expect(s, SHIM_ENDED, "real").status, 42 << 8);
     spec.argv.n = 0;

@@ -156,6 +156,8 @@ static void stand_run(const struct box_spec *s, const struct oci_place *place, i
     }
     if (str_is(s->argv.v[0], "!slow"))
         usleep(200000);
+    if (s->join && setns(s->join->pids, CLONE_NEWPID) < 0)
+        _exit(1);
     pid = fork();
     if (pid < 0) {
         stand_say(report, BOX_FAILED, 128);
@@ -203,7 +205,7 @@ static void stand_exec(const struct box_spec *s, const struct oci_place *place, 
     int status = 0;
 
     (void)place;
-    if (setns(init, CLONE_NEWPID | CLONE_NEWNS) < 0)
+    if (setns(init, CLONE_NEWNS) < 0 || setns(s->join ? s->join->pids : init, CLONE_NEWPID) < 0)
         _exit(126);
     (void)signal(SIGTERM, str_is(s->argv.v[0], "!deaf") ? SIG_IGN : stand_exec_term);
     stand_exec_pid = fork();
