@@ -3,6 +3,8 @@
 #include "ctl/vc.h"
 #include "node/shim/shim.h"
 
+#include <signal.h>
+
 /* What this process was executed for: by ourselves, by the name of one of Volcano's tools, or by somebody. */
 int main(int argc, char **argv)
 {
@@ -12,5 +14,8 @@ int main(int argc, char **argv)
         status = probe_main(argc, argv);
     if (status < 0)
         status = vc_main(argc, argv);
-    return status >= 0 ? status : cli_main(argc, argv);
+    if (status >= 0)
+        return status;
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error that is told, not a sudden end */
+    return cli_main(argc, argv);
 }

@@ -87,12 +87,12 @@ static int put_below(int dev, const char *name, int take_mount)
 
 static int add_pts(const struct box *b, int dev, struct err *e)
 {
-    /* 5 is the group "tty"; a user namespace with one id does not have it. */
-    static const struct box_option opt[] = {
-        { "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { "gid", "5" }, { 0 }
-    };
+    /* 5 is the group "tty"; a user namespace with one id does not have it. All containers of a machine share some 3000
+     * terminals (kernel.pty.max), so none may take them all. */
+    static const struct box_option opt[] = { { "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" },
+                                             { "max", "256" },        { "gid", "5" },          { 0 } };
     static const struct box_option inner[] = {
-        { "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { 0 }
+        { "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { "max", "256" }, { 0 }
     };
     int mount = box_mount_new("devpts", opt, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
 
@@ -109,6 +109,15 @@ static bool is_shm_given(const struct box *b)
         if (str_is(m->target, "/dev/shm"))
             return true;
     return false;
+}
+
+/* Files of no length are no less memory of the kernel's, and count for nothing else: one for each page of the size, and
+ * some for a size that is small. */
+static void file_count(char text[32], int64_t bytes)
+{
+    enum { PAGE = 4096, FILES_MIN = 1024 };
+
+    (void)snprintf(text, 32, "%" PRId64, MAX_OF(bytes / PAGE, FILES_MIN));
 }
 
 static int64_t shm_bytes(const struct box *b)
@@ -130,8 +139,8 @@ static int share_dev(int dev)
 
 static int add_shm(const struct box *b, int dev, struct err *e)
 {
-    char size[32];
-    const struct box_option opt[] = { { "mode", "1777" }, { "size", size }, { 0 } };
+    char size[32], files[32];
+    const struct box_option opt[] = { { "mode", "1777" }, { "size", size }, { "nr_inodes", files }, { 0 } };
     int mount;
 
     if (is_shm_given(b))
@@ -139,6 +148,7 @@ static int add_shm(const struct box *b, int dev, struct err *e)
     if (!b->spec->is_privileged)
         return share_dev(dev) < 0 ? err_errno(e, "make /dev/shm") : 0;
     (void)snprintf(size, sizeof(size), "%" PRId64, shm_bytes(b));
+    file_count(files, shm_bytes(b));
     mount = box_mount_new("tmpfs", opt, QUIET, e);
     if (mount < 0)
         return err_wrap(e, "/dev/shm");
@@ -171,11 +181,13 @@ static int fill_plain(struct box *b, int dev, struct err *e)
 
 static int new_dev(const struct box *b, struct err *e)
 {
-    char size[32];
-    const struct box_option opt[] = { { "mode", "0755" }, { "size", size }, { 0 } };
+    char size[32], files[32];
+    const struct box_option opt[] = { { "mode", "0755" }, { "size", size }, { "nr_inodes", files }, { 0 } };
+    int64_t bytes = is_shm_given(b) ? (int64_t)64 << 10 : shm_bytes(b);
     int mount;
 
-    (void)snprintf(size, sizeof(size), "%" PRId64, is_shm_given(b) ? (int64_t)64 << 10 : shm_bytes(b));
+    (void)snprintf(size, sizeof(size), "%" PRId64, bytes);
+    file_count(files, bytes);
     if (!b->spec->is_privileged)
         return box_mount_new("tmpfs", opt, QUIET, e);
     mount = box_mount_clone(AT_FDCWD, "/dev", b->is_inner); /* all devices: the host's own */

@@ -293,7 +293,7 @@ static bool has_mounts_in_run(const struct box *b)
 /* Among the other changes, too. Directories for mounts (the token of an account) are made faster in memory. */
 static int fill_run(struct box *b, struct err *e)
 {
-    static const struct box_option opt[] = { { "mode", "0755" }, { 0 } };
+    static const struct box_option opt[] = { { "mode", "0755" }, { "nr_inodes", "65536" }, { 0 } };
     int mount;
 
     if (b->is_overlay && !has_mounts_in_run(b) && box_over_hides(b, STR("/run")))

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <pwd.h>
 #include <sched.h>
 
@@ -248,6 +249,33 @@ static int try_as_user(struct err *e)
     return error ? err_errno(e, "pods cannot run here: mount /proc; run: pumice doctor") : 0;
 }
 
+/* A run of one pod needs some 40 descriptors, and those that follow a few each. Root may have more than it was given. */
+static int require_files(struct err *e)
+{
+    enum { FILES_MIN = 256, FILES_USUAL = 1024 };
+    struct rlimit files, more = { FILES_USUAL, FILES_USUAL };
+
+    if (getrlimit(RLIMIT_NOFILE, &files) < 0 || files.rlim_max >= FILES_MIN)
+        return 0;
+    if (setrlimit(RLIMIT_NOFILE, &more) == 0)
+        return 0;
+    return err_set(e, ERR_INVALID,
+                   "open files are limited to %llu, and at least %d are needed; raise the limit (ulimit -Hn)",
+                   (unsigned long long)files.rlim_max, FILES_MIN);
+}
+
+static int require_size(struct err *e)
+{
+    enum { SIZE_MIN = 64 << 10 };
+    struct rlimit size;
+
+    if (getrlimit(RLIMIT_FSIZE, &size) < 0 || size.rlim_cur >= SIZE_MIN)
+        return 0;
+    return err_set(e, ERR_INVALID,
+                   "files are limited to %llu bytes, and at least %d are needed; raise the limit (ulimit -f)",
+                   (unsigned long long)size.rlim_cur, SIZE_MIN);
+}
+
 /* In a child: this process must stay as it is. */
 int host_require(struct err *e)
 {
@@ -255,7 +283,7 @@ int host_require(struct err *e)
     struct err got = { 0 };
     pid_t pid;
 
-    if (host_kernel(e) < 0)
+    if (require_files(e) < 0 || require_size(e) < 0 || host_kernel(e) < 0)
         return -1;
     if (geteuid() == 0 && access("/proc/self/uid_map", R_OK) == 0)
         return 0; /* root makes all of it, or user_enter() says why not */

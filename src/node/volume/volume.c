@@ -29,13 +29,17 @@ bool volume_is_mount(int fd)
 static int tmpfs_new(mode_t mode, int64_t size_bytes, int *ret_fd, struct err *e)
 {
     autoclose int fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
-    char mode_text[16], size_text[32];
+    enum { PAGE = 4096, FILES_MIN = 16384 };
+    char mode_text[16], size_text[32], files_text[32];
 
     (void)snprintf(mode_text, sizeof(mode_text), "%04o", (unsigned)mode);
     (void)snprintf(size_text, sizeof(size_text), "%lld", (long long)size_bytes);
+    /* Empty files are memory too, and the size does not count them. */
+    (void)snprintf(files_text, sizeof(files_text), "%lld", MAX_OF((long long)size_bytes / PAGE, (long long)FILES_MIN));
     if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "source", "pumice", 0) < 0 ||
         fsconfig(fs, FSCONFIG_SET_STRING, "mode", mode_text, 0) < 0 ||
-        (size_bytes > 0 && fsconfig(fs, FSCONFIG_SET_STRING, "size", size_text, 0) < 0))
+        (size_bytes > 0 && (fsconfig(fs, FSCONFIG_SET_STRING, "size", size_text, 0) < 0 ||
+                            fsconfig(fs, FSCONFIG_SET_STRING, "nr_inodes", files_text, 0) < 0)))
         return io_errno(e, "set up a tmpfs");
     /* Linux 6.4, and only for root of the host: elsewhere it is swapped like any memory. */
     (void)fsconfig(fs, FSCONFIG_SET_FLAG, "noswap", NULL, 0);
