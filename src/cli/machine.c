@@ -185,6 +185,13 @@ int machine_agent(const struct machine *m, const struct machine_options *o, stru
         return -1;
     ret->devices = m->devices;
     ret->network = network_of(o->network);
+    if (o->auth_file) {
+        struct str path;
+
+        if (absolute(m->arena, o->auth_file, &path, e) < 0)
+            return err_wrap(e, "--auth-file");
+        ret->auth_file = arena_cstr(m->arena, path);
+    }
     ret->allows_unfiltered = o->allow_unfiltered;
     if (o->runtime && oci_find(m->arena, o->runtime, &ret->oci_runtime, e) < 0)
         return err_wrap(e, "--runtime %s", o->runtime);

@@ -113,6 +113,7 @@ struct agent_options {
     const char *state_dir;       /* of all runs: each has <state_dir>/<id>; made */
     const char *node_name;       /* NULL: the host's name */
     const char *claims_dir;      /* of PersistentVolumeClaims; NULL: below the run's state, and gone with it */
+    const char *auth_file;       /* logins to registries, which pods must not see; may be NULL */
     const struct json *capacity; /* {"cpu": "8", "memory": …}: instead of what the machine has; may be NULL */
     const char *cluster_domain;  /* NULL: "cluster.local" */
     const char *oci_runtime;     /* NULL: our own boxes */

@@ -12,6 +12,7 @@
 #include "api/resources.h"
 #include "node/env/expand.h"
 #include "node/container/host_layer.h"
+#include "os/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -391,18 +392,34 @@ static int build_mounts(struct building *b, struct err *e)
 
 /* ---- all together ---- */
 
+/* Root of the machine sees what others may: see box_veil.c. They may look into this directory, too. */
+static int make_veil(struct agent *g, struct err *e)
+{
+    autoclose int fd = -1;
+
+    if (!box_veil_is_possible())
+        return 0;
+    g->veil = arena_fmt(&g->arena, "%s/small/veil", g->run.dir.p);
+    return make_dir_at(g->run.small_fd, "veil", 0755, &fd, e);
+}
+
 static int make_over(struct agent *g, struct str *ret, struct err *e)
 {
     struct str path = arena_fmt(&g->arena, "%s/small/%s", g->run.dir.p, g->over_name);
-    const struct str own[] = { g->run.state_dir, str_of(g->opt.claims_dir) }; /* what pods leave behind, of any run */
+    /* What pods leave behind, of any run; and logins. */
+    const struct str own[] = { g->run.state_dir, str_of(g->opt.claims_dir), str_of(g->opt.auth_file) };
+    struct hide_options hide = { .own = own, .n_own = ARRAY_LEN(own), .has_homes = !g->opt.remote };
     autoclose int dir = -1;
 
+    if (make_veil(g, e) < 0)
+        return -1;
+    hide.has_veil = g->veil.n > 0;
     if (mkdirat(g->run.small_fd, g->over_name, 0755) < 0 && errno != EEXIST)
         return err_errno(e, "make %s", path.p);
     dir = openat(g->run.small_fd, g->over_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return err_errno(e, "open %s", path.p);
-    if (host_layer_make(dir, e) < 0 || hide_secrets(&g->arena, dir, own, ARRAY_LEN(own), &g->hidden, e) < 0)
+    if (host_layer_make(dir, e) < 0 || hide_secrets(&g->arena, dir, &hide, &g->hidden, e) < 0)
         return -1;
     host_layer_add_own(dir);
     *ret = g->over = path;
@@ -439,8 +456,11 @@ static int build_root(struct building *b, struct err *e)
     if (!p->agent->over.n && make_over(p->agent, &s->over, e) < 0)
         return -1;
     s->over = p->agent->over;
+    s->veil = p->agent->veil;
     VEC_FOREACH(path, &p->agent->hidden)
         *vec_push(b->arena, &s->hidden) = *path;
+    VEC_FOREACH(path, &p->agent->hidden.homes)
+        *vec_push(b->arena, &s->homes) = *path;
     return 0;
 }
 

@@ -168,6 +168,7 @@ struct agent {
     uint16_t api_port;      /* of an API server at the gateway; 0: none */
     struct str host_resolv; /* the host's resolv.conf */
     struct str over;        /* a directory: see host_layer.h; made for the first container that needs it */
+    struct str veil;        /* box_spec.veil; empty: none is needed, or possible */
     char over_name[16];     /* below small/: that of an agent before us is in use */
     bool is_adopted;        /* the run was there */
     bool leaves;            /* closing: all stays as it is */

@@ -63,6 +63,11 @@ struct box_spec {
     /* Host's files: what must not be seen. With 'over', that tree has something else or a whiteout at each of these
      * paths (hide.h); where it cannot lie over the host's files, and without it, they show as empty. */
     VEC(struct str) hidden;
+    /* Host's files: an empty directory, on another file system than "/", by which the kernel is made to refuse what
+     * others may not read; empty: root of the container may read it. 'homes' are left as they are, and what is hidden
+     * in them is all that is: see hide.h. */
+    struct str veil;
+    VEC(struct str) homes;
     VEC(struct box_mount) mounts; /* parents first */
     VEC(struct box_device) devices;
     int64_t shm_bytes; /* of /dev/shm; 0: 64 MiB */
@@ -92,6 +97,7 @@ struct box_join {
     int proc;   /* a mount of the namespace's /proc; -1: what is at /proc there */
 };
 
+bool box_veil_is_possible(void);    /* may box_spec.veil be set? Not in a user namespace */
 bool box_can_hold_changes(int dir); /* can it be an upper layer, as far as its file system tells? */
 /* Remove a directory of changes whose container is gone, if nothing was changed. True: it is gone. */
 bool box_layer_remove(int dir, const char *path);

@@ -6,6 +6,8 @@
  * could look behind them). Then the root is a directory of ours with one overlay for each directory of "/"; directories with mounts
  * below are put together in the same way, level by level. What we may not even open (/root of an ordinary user) is an
  * empty directory.
+ *
+ * Root of the machine sees them through a veil (box_veil.c), but for the homes that it was given.
  */
 #include "node/container/box_internal.h"
 #include "node/container/host_layer.h"
@@ -15,6 +17,7 @@
 
 struct host {
     struct box *box;
+    int nothing;                       /* box_spec.veil; -1: there is none */
     VEC(struct box_host_mount) mounts; /* below "/", without those of our own /proc, /sys … */
     VEC(struct str)
     whole; /* directories that 'over' stands for as a whole (host_layer.h), with all that is mounted below */
@@ -28,6 +31,49 @@ static bool is_hidden(const struct host *h, struct str path)
     return false;
 }
 
+static bool is_in_home(const struct host *h, struct str path)
+{
+    VEC_FOREACH(home, &h->box->spec->homes)
+        if (box_is_below(path, *home))
+            return true;
+    return false;
+}
+
+/* Nobody can look behind a veil, nor make a place for a mount there. */
+static bool is_veiled(const struct host *h, struct str path)
+{
+    struct stat st;
+
+    if (h->nothing < 0 || is_in_home(h, path))
+        return false;
+    for (size_t i = 1; i < path.n; i++)
+        if (path.p[i] == '/' &&
+            (stat(arena_cstr(&h->box->arena, str_sub(path, 0, i)), &st) < 0 || !(st.st_mode & S_IXOTH)))
+            return true;
+    return false;
+}
+
+/* A home is put in its place like a file system of its own: before those that are mounted in it. */
+static void add_home(struct host *h, struct str home)
+{
+    struct box_host_mount own = {
+        .path = home, .attr = MOUNT_ATTR_NODEV, .is_below = true, .is_shown = true, .is_home = true
+    };
+    size_t at = h->mounts.n;
+
+    for (size_t i = h->mounts.n; i-- > 0;)
+        if (h->mounts.v[i].path.n > home.n && box_is_below(h->mounts.v[i].path, home))
+            at = i;
+    for (size_t i = 0; i < at; i++)
+        if (str_eq(h->mounts.v[i].path, home))
+            return; /* it is one */
+        else if (box_is_below(home, h->mounts.v[i].path))
+            own.attr = h->mounts.v[i].attr;
+    (void)vec_push(&h->box->arena, &h->mounts);
+    memmove(h->mounts.v + at + 1, h->mounts.v + at, (h->mounts.n - 1 - at) * sizeof(own));
+    h->mounts.v[at] = own;
+}
+
 static int find_mounts(struct host *h, struct err *e)
 {
     const struct box_mounts *list;
@@ -35,20 +81,23 @@ static int find_mounts(struct host *h, struct err *e)
     if (box_mounts_find(&h->box->arena, &list, e) < 0)
         return -1;
     VEC_FOREACH(m, &list->all) {
-        bool is_skipped = m->is_dull || is_hidden(h, m->path);
+        bool is_skipped = m->is_dull || is_hidden(h, m->path) || (m->is_shown && is_veiled(h, m->path));
 
         if (!m->is_below || (is_skipped && m->is_ours)) /* behind our own the kernel lets us look, and nothing shows */
             continue;
         *vec_push(&h->box->arena, &h->mounts) = *m;
         h->mounts.v[h->mounts.n - 1].is_shown &= !is_skipped;
+        h->mounts.v[h->mounts.n - 1].is_home = is_in_home(h, m->path);
     }
+    VEC_FOREACH(home, &h->box->spec->homes)
+        add_home(h, *home);
     return 0;
 }
 
 /* ---- one directory of the host ---- */
 
 /* An overlay over 'lower', or, where there can be none, the same files read-only. */
-static int layer(struct host *h, int lower, struct str path, bool is_dir, bool has_over, unsigned attr)
+static int bare_layer(struct host *h, int lower, struct str path, bool is_dir, bool has_over, unsigned attr)
 {
     int mount = is_dir && !(attr & MOUNT_ATTR_RDONLY) ? box_overlay(h->box, lower, path, has_over, attr, NULL) : -1;
 
@@ -70,6 +119,21 @@ static int layer(struct host *h, int lower, struct str path, bool is_dir, bool h
     return mount;
 }
 
+/* The same behind the veil, if there is one. */
+static int layer(struct host *h, int lower, struct str path, bool is_dir, bool has_over, unsigned attr)
+{
+    autoclose int veil = -1;
+    struct stat st;
+
+    if (h->nothing < 0)
+        return bare_layer(h, lower, path, is_dir, has_over, attr);
+    if (!is_dir)
+        return fstat(lower, &st) < 0 || !(st.st_mode & S_IROTH) ? -1
+                                                                : bare_layer(h, lower, path, is_dir, has_over, attr);
+    veil = box_veil(lower, h->nothing, NULL);
+    return veil < 0 ? -1 : bare_layer(h, veil, path, is_dir, has_over, attr);
+}
+
 /* Show a file system of the host that is mounted somewhere below "/". One that cannot be shown is left out: an empty
  * directory is there in its place. */
 static int place_mount(struct host *h, const struct box_host_mount *m, struct err *e)
@@ -86,10 +150,10 @@ static int place_mount(struct host *h, const struct box_host_mount *m, struct er
             return 0;
     from = open(arena_cstr(&h->box->arena, m->path), O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (from < 0 || statx(from, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0 ||
-        !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT)) /* a directory above it was renamed */
+        (!m->is_home && !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))) /* a directory above it was renamed */
         return 0;
     is_dir = S_ISDIR(st.stx_mode);
-    mount = layer(h, from, m->path, is_dir, true, m->attr);
+    mount = (m->is_home ? bare_layer : layer)(h, from, m->path, is_dir, true, m->attr);
     if (mount < 0)
         return 0;
     return box_put(h->box, mount, m->path, is_dir ? BOX_DIR : BOX_FILE, e);
@@ -271,23 +335,33 @@ static int overlay_root(struct box *b, int lower, struct err *e)
     return box_mount_attach(b->root, b->state) < 0 ? err_errno(e, "attach the root") : 0;
 }
 
+static int show_host(struct host *h, int lower, struct err *e)
+{
+    struct box *b = h->box;
+    autoclose int veil = h->nothing < 0 ? -1 : box_veil(lower, h->nothing, e);
+    int shown = h->nothing < 0 ? lower : veil;
+
+    if (shown < 0 || find_mounts(h, e) < 0)
+        return -1;
+    if (b->is_inner || overlay_root(b, shown, e) < 0) {
+        /* An overlay that failed as real root: the state directory cannot hold it, or "/" cannot be below one. */
+        if (!b->is_inner && !b->has_tmp_state && box_use_tmp_state(b, e) == 0 && overlay_root(b, shown, e) == 0)
+            return place_mounts(h, e);
+        if (compose_root(h, lower, e) < 0)
+            return err_wrap(e, "the host's files");
+    }
+    return place_mounts(h, e);
+}
+
 int box_root_host(struct box *b, struct err *e)
 {
-    struct host h = { .box = b };
-    autoclose int lower = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    autoclose int lower = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), nothing = -1;
 
     if (lower < 0)
         return err_errno(e, "open /");
     if (b->spec->over.n && (b->over = open(arena_cstr(&b->arena, b->spec->over), O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
         return err_errno(e, "open %.*s", STR_ARG(b->spec->over));
-    if (find_mounts(&h, e) < 0)
-        return -1;
-    if (b->is_inner || overlay_root(b, lower, e) < 0) {
-        /* An overlay that failed as real root: the state directory cannot hold it, or "/" cannot be below one. */
-        if (!b->is_inner && !b->has_tmp_state && box_use_tmp_state(b, e) == 0 && overlay_root(b, lower, e) == 0)
-            return place_mounts(&h, e);
-        if (compose_root(&h, lower, e) < 0)
-            return err_wrap(e, "the host's files");
-    }
-    return place_mounts(&h, e);
+    if (b->spec->veil.n && (nothing = open(arena_cstr(&b->arena, b->spec->veil), O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+        return err_errno(e, "open %.*s", STR_ARG(b->spec->veil));
+    return show_host(&(struct host){ .box = b, .nothing = nothing }, lower, e);
 }

@@ -7,6 +7,7 @@
  * box_changes.c   where its changes can lie
  * box_host.c      the host's files as a root: its other file systems
  * box_mounts.c    which those are
+ * box_veil.c      what of them users may see who own none
  * box_fill.c      what is mounted into a root: /proc, /sys, /run, /tmp, volumes, hidden directories
  * box_dev.c       /dev
  * box_user.c      users and groups by the root's own files
@@ -82,6 +83,12 @@ void box_part(struct box *b, int take_mount);              /* remember it as a p
 int box_use_tmp_state(struct box *b, struct err *e);
 int box_root_host(struct box *b, struct err *e);
 
+/* ---- box_veil.c ---- */
+
+/* 'lower' (O_PATH) as a mount that shows to everybody, root too, what others may see of it. It is attached over
+ * 'nothing', which is box_spec.veil and was opened before the first: over the second lies the first. */
+int box_veil(int lower, int nothing, struct err *e);
+
 /* ---- box_mounts.c ---- */
 
 struct box_host_mount {
@@ -92,6 +99,7 @@ struct box_host_mount {
     bool is_shown; /* … and is seen there, and not dull */
     bool is_dull;  /* nothing a container could use */
     bool is_ours;
+    bool is_home; /* in one of box_spec.homes, or one itself: without a veil */
 };
 
 struct box_mounts {

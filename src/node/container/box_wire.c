@@ -16,6 +16,7 @@ static const struct {
     { "name", offsetof(struct box_spec, name), false }, { "cwd", offsetof(struct box_spec, cwd), true },
     { "root", offsetof(struct box_spec, root), true },  { "upper", offsetof(struct box_spec, upper), true },
     { "user", offsetof(struct box_spec, user), false }, { "over", offsetof(struct box_spec, over), true },
+    { "veil", offsetof(struct box_spec, veil), true },
 };
 
 typedef VEC(struct str) str_vec;
@@ -26,7 +27,7 @@ static const struct {
 } lists[] = {
     { "argv", offsetof(struct box_spec, argv) },           { "env", offsetof(struct box_spec, env) },
     { "hidden", offsetof(struct box_spec, hidden) },       { "add_caps", offsetof(struct box_spec, add_caps) },
-    { "drop_caps", offsetof(struct box_spec, drop_caps) },
+    { "drop_caps", offsetof(struct box_spec, drop_caps) }, { "homes", offsetof(struct box_spec, homes) },
 };
 
 static const size_t flags[] = {

@@ -1,38 +1,20 @@
 /* hide.c - whiteouts over what of the host's files pods must not see */
-#include "node/container/hide.h"
+#include "node/container/hide_internal.h"
 
 #include "base/util.h"
+#include "node/container/host_layer.h"
 #include "node/userns/user.h"
-#include "os/dir.h"
 #include "os/io.h"
 #include "os/path.h"
 #include "os/tree.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <sys/stat.h>
+#include <stdlib.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 
-enum {
-    FIRST_PERSON = 1000,
-    NOBODY = 65534,
-    LINKS_MAX = 8,
-    FILE_MAX = 4 << 20,
-    NEVER_WAIT = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT
-};
-
-struct hiding {
-    struct arena *arena;
-    struct hidden *hidden;
-    int over;
-    bool is_inner; /* root of a user namespace */
-    struct err *e;
-    /* Of people, not of services; without links. Closed, and yet with programs in them, also below /var. */
-    VEC(struct str) homes;
-    struct str parent; /* the directory of the tree that was used last */
-    int parent_fd;
-};
+enum { NOBODY = 65534, LINKS_MAX = 8, FILE_MAX = 4 << 20, SMALL_FILE = 64 << 10 };
 
 /* ---- the host's side ---- */
 
@@ -41,8 +23,8 @@ static struct str read_file(struct arena *a, const char *path)
     return file_text(a, AT_FDCWD, path, FILE_MAX);
 }
 
-/* The path of a directory without links; empty: there is none. Does not wake an automounter. */
-static struct str real_dir(struct arena *a, const char *path)
+/* Does not wake an automounter. */
+struct str hide_real_dir(struct arena *a, const char *path)
 {
     autoclose int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     char link[40], real[PATH_MAX];
@@ -53,6 +35,22 @@ static struct str real_dir(struct arena *a, const char *path)
     (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     n = readlink(link, real, sizeof(real));
     return n > 0 && n < (ssize_t)sizeof(real) ? arena_str(a, (struct str){ real, (size_t)n }) : STR_NULL;
+}
+
+bool hide_is_open(struct str path)
+{
+    char dir[PATH_MAX];
+    struct stat st;
+
+    if (path.n >= sizeof(dir))
+        return false;
+    for (size_t i = 1; i <= path.n; i++)
+        if (i == path.n || path.p[i] == '/') {
+            (void)snprintf(dir, sizeof(dir), "%.*s", (int)i, path.p);
+            if (stat(dir, &st) < 0 || !(st.st_mode & S_IXOTH))
+                return false;
+        }
+    return true;
 }
 
 /* Split at the last slash. */
@@ -77,14 +75,35 @@ static int copy_look(const struct hiding *h, int dir, const char *name, const st
     return fchmodat(dir, name, st->st_mode & 07777, 0);
 }
 
+/* "Nothing of what lies below shows." */
+static int make_opaque(int parent, const char *name)
+{
+    autoclose int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    return fd < 0 ? -1 : fsetxattr(fd, OVER_OPAQUE, "y", 1, 0);
+}
+
+/* Behind a veil nobody can look for what is below a closed directory, so it has only what is made here. */
+static bool is_behind_veil(const struct hiding *h, struct str path, const struct stat *st)
+{
+    if (!h->opt->has_veil || st->st_mode & S_IXOTH)
+        return false;
+    VEC_FOREACH(home, &h->hidden->homes)
+        if (str_eq(path, *home) || path_is_below(path, *home))
+            return false;
+    return true;
+}
+
 /* A directory that was made over one of the host's looks like it. */
 static int copy_look_of_dir(void *ctx, int parent, const char *name, const char *path, struct err *e)
 {
     const struct hiding *h = ctx;
-    const char *of = arena_fmt(h->arena, "/%s", path).p;
+    struct str of = arena_fmt(h->arena, "/%s", path);
     struct stat st;
 
-    return lstat(of, &st) < 0 || copy_look(h, parent, name, &st) < 0 ? err_errno(e, "copy the mode of %s", of) : 0;
+    if (lstat(of.p, &st) < 0 || copy_look(h, parent, name, &st) < 0)
+        return err_errno(e, "copy the mode of %s", of.p);
+    return is_behind_veil(h, of, &st) && make_opaque(parent, name) < 0 ? err_errno(e, "hide what is in %s", of.p) : 0;
 }
 
 /* The directory that stands for 'path' (absolute, without links). -1 and errno; ENOTDIR: it is hidden itself. */
@@ -114,7 +133,7 @@ static int place(struct hiding *h, struct str path, int *ret_dir, const char **r
     return *ret_dir < 0 ? err_errno(h->e, "hide %.*s", STR_ARG(path)) : 0;
 }
 
-static int whiteout(struct hiding *h, struct str path)
+int hide_whiteout(struct hiding *h, struct str path)
 {
     const char *base;
     struct stat st;
@@ -127,10 +146,27 @@ static int whiteout(struct hiding *h, struct str path)
             return 0;
         if (tree_remove(dir, base, h->e) < 0) /* a part of it is, or it was copied */
             return -1;
+        h->parent = STR_NULL; /* it may have been below */
     }
     if (mknodat(dir, base, S_IFCHR, makedev(0, 0)) < 0)
         return err_errno(h->e, "hide %.*s", STR_ARG(path));
     *vec_push(h->arena, h->hidden) = path;
+    return 0;
+}
+
+int hide_empty(struct hiding *h, struct str dir)
+{
+    autoclose int place = open_over(h, dir), fd = -1;
+
+    if (place < 0 && errno == ENOTDIR) /* it is hidden */
+        return 0;
+    if (place >= 0)
+        fd = openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fsetxattr(fd, OVER_OPAQUE, "y", 1, 0) < 0)
+        return err_errno(h->e, "hide %.*s", STR_ARG(dir));
+    if (tree_empty(fd, h->e) < 0)
+        return -1;
+    *vec_push(h->arena, h->hidden) = dir;
     return 0;
 }
 
@@ -139,11 +175,11 @@ static int whiteout(struct hiding *h, struct str path)
 /* Also if it is not there yet. */
 static int hide_own(struct hiding *h, struct str path)
 {
-    struct str base, parent = parent_of(h->arena, path, &base), real = real_dir(h->arena, parent.p);
+    struct str base, parent = parent_of(h->arena, path, &base), real = hide_real_dir(h->arena, parent.p);
 
     if (base.n == 0 || real.n == 0)
         return 0;
-    return whiteout(h, arena_fmt(h->arena, "%.*s/%.*s", STR_ARG(real.n > 1 ? real : STR_NULL), STR_ARG(base)));
+    return hide_whiteout(h, arena_fmt(h->arena, "%.*s/%.*s", STR_ARG(real.n > 1 ? real : STR_NULL), STR_ARG(base)));
 }
 
 static int hide(struct hiding *h, struct str path, int links);
@@ -163,11 +199,16 @@ static int hide(struct hiding *h, struct str path, int links)
     struct stat st;
 
     path = arena_str(h->arena, path);
-    if (fstatat(AT_FDCWD, path.p, &st, NEVER_WAIT) < 0)
+    if (fstatat(AT_FDCWD, path.p, &st, HIDE_NEVER_WAIT) < 0)
         return 0; /* not there, or not for us */
     if (S_ISLNK(st.st_mode) && hide_target(h, path.p, links) < 0)
         return -1;
     return hide_own(h, path);
+}
+
+int hide_path(struct hiding *h, struct str path)
+{
+    return hide(h, path, 0);
 }
 
 /* ---- what modes say ---- */
@@ -180,10 +221,10 @@ static enum hide_place place_of(void *ctx, struct str path)
         if (str_eq(*one, path))
             return PLACE_SETTLED;
     VEC_FOREACH(home, &h->homes)
-        if (str_eq(*home, path))
+        if (str_eq(home->path, path))
             return PLACE_SETTLED;
-        else if (path_is_below(*home, path))
-            return PLACE_ABOVE_HOME;
+        else if (path_is_below(home->path, path))
+            return PLACE_ABOVE;
     return PLACE_PLAIN;
 }
 
@@ -191,102 +232,84 @@ static int found(void *ctx, struct str path)
 {
     struct hiding *h = ctx;
 
-    return whiteout(h, arena_str(h->arena, path));
+    return hide_whiteout(h, arena_str(h->arena, path));
+}
+
+static int look_below(struct hiding *h, const char *top, int (*walk)(const struct hide_walk *how, const char *top))
+{
+    struct hide_walk how = { h, h->is_inner, false, place_of, found };
+    struct str real = hide_real_dir(h->arena, top);
+
+    return real.n ? walk(&how, real.p) : 0;
 }
 
 static int look_at_all(struct hiding *h)
 {
-    static const char *const tops[] = { "/etc", "/var" };
-    struct hide_walk how = { h, h->is_inner, place_of, found };
+    if (look_below(h, "/etc", hide_walk_machine) < 0 || look_below(h, "/var", hide_walk_machine) < 0)
+        return -1;
+    if (h->opt->has_veil)
+        return 0;
+    return look_below(h, "/usr/local", hide_walk_some) < 0 || look_below(h, "/", hide_walk_some) < 0 ? -1 : 0;
+}
 
-    for (size_t i = 0; i < ARRAY_LEN(tops); i++) {
-        struct str real = real_dir(h->arena, tops[i]);
+/* ---- what goes whatever its mode ---- */
 
-        if (real.n && hide_walk_machine(&how, real.p) < 0)
-            return -1;
-    }
-    VEC_FOREACH(home, &h->homes)
-        if (hide_walk_home(&how, home->p) < 0)
+/* "a:b": paths, as KUBECONFIG has them. */
+static int hide_variable(struct hiding *h, const char *name)
+{
+    struct str rest = str_of(getenv(name)), path;
+
+    while (rest.n && str_split(&rest, ':', &path))
+        if (path.n > 1 && path.p[0] == '/' && hide(h, path, 0) < 0)
             return -1;
     return 0;
 }
 
-/* ---- home directories ---- */
-
-static void note_home(struct hiding *h, const char *dir)
+static int hide_all(struct hiding *h)
 {
-    struct str real = real_dir(h->arena, dir);
-
-    VEC_FOREACH(seen, &h->homes)
-        if (str_eq(*seen, real))
-            return;
-    if (real.n > 1) /* "/" is no home, whatever /etc/passwd says */
-        *vec_push(h->arena, &h->homes) = real;
-}
-
-static int hide_home(struct hiding *h, struct str dir, bool is_person)
-{
-    autoclose int fd = open(dir.p, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct stat st;
-
-    for (const char *const *name = hide_home_list(); fd >= 0 && *name; name++)
-        if (fstatat(fd, *name, &st, NEVER_WAIT) == 0 &&
-            hide(h, arena_fmt(h->arena, "%.*s/%s", STR_ARG(dir), *name), 0) < 0)
-            return -1;
-    if (fd >= 0 && is_person)
-        note_home(h, dir.p);
-    return 0;
-}
-
-/* Homes that are their user's: "/usr/sbin" of daemon is not. */
-static int hide_homes_of_users(struct hiding *h)
-{
-    struct str text = read_file(h->arena, "/etc/passwd"), line, f[6];
-    struct stat st;
-    uint64_t uid;
-
-    while (text.n && str_split(&text, '\n', &line)) {
-        size_t n = 0;
-
-        while (n < ARRAY_LEN(f) && str_split(&line, ':', &f[n]))
-            n++;
-        if (n < ARRAY_LEN(f) || str_to_u64(f[2], &uid) < 0 || f[5].n < 2 || f[5].p[0] != '/')
-            continue;
-        f[5] = arena_str(h->arena, f[5]);
-        if (fstatat(AT_FDCWD, f[5].p, &st, AT_NO_AUTOMOUNT) < 0 || st.st_uid != uid)
-            if (uid != 0)
-                continue;
-        if (hide_home(h, f[5], uid == 0 || (uid >= FIRST_PERSON && uid != NOBODY)) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* Users that are in no file: of a directory service. */
-static int hide_homes_below(struct hiding *h, const char *path)
-{
-    autodir *d = opendir(path);
-    int result = 0;
-
-    for (struct dirent *entry; result == 0 && (entry = dir_next(d));)
-        if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
-            result = hide_home(h, arena_fmt(h->arena, "%s/%s", path, entry->d_name), true);
-    return result;
-}
-
-static int hide_all(struct hiding *h, const struct str *more, size_t n_more)
-{
-    const char *own = getenv("HOME");
-
     for (const char *const *path = hide_machine_list(); *path; path++)
         if (hide(h, str_of(*path), 0) < 0)
             return -1;
-    for (size_t i = 0; i < n_more; i++)
-        if (more[i].n && more[i].p[0] == '/' && hide_own(h, more[i]) < 0)
+    for (size_t i = 0; i < h->opt->n_own; i++)
+        if (h->opt->own[i].n && h->opt->own[i].p[0] == '/' &&
+            (hide(h, h->opt->own[i], 0) < 0 || hide_own(h, h->opt->own[i]) < 0))
             return -1;
-    if (own && own[0] == '/' && hide_home(h, arena_str(h->arena, str_of(own)), true) < 0)
-        return -1;
-    return hide_homes_of_users(h) < 0 || hide_homes_below(h, "/home") < 0 || look_at_all(h) < 0 ? -1 : 0;
+    for (const char *const *name = hide_variable_list(); *name; name++)
+        if (hide_variable(h, *name) < 0)
+            return -1;
+    hide_homes_find(h);
+    return look_at_all(h) < 0 || hide_homes(h) < 0 ? -1 : 0;
+}
+
+/* ---- closed, and no secret ---- */
+
+/* A veil would keep it from pods, and package managers from working: here is another. */
+static int copy_needed(struct hiding *h, const char *path)
+{
+    struct str base, parent = parent_of(h->arena, str_of(path), &base), real = hide_real_dir(h->arena, parent.p);
+    autoclose int dir = -1;
+    struct stat st;
+
+    if (real.n == 0 || lstat(path, &st) < 0 || st.st_mode & (S_ISDIR(st.st_mode) ? S_IXOTH : S_IROTH))
+        return 0;
+    dir = open_over(h, real);
+    if (S_ISDIR(st.st_mode) && dir >= 0) {
+        if (mkdirat(dir, base.p, 0700) == 0 && copy_look(h, dir, base.p, &st) == 0 && make_opaque(dir, base.p) == 0)
+            return 0;
+    } else if (S_ISREG(st.st_mode) && dir >= 0) {
+        if (file_write(dir, base.p, O_EXCL, 0600, file_text(h->arena, AT_FDCWD, path, SMALL_FILE)) == 0 &&
+            copy_look(h, dir, base.p, &st) == 0)
+            return 0;
+    }
+    return errno == EEXIST ? 0 : err_errno(h->e, "copy %s", path);
+}
+
+static int copy_all_needed(struct hiding *h)
+{
+    for (const char *const *path = hide_needed_list(); h->opt->has_veil && *path; path++)
+        if (copy_needed(h, *path) < 0)
+            return -1;
+    return 0;
 }
 
 /* ---- /etc/shadow ---- */
@@ -311,15 +334,16 @@ static int change_shadow(struct hiding *h)
     return 0;
 }
 
-int hide_secrets(struct arena *a, int over, const struct str *own, size_t n, struct hidden *ret, struct err *e)
+int hide_secrets(struct arena *a, int over, const struct hide_options *o, struct hidden *ret, struct err *e)
 {
     struct hiding h = {
-        .arena = a, .hidden = ret, .over = over, .is_inner = user_ids() != UINT32_MAX, .e = e, .parent_fd = -1
+        .arena = a, .opt = o, .hidden = ret, .over = over, .is_inner = user_ids() != UINT32_MAX, .e = e, .parent_fd = -1
     };
     int rc;
 
     *ret = (struct hidden){ 0 };
-    rc = hide_all(&h, own, n) < 0 || change_shadow(&h) < 0 ? err_wrap(e, "hide secrets of the host") : 0;
+    rc = hide_all(&h) < 0 || change_shadow(&h) < 0 || copy_all_needed(&h) < 0 ? err_wrap(e, "hide secrets of the host")
+                                                                              : 0;
     if (h.parent_fd >= 0)
         close(h.parent_fd);
     return rc;

@@ -1,20 +1,21 @@
-/* hide_walk.c - finding what the modes of the host's files close to others */
-#include "node/container/hide.h"
+/* hide_walk.c - finding what the modes of the host's files close to others, and software in homes */
+#include "node/container/hide_internal.h"
 
 #include "base/util.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
 
 enum {
-    NEVER_WAIT = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
     MACHINE_DEPTH = 40, /* deeper than anything but a trap */
-    HOME_DEPTH = 3,
-    HOME_ENTRIES = 4096,
+    SOME_DEPTH = 6,
+    SOME_ENTRIES = 2048, /* below each directory of the top: one must not keep us from the others */
+    SOME_OF_ONE = 512,   /* in one directory */
+    HOME_DEPTH = 6,
+    HOME_ENTRIES = 1024, /* some milliseconds */
+    DIR_HIDDEN = 64,     /* files in one directory of a home; with more of them it goes as a whole */
     READ_BYTES = 4096,
 };
 
@@ -22,9 +23,9 @@ enum verdict { SHOW, HIDE, LOOK_INTO, UNSURE };
 
 struct level { /* a directory that is being read */
     struct level *above;
-    int fd, depth;
+    int fd, depth, n_hidden, n_seen;
     dev_t dev;
-    bool is_asked, is_environment; /* see is_environment() */
+    bool stays; /* it is on the way to something that is shown */
 };
 
 struct look {
@@ -33,10 +34,15 @@ struct look {
     enum verdict (*glance)(const struct look *l, const struct level *in, const char *name, unsigned char kind);
     enum verdict (*judge)(const struct look *l, struct level *in, const char *name, const struct stat *st);
     struct buf path; /* of what is being looked at */
-    int depth_max, left;
+    int depth_max;
+    int left, of_one,
+        of_each; /* entries that may be looked at: still; of a directory; below one of the top, 0: no limit */
+    bool is_home, is_private; /* closed to others, so all in it is */
+    bool is_far;              /* asking takes long: names must do */
+    bool has_shown;           /* something was not hidden */
 };
 
-/* ---- what is closed below /etc and /var ---- */
+/* ---- what is closed, of the machine ---- */
 
 static bool is_shown(const struct look *l)
 {
@@ -63,6 +69,18 @@ static enum verdict judge_machine(const struct look *l, struct level *in, const 
     if (!is_closed)
         return LOOK_INTO;
     return !l->how->is_inner || faccessat(in->fd, name, is_dir ? X_OK : R_OK, AT_EACCESS) == 0 ? HIDE : SHOW;
+}
+
+/* "/": what is walked by itself, has no secrets, or is not shown. */
+static enum verdict glance_some(const struct look *l, const struct level *in, const char *name, unsigned char kind)
+{
+    static const char *const others[] = { "etc", "var", "usr", "proc", "sys", "dev", "run", "tmp", "snap" };
+
+    (void)kind;
+    for (size_t i = 0; in->depth == 0 && l->path.n == strlen(name) + 1 && i < ARRAY_LEN(others); i++)
+        if (strcmp(name, others[i]) == 0)
+            return SHOW;
+    return UNSURE;
 }
 
 /* ---- what is its owner's alone, in a home directory ---- */
@@ -92,38 +110,43 @@ static bool is_program_dir(const char *name)
     return false;
 }
 
-/* Is it, or something it lies in, the environment of a program? Whatever is there belongs to the program. Asked only
- * when something would be hidden. */
-static bool is_environment(struct level *level)
+/* Of a program: whatever is there belongs to it. */
+static bool is_environment(int dir)
 {
     static const char *const marks[] = { "pyvenv.cfg", "conda-meta" };
 
-    for (; level; level = level->above) {
-        for (size_t i = 0; i < ARRAY_LEN(marks) && !level->is_asked; i++)
-            level->is_environment |= faccessat(level->fd, marks[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-        level->is_asked = true;
-        if (level->is_environment)
+    for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+        if (faccessat(dir, marks[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
             return true;
-    }
     return false;
+}
+
+static bool is_settled_dot(const struct look *l, const struct level *in, const char *name)
+{
+    return l->how->has_dots && in->depth == 0 && name[0] == '.';
 }
 
 /* Most of a home, so nothing is asked of these. */
 static enum verdict glance_home(const struct look *l, const struct level *in, const char *name, unsigned char kind)
 {
+    if (is_settled_dot(l, in, name))
+        return UNSURE;
     if (kind == DT_DIR)
-        return in->depth >= l->depth_max || is_program_dir(name) ? SHOW : LOOK_INTO;
-    return kind == DT_REG && is_program(name) ? SHOW : UNSURE;
+        return is_program_dir(name) ? SHOW : LOOK_INTO;
+    if (kind == DT_REG && is_program(name))
+        return SHOW;
+    return kind == DT_REG && l->is_far ? (l->is_private ? HIDE : SHOW) : UNSURE;
 }
 
 static enum verdict judge_home(const struct look *l, struct level *in, const char *name, const struct stat *st)
 {
-    (void)l;
+    if (is_settled_dot(l, in, name))
+        return SHOW;
     if (S_ISDIR(st->st_mode))
         return is_program_dir(name) ? SHOW : LOOK_INTO;
-    if (st->st_mode & (S_IRGRP | S_IROTH | S_IXUSR | S_IXGRP | S_IXOTH))
+    if (st->st_mode & (S_IXUSR | S_IXGRP | S_IXOTH) || is_program(name))
         return SHOW;
-    return is_program(name) || is_environment(in) ? SHOW : HIDE;
+    return l->is_private || !(st->st_mode & S_IROTH) ? HIDE : SHOW;
 }
 
 /* ---- the walk ---- */
@@ -148,17 +171,44 @@ static bool is_far(int dir)
 
 static int walk(struct look *l, struct level *in);
 
-/* 'st': of a directory that was only glanced at, empty. */
-static int look_into(struct look *l, struct level *in, const char *name, struct stat *st)
+static int hide_this(struct look *l, struct level *in)
 {
-    autoclose int fd = -1;
+    in->n_hidden++;
+    return l->how->hide(l->how->ctx, buf_view(&l->path));
+}
 
-    if (in->depth >= l->depth_max)
+/* There is no end to a home, and to some there is an end of time. What was not looked into is not shown. */
+static int leave_out(struct look *l, struct level *in, const struct stat *st)
+{
+    bool is_closed = l->is_private || !(st->st_mode & S_IXOTH);
+
+    return l->is_home && is_closed ? hide_this(l, in) : 0;
+}
+
+/* In a home a directory with too much to hide goes as a whole: then the rest of it need not be read. */
+static bool has_enough(const struct look *l, const struct level *in)
+{
+    return l->is_home && in->depth && !in->stays && in->n_hidden > DIR_HIDDEN;
+}
+
+/* 'st': of a directory that was only glanced at, empty. */
+static int look_into(struct look *l, struct level *in, const char *name, struct stat *st, bool stays)
+{
+    autoclose int fd = openat(in->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct level next = { .above = in, .fd = fd, .depth = in->depth + 1, .stays = stays };
+
+    if (fd < 0 || (!st->st_ino && fstat(fd, st) < 0)) /* not for us */
         return 0;
-    fd = openat(in->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || (!st->st_ino && fstat(fd, st) < 0) || (st->st_dev != in->dev && is_far(fd))) /* not for us */
+    if (l->is_home && is_environment(fd)) {
+        l->has_shown = true;
         return 0;
-    return walk(l, &(struct level){ in, fd, in->depth + 1, st->st_dev, false, false });
+    }
+    if (!stays && (in->depth >= l->depth_max || l->left <= 0 || (st->st_dev != in->dev && is_far(fd))))
+        return leave_out(l, in, st);
+    next.dev = st->st_dev;
+    if (walk(l, &next) < 0)
+        return -1;
+    return has_enough(l, &next) ? hide_this(l, in) : 0;
 }
 
 static int look_at(struct look *l, struct level *in, const char *name, unsigned char kind)
@@ -167,19 +217,20 @@ static int look_at(struct look *l, struct level *in, const char *name, unsigned 
     enum hide_place place = PLACE_PLAIN;
     struct stat st = { .st_mode = DTTOIF(kind) };
 
-    if (verdict == UNSURE && (fstatat(in->fd, name, &st, NEVER_WAIT) < 0 || S_ISLNK(st.st_mode)))
+    if (verdict == UNSURE && (fstatat(in->fd, name, &st, HIDE_NEVER_WAIT) < 0 || S_ISLNK(st.st_mode)))
         return 0;
     if (S_ISDIR(st.st_mode))
         place = l->how->place(l->how->ctx, buf_view(&l->path));
     if (place == PLACE_SETTLED)
         return 0;
-    if (place == PLACE_ABOVE_HOME)
+    if (place == PLACE_ABOVE)
         verdict = LOOK_INTO;
     else if (verdict == UNSURE)
         verdict = l->judge(l, in, name, &st);
+    l->has_shown |= verdict == SHOW && !is_settled_dot(l, in, name);
     if (verdict == HIDE)
-        return l->how->hide(l->how->ctx, buf_view(&l->path));
-    return verdict == LOOK_INTO ? look_into(l, in, name, &st) : 0;
+        return hide_this(l, in);
+    return verdict == LOOK_INTO ? look_into(l, in, name, &st, place == PLACE_ABOVE) : 0;
 }
 
 static bool is_name(const struct dirent64 *entry)
@@ -187,6 +238,13 @@ static bool is_name(const struct dirent64 *entry)
     const char *name = entry->d_name;
 
     return entry->d_type != DT_LNK && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+}
+
+static bool is_done(const struct look *l, const struct level *in)
+{
+    bool has_time = l->left > 0 || (in->depth == 0 && l->of_each);
+
+    return has_enough(l, in) || (!l->is_home && (!has_time || in->n_seen > l->of_one));
 }
 
 /* By the system call: a stream for each directory would cost as much as the rest. */
@@ -197,17 +255,22 @@ static int walk(struct look *l, struct level *in)
     ssize_t n;
     int rc = 0;
 
-    buf_char(&l->path, '/');
-    while (rc == 0 && l->left > 0 && (n = getdents64(in->fd, entries, sizeof(entries))) > 0)
-        for (ssize_t at = 0; at < n && rc == 0 && l->left > 0; l->left--) {
+    if (length != 1) /* "/" */
+        buf_char(&l->path, '/');
+    length = l->path.n;
+    while (rc == 0 && !is_done(l, in) && (n = getdents64(in->fd, entries, sizeof(entries))) > 0)
+        for (ssize_t at = 0; at < n && rc == 0 && !is_done(l, in); l->left -= l->left > 0) {
             const struct dirent64 *entry = (const void *)(entries + at);
 
             at += entry->d_reclen;
-            l->path.n = length + 1;
+            in->n_seen++;
+            if (in->depth == 0 && l->of_each)
+                l->left = l->of_each;
+            l->path.n = length;
             buf_str(&l->path, str_of(entry->d_name));
             rc = is_name(entry) ? look_at(l, in, entry->d_name, entry->d_type) : 0;
         }
-    l->path.n = length;
+    l->path.n = length - (length != 1);
     return rc;
 }
 
@@ -217,7 +280,10 @@ static int look_below(struct look *l, const char *top)
     struct stat st;
     int rc;
 
-    if (fd < 0 || fstat(fd, &st) < 0 || is_far(fd))
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return 0;
+    l->is_far = is_far(fd);
+    if (l->is_far && !l->is_home)
         return 0;
     buf_str(&l->path, str_of(top));
     rc = walk(l, &(struct level){ .fd = fd, .dev = st.st_dev });
@@ -227,16 +293,37 @@ static int look_below(struct look *l, const char *top)
 
 int hide_walk_machine(const struct hide_walk *how, const char *top)
 {
-    struct look l = { .how = how, .judge = judge_machine, .depth_max = MACHINE_DEPTH, .left = INT_MAX };
+    struct look l = {
+        .how = how, .judge = judge_machine, .depth_max = MACHINE_DEPTH, .left = INT_MAX, .of_one = INT_MAX
+    };
 
     return look_below(&l, top);
 }
 
-int hide_walk_home(const struct hide_walk *how, const char *top)
+int hide_walk_some(const struct hide_walk *how, const char *top)
 {
-    struct look l = {
-        .how = how, .glance = glance_home, .judge = judge_home, .depth_max = HOME_DEPTH, .left = HOME_ENTRIES
-    };
+    struct look l = { .how = how,
+                      .glance = glance_some,
+                      .judge = judge_machine,
+                      .depth_max = SOME_DEPTH,
+                      .left = SOME_ENTRIES,
+                      .of_one = SOME_OF_ONE,
+                      .of_each = SOME_ENTRIES };
 
     return look_below(&l, top);
+}
+
+int hide_walk_home(const struct hide_walk *how, const char *top, bool is_private, bool *ret_shown)
+{
+    struct look l = { .how = how,
+                      .glance = glance_home,
+                      .judge = judge_home,
+                      .depth_max = HOME_DEPTH,
+                      .left = HOME_ENTRIES,
+                      .is_home = true,
+                      .is_private = is_private };
+    int rc = look_below(&l, top);
+
+    *ret_shown |= l.has_shown;
+    return rc;
 }

@@ -73,22 +73,11 @@ static void read_map(struct user_root *ret)
 {
     autofile FILE *f = fopen("/proc/self/uid_map", "re");
     unsigned inside, outside, n;
-    uint64_t sum = 0;
 
-    while (f && fscanf(f, "%u %u %u", &inside, &outside, &n) == 3) {
-        sum += n;
+    while (f && fscanf(f, "%u %u %u", &inside, &outside, &n) == 3)
         if (inside == 0)
             ret->outer_uid = outside;
-    }
-    ret->n_ids = (uint32_t)MIN_OF(sum, all_ids);
-}
-
-uint32_t user_ids(void)
-{
-    struct user_root root = { 0 };
-
-    read_map(&root);
-    return root.n_ids;
+    ret->n_ids = user_ids();
 }
 
 static void look_at_self(struct user_root *ret)

@@ -48,12 +48,14 @@ static const struct {
     { "home/deep", S_IFDIR | 0700 },
     { "home/deep/private", S_IFDIR | 0700 },
     { "home/deep/private/token", S_IFREG | 0400 },
-    { "home/deep/shown", S_IFREG | 0640 },
+    { "home/deep/data", S_IFREG | 0644 },
     { "home/deep/tool", S_IFREG | 0700 },
     { "home/deep/train.py", S_IFREG | 0600 },
     { "home/venv", S_IFDIR | 0700 },
     { "home/venv/pyvenv.cfg", S_IFREG | 0600 },
     { "home/venv/data.txt", S_IFREG | 0600 },
+    { "home/.cargo/bin/tool", S_IFREG | 0755 },
+    { "home/.cargo/credentials", S_IFREG | 0644 },
     { "closed", S_IFDIR | 0750 },
     { "closed/file", S_IFREG | 0644 },
     { "open", S_IFDIR | 0711 },
@@ -70,7 +72,7 @@ static void world_make(struct world *w)
     w->top = arena_str(&w->arena, str_of(top)).p;
     w->home = in(w, "%s/%s", "home");
     for (const char *const *name = (const char *const[]){ "home", "home/.ssh", "home/.config", "home/.config/gcloud",
-                                                          "home/.config/other", "elsewhere", "over", NULL };
+                                                          "home/.cargo", "home/.cargo/bin", "elsewhere", "over", NULL };
          *name; name++)
         assert_int_equal(mkdir(in(w, "%s/%s", *name), 0750), 0);
     for (size_t i = 0; i < ARRAY_LEN(made); i++) {
@@ -120,15 +122,26 @@ static void hides_a_home(void **state)
         const char *name;
         mode_t want;
     } cases[] = {
-        { "home/.ssh", S_IFCHR },    { "home/.config/gcloud", S_IFCHR },
-        { "home/.kube", S_IFCHR },   { "elsewhere", S_IFCHR }, /* where the link leads */
-        { "home/.config", S_IFDIR }, { "home/.config/other", 0 },
-        { "home/.aws", 0 },          { "state", S_IFCHR }, /* not there yet */
-        { "home/token", S_IFCHR },   { "home/deep/private/token", S_IFCHR },
-        { "home/deep/shown", 0 },    { "home/deep/tool", 0 },
-        { "home/deep/train.py", 0 }, { "home/venv", 0 },
-        { "closed", S_IFCHR },       { "open/closed-file", S_IFCHR },
-        { "open/file", 0 },          { "open", S_IFDIR },
+        { "home/.ssh", S_IFCHR },
+        { "home/.config/gcloud", 0 },
+        { "home/.kube", S_IFCHR },
+        { "elsewhere", S_IFCHR }, /* where the link leads */
+        { "home/.config", S_IFCHR },
+        { "home/.cargo", S_IFDIR },
+        { "home/.cargo/bin", 0 },
+        { "home/.cargo/credentials", S_IFCHR },
+        { "home/.aws", 0 },
+        { "state", S_IFCHR }, /* not there yet */
+        { "home/token", S_IFCHR },
+        { "home/deep/private/token", S_IFCHR },
+        { "home/deep/data", S_IFCHR },
+        { "home/deep/tool", 0 },
+        { "home/deep/train.py", 0 },
+        { "home/venv", 0 },
+        { "closed", S_IFCHR },
+        { "open/closed-file", S_IFCHR },
+        { "open/file", 0 },
+        { "open", S_IFDIR },
         { "state/claims", 0 },
     };
     struct world w;
@@ -142,13 +155,13 @@ static void hides_a_home(void **state)
     world_make(&w);
     const struct str own[] = { str_of(in(&w, "%s/%s", "state/claims")), str_of(in(&w, "%s/%s", "state")),
                                str_of(in(&w, "%s/%s", "state")) };
-    if (hide_secrets(&w.arena, w.over, own, ARRAY_LEN(own), &hidden, &e) < 0)
+    if (hide_secrets(&w.arena, w.over, &(struct hide_options){ own, ARRAY_LEN(own), false, true }, &hidden, &e) < 0)
         fail_msg("%s", e.text);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         if (over(&w, cases[i].name) != cases[i].want)
             fail_msg("%s: %o", cases[i].name, over(&w, cases[i].name));
     assert_true(has(&hidden, in(&w, "%s/%s", "elsewhere")));
-    assert_false(has(&hidden, in(&w, "%s/%s", "home/.config")));
+    assert_false(has(&hidden, in(&w, "%s/%s", "home/.cargo")));
     assert_int_equal(fstatat(w.over, w.home + 1, &st, 0), 0);
     assert_int_equal(st.st_mode & 07777, 0750); /* as on the host */
     world_done(&w);
