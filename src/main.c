@@ -1,6 +1,7 @@
 /* main.c - where it begins */
 #include "cli/options.h"
 #include "ctl/vc.h"
+#include "node/image/puller.h"
 #include "node/shim/shim.h"
 
 #include <signal.h>
@@ -12,6 +13,8 @@ int main(int argc, char **argv)
 
     if (status < 0)
         status = probe_main(argc, argv);
+    if (status < 0)
+        status = puller_program(argv);
     if (status < 0)
         status = vc_main(argc, argv);
     if (status >= 0)

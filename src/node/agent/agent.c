@@ -11,6 +11,7 @@
 
 #include "api/meta.h"
 #include "base/log.h"
+#include "node/image/puller.h"
 #include "node/shim/keeper.h"
 #include "os/io.h"
 
@@ -342,6 +343,10 @@ static bool take_shims(struct agent *g)
             agent_images_news(g);
         else
             agent_pod_events(ev[i].data.ptr);
+    if (n <= 0 && g->opt.puller && puller_has_lost(g->opt.puller)) {
+        agent_images_news(g);
+        return true;
+    }
     return n > 0;
 }
 

@@ -198,12 +198,26 @@ static void tell(struct agent_pod *p, const struct life_action *action, bool is_
     life_tell(p->life, is_warning, str_of(reason), action->name, text);
 }
 
+/* It failed: what is asked for fails with it, and is asked for again some seconds later. */
+static void agent_puller_revive(struct agent *g)
+{
+    struct err e;
+
+    if (!puller_is_gone(g->opt.puller))
+        return;
+    if (puller_restart(g->opt.puller, &e) < 0 || agent_images_watch(g, &e) < 0)
+        log_warn("Failed to restart the puller", LOG_TEXT("why", e.text));
+    else
+        log_info("Restarted the puller, which was killed");
+}
+
 static enum agent_image_state wait_for(struct agent_pod *p, const struct life_action *action,
                                        struct agent_image_pull *pull, const struct login *login)
 {
     struct agent *g = p->agent;
 
     if (!pull->id) {
+        agent_puller_revive(g);
         pull->id = puller_ask(g->opt.puller, pull->shown, login);
         pull->begun_ms = agent_pod_now(p);
         pull->bytes = pull->total = 0;
@@ -388,6 +402,8 @@ void agent_images_news(struct agent *g)
         }
         show(g);
     }
+    if (puller_is_gone(g->opt.puller)) /* its end would be told again and again */
+        (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, puller_fd(g->opt.puller), NULL);
 }
 
 /* ---- who waits ---- */

@@ -4,6 +4,10 @@
  *
  * The puller does nothing but start children, a few at a time, and wait for them: one that died without a word is told
  * to have failed. It goes when the program closes the socket, and its children with it.
+ *
+ * The first is a fork of the program while that has one thread. If it is killed, another is started when an image is asked
+ * for next. The program has threads by then, so that one is the program executed anew, and gets its options as the first
+ * message.
  */
 #include "node/image/puller.h"
 
@@ -13,6 +17,7 @@
 #include "os/wire.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -20,8 +25,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { AT_A_TIME = 3, TELL_MS = 200 };
-enum puller_word { PULLER_ASK, PULLER_CANCEL, PULLER_PROGRESS, PULLER_OVER };
+enum { AT_A_TIME = 3, TELL_MS = 200, PATIENCE_S = 5, STOP_MS = 10000, LOOK_MS = 1000 };
+enum puller_word { PULLER_ASK, PULLER_CANCEL, PULLER_PROGRESS, PULLER_OVER, PULLER_BEGIN };
+
+static const char puller_name[] = "pumice-puller";
 
 /* ---- what is told ---- */
 
@@ -128,13 +135,17 @@ static void begin(struct pulls *all, struct asked *q)
     q->pid = fork();
     if (q->pid == 0)
         child_main(all->options, q);
-    if (q->pid > 0) {
-        q->pidfd = (int)syscall(SYS_pidfd_open, q->pid, 0);
+    q->pidfd = q->pid > 0 ? (int)syscall(SYS_pidfd_open, q->pid, 0) : -1;
+    if (q->pidfd >= 0) {
         all->running++;
         return;
     }
-    q->pid = 0;
     (void)err_errno(&e, "start a process that pulls");
+    if (q->pid > 0) { /* nobody would see its end */
+        (void)kill(q->pid, SIGKILL);
+        (void)proc_wait(q->pid);
+    }
+    q->pid = 0;
     tell_over(PROC_KEPT, q->id, &(struct image_pulled){ 0 }, &e);
     forget(all, q);
 }
@@ -219,7 +230,7 @@ static _Noreturn void puller_main(const struct puller_options *o, pid_t parent)
     struct asked *who[1 + AT_A_TIME];
     struct wire_in in = { 0 };
 
-    (void)prctl(PR_SET_NAME, "pumice-puller");
+    (void)prctl(PR_SET_NAME, puller_name);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(0);
@@ -237,19 +248,90 @@ static _Noreturn void puller_main(const struct puller_options *o, pid_t parent)
                 who[n] = q;
                 fds[n++] = (struct pollfd){ q->pidfd, POLLIN, 0 };
             }
-        if (poll(fds, n, -1) < 0)
-            continue;
+        if (poll(fds, n, n > 1 ? LOOK_MS : -1) < 0 && errno != EINTR)
+            _exit(1); /* the program sees that */
         for (nfds_t i = 1; i < n; i++)
             if (fds[i].revents)
                 take_ended(&all, who[i]);
+            else
+                proc_go_on(who[i]->pid);
         if (fds[0].revents && !take_words(&all, &in))
             leave(&all);
     }
 }
 
+/* ---- one that is executed ---- */
+
+static void put_list(struct buf *out, const struct str *v, size_t n)
+{
+    wire_put_i64(out, (int64_t)n);
+    for (size_t i = 0; i < n; i++)
+        wire_put_str(out, v[i]);
+}
+
+static void put_begin(struct buf *out, const struct puller_options *o)
+{
+    wire_put_str(out, str_of(o->store));
+    wire_put_str(out, str_of(o->registry.auth_file)); /* empty: none */
+    wire_put_i64(out, o->registry.connect_ms);
+    wire_put_i64(out, o->registry.stall_ms);
+    put_list(out, o->registry.mirrors.v, o->registry.mirrors.n);
+    put_list(out, o->registry.insecure.v, o->registry.insecure.n);
+}
+
+static bool get_begin(struct arena *a, struct str payload, struct puller_options *ret)
+{
+    struct wire_read r = { .rest = payload };
+    struct str auth_file;
+
+    ret->store = arena_str(a, wire_get_str(&r)).p;
+    auth_file = wire_get_str(&r);
+    ret->registry.auth_file = auth_file.n ? arena_str(a, auth_file).p : NULL;
+    ret->registry.connect_ms = wire_get_i64(&r);
+    ret->registry.stall_ms = wire_get_i64(&r);
+    for (size_t n = wire_get_count(&r, 1); n; n--)
+        *vec_push(a, &ret->registry.mirrors) = arena_str(a, wire_get_str(&r));
+    for (size_t n = wire_get_count(&r, 1); n; n--)
+        *vec_push(a, &ret->registry.insecure) = arena_str(a, wire_get_str(&r));
+    return wire_is_read(&r);
+}
+
+int puller_program(char **argv)
+{
+    struct puller_options o = { 0 };
+    autoarena a = { 0 };
+    struct wire_in in = { 0 };
+    struct wire_msg m = { 0 };
+    pid_t parent = getppid();
+
+    if (!argv[0] || strcmp(argv[0], puller_name) != 0)
+        return -1;
+    if (wire_recv(PROC_KEPT, true, &in, &m, NULL) != 1 || m.kind != PULLER_BEGIN || !get_begin(&a, m.payload, &o))
+        return 1;
+    wire_in_done(&in);
+    puller_main(&o, parent);
+}
+
+/* After fork, with threads elsewhere: system calls only. */
+static _Noreturn void execute_puller(int sock)
+{
+    char *const argv[] = { (char *)puller_name, NULL };
+    sigset_t none;
+
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail */
+    if (sock != PROC_KEPT && dup2(sock, PROC_KEPT) < 0)
+        _exit(PROC_CANNOT_RUN);
+    (void)fcntl(PROC_KEPT, F_SETFD, 0);
+    (void)close_range(PROC_KEPT + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+    (void)execv("/proc/self/exe", argv);
+    _exit(PROC_CANNOT_RUN);
+}
+
 /* ---- the program's side ---- */
 
 struct puller {
+    const struct puller_options *options;
     pid_t pid;
     int sock;
     uint64_t last;
@@ -274,8 +356,60 @@ int puller_start(const struct puller_options *o, struct puller **ret, struct err
         close(pair[0]);
         return err_errno(e, "start the puller");
     }
+    wire_patience(pair[0], PATIENCE_S);
     *ret = xcalloc(1, sizeof(**ret));
-    **ret = (struct puller){ .pid = pid, .sock = pair[0] };
+    **ret = (struct puller){ .options = o, .pid = pid, .sock = pair[0] };
+    return 0;
+}
+
+static void puller_let_go(struct puller *p)
+{
+    if (p->sock < 0)
+        return;
+    (void)shutdown(p->sock, SHUT_RDWR); /* processes that we have forked since then may have it open too */
+    close(p->sock);
+    p->sock = -1;
+    (void)proc_wait_gone(p->pid, STOP_MS);
+    p->pid = 0;
+}
+
+bool puller_is_gone(const struct puller *p)
+{
+    return p->is_gone;
+}
+
+bool puller_has_lost(const struct puller *p)
+{
+    return p->is_gone && p->open.n;
+}
+
+void puller_look(struct puller *p)
+{
+    proc_go_on(p->pid);
+}
+
+int puller_restart(struct puller *p, struct err *e)
+{
+    struct wire_msg m = { .kind = PULLER_BEGIN };
+    autobuf text = { 0 };
+    int pair[2];
+
+    puller_let_go(p);
+    if (wire_pair(pair, e) < 0)
+        return err_wrap(e, "start the puller");
+    p->pid = fork();
+    if (p->pid == 0)
+        execute_puller(pair[1]);
+    close(pair[1]);
+    p->sock = pair[0];
+    wire_patience(p->sock, PATIENCE_S);
+    put_begin(&text, p->options);
+    m.payload = buf_view(&text);
+    if (p->pid < 0 ? err_errno(e, "fork") : wire_send(p->sock, &m, e) < 0) {
+        puller_let_go(p);
+        return err_wrap(e, "start the puller");
+    }
+    p->is_gone = false;
     return 0;
 }
 
@@ -283,10 +417,7 @@ void puller_stop(struct puller *p)
 {
     if (!p)
         return;
-    (void)shutdown(p->sock, SHUT_RDWR); /* processes that we have forked since then may have it open too */
-    close(p->sock);
-    (void)kill(p->pid, SIGCONT); /* somebody may have stopped it, and we wait */
-    (void)proc_wait(p->pid);
+    puller_let_go(p);
     wire_in_done(&p->in);
     arena_done(&p->arena);
     free(p);
@@ -309,8 +440,9 @@ uint64_t puller_ask(struct puller *p, struct str reference, const struct login *
     wire_put_str(&out, l->password);
     wire_put_str(&out, l->identity);
     *vec_push(&p->arena, &p->open) = p->last;
-    if (wire_send(p->sock, &(struct wire_msg){ .kind = PULLER_ASK, .payload = buf_view(&out) }, NULL) < 0)
-        p->is_gone = true;
+    if (!p->is_gone && p->pid > 0 &&
+        wire_send(p->sock, &(struct wire_msg){ .kind = PULLER_ASK, .payload = buf_view(&out) }, NULL) < 0)
+        (void)kill(p->pid, SIGKILL); /* it takes nothing, if it is there at all: its end is seen at the socket */
     return p->last;
 }
 
@@ -332,7 +464,7 @@ void puller_cancel(struct puller *p, uint64_t id)
     if (!close_one(p, id))
         return;
     wire_put_i64(&out, (int64_t)id);
-    (void)wire_send(p->sock, &(struct wire_msg){ .kind = PULLER_CANCEL, .payload = buf_view(&out) }, NULL);
+    (void)wire_try(p->sock, &(struct wire_msg){ .kind = PULLER_CANCEL, .payload = buf_view(&out) }, NULL);
 }
 
 static void take_digest(struct wire_read *r, struct image_digest *ret)

@@ -15,7 +15,7 @@
 
 struct puller;
 
-struct puller_options {
+struct puller_options { /* stays with the caller until puller_stop() */
     const char *store;
     struct registry_options registry; /* borrowed by the child, as it is now */
 };
@@ -27,6 +27,15 @@ int puller_fd(const struct puller *p);
 
 /* Returns at once; never 0. 'login' (may be NULL): for the registry, before those in files. */
 uint64_t puller_ask(struct puller *p, struct str reference, const struct login *login);
+/* Somebody killed it. puller_next() says so of all that was asked for; its descriptor is of no use any more. */
+bool puller_is_gone(const struct puller *p);
+bool puller_has_lost(const struct puller *p);        /* … and puller_next() has still to say so of some */
+int puller_restart(struct puller *p, struct err *e); /* another one, also with threads; puller_fd() is new */
+void puller_look(struct puller *p);                  /* now and then: one that was stopped goes on */
+
+/* In main(): what a process that puller_restart() executed does; -1: this is none. */
+int puller_program(char **argv);
+
 void puller_cancel(struct puller *p, uint64_t id); /* nothing more is told of it */
 
 struct puller_event {
