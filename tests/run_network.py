@@ -6,7 +6,6 @@ metadata. The machine also has a second network, which the LAN has no business i
     lan 192.0.2.2, 169.254.169.254 ── 192.0.2.1 machine 198.51.100.1 ── second 198.51.100.2
 """
 import atexit
-import ctypes
 import os
 import shutil
 import subprocess
@@ -21,7 +20,6 @@ from runs import Run, has, has_user_namespaces, job, same, sh, skip, task
 
 PYTHON = "/usr/bin/python3"
 NOBODY = 65534
-CLONE_NEWNS, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 4096, 16384, 1 << 18
 DIR = tempfile.mkdtemp(prefix="pumice-network-")
 LAN, META, SECOND = "192.0.2.2", "169.254.169.254", "198.51.100.2"
 PORT = 8000
@@ -78,17 +76,6 @@ class Place:
             if process:
                 process.kill()
                 process.wait()
-
-
-def give_tun():
-    """Everybody may open /dev/net/tun on most machines; here, and nowhere else, on this one too."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if not os.path.exists("/dev/net/tun") or libc.unshare(CLONE_NEWNS) != 0:
-        return
-    os.mknod(f"{DIR}/tun", 0o20666, os.stat("/dev/net/tun").st_rdev)
-    os.chmod(f"{DIR}/tun", 0o666)
-    for source, target, flags in (("none", "/", MS_REC | MS_PRIVATE), (f"{DIR}/tun", "/dev/net/tun", MS_BIND)):
-        libc.mount(source.encode(), target.encode(), None, flags, None)
 
 
 def make_places():
@@ -220,7 +207,7 @@ def main():
         skip("networks: not root, or there is no ip, nsenter or setpriv")
         return 0
     os.chmod(DIR, 0o755)
-    give_tun()
+    runs.give_tun(DIR)
     runs.PUMICE = harness.PUMICE = shutil.copy(PUMICE, f"{DIR}/pumice")  # it may be where only root can go
     places = make_places()
     for f in (closed, opened, firewalled, spoofed, crowded):

@@ -125,7 +125,8 @@ static int open_net(struct agent *g, struct err *e)
 {
     struct net_options net = { .id = g->run.id,
                                .has_way_out = g->opt.network != AGENT_NET_PRIVATE,
-                               .is_open = g->opt.network == AGENT_NET_OPEN };
+                               .is_open = g->opt.network == AGENT_NET_OPEN,
+                               .outlives = g->opt.outlives };
     const char *why = NULL;
     bool has_way_out;
 
@@ -138,10 +139,32 @@ static int open_net(struct agent *g, struct err *e)
     return 0;
 }
 
+/* slirp4netns, where it is that. */
+static void watch_net(struct agent *g)
+{
+    struct epoll_event ev = { .events = EPOLLIN, .data = { .ptr = &g->net } };
+
+    if (net_helper_fd(g->net) >= 0)
+        (void)epoll_ctl(g->epoll, EPOLL_CTL_ADD, net_helper_fd(g->net), &ev); /* else pods have no way out, one day */
+}
+
+static void net_helper_died(struct agent *g)
+{
+    struct err e;
+
+    (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, net_helper_fd(g->net), NULL);
+    if (net_helper_restart(g->net, &e) < 0 || (g->opt.outlives && agent_keep(g, &e) < 0))
+        notice(g, "pods have no way out to other networks any more: ", e.text);
+    else
+        log_info("Restarted slirp4netns, which was killed");
+    watch_net(g);
+}
+
 static int open_parts(struct agent *g, struct err *e)
 {
     if (open_groups(g, e) < 0 || open_spawner(g, e) < 0 || open_net(g, e) < 0)
         return -1;
+    watch_net(g);
     if (g->cgroups_why)
         notice(g, "", g->cgroups_why);
     if (g->opt.outlives && agent_keep(g, e) < 0)
@@ -337,6 +360,8 @@ static bool take_shims(struct agent *g)
     for (int i = 0; i < n; i++)
         if (ev[i].data.ptr == g)
             spawner_died(g);
+        else if (ev[i].data.ptr == &g->net)
+            net_helper_died(g);
         else if (ev[i].data.ptr == &g->filter)
             agent_filter_ended(g);
         else if (ev[i].data.ptr == &g->images)
@@ -485,12 +510,13 @@ const char *agent_dir(const struct agent *g)
     return g->run.dir.p;
 }
 
-static void close_net(struct agent *g)
+/* The process that removes the rest meanwhile; 0: none. */
+static pid_t close_net(struct agent *g)
 {
-    if (g->leaves)
-        net_let_go(g->net);
-    else
-        net_close(g->net);
+    if (!g->leaves)
+        return net_close_begin(g->net);
+    net_let_go(g->net);
+    return 0;
 }
 
 /* Spawners are the last to go: they end what is left, and nothing of ours runs after them. */
@@ -505,6 +531,8 @@ static void close_spawners(struct agent *g)
 
 void agent_close(struct agent *g)
 {
+    pid_t remover;
+
     if (!g)
         return;
     agent_pods_done(g);
@@ -512,13 +540,14 @@ void agent_close(struct agent *g)
     agent_filter_close(g);
     if (g->services.server || g->services.zone)
         agent_services_close(g);
-    close_net(g);
+    remover = close_net(g);
     close_spawners(g);
     if (g->leaves)
         cgroups_close(g->cgroups, false);
     else if (g->run.dir_fd >= 0)
         agent_run_remove(&g->run, g->cgroups, g->opt.keeps_state);
     agent_run_done(&g->run, g->leaves);
+    net_close_end(remover);
     for (int w = 0; w < WANT_MAX; w++)
         relist_end(&g->told[w]);
     agent_cache_done(g);

@@ -14,6 +14,7 @@
 #include "base/util.h"
 #include "os/io.h"
 #include "os/netlink.h"
+#include "os/proc.h"
 #include "os/wire.h"
 
 #include <arpa/inet.h>
@@ -50,8 +51,9 @@ struct net {
     char id[NET_ID_DIGITS + 1], bridge[IF_NAMESIZE];
     int left[LEFT_MAX]; /* links of pods that left; most are gone already */
     size_t n_left;
-    bool has_defaults; /* in the namespace, for links to come: those of pods */
-    bool has_out;      /* 'out' was begun */
+    bool has_defaults;      /* in the namespace, for links to come: those of pods */
+    bool is_open, outlives; /* see struct net_options */
+    bool has_out;           /* 'out' was begun */
     struct net_egress out;
 };
 
@@ -215,6 +217,8 @@ static int read_options(struct net *n, const struct net_options *opt, struct err
     if (opt->mtu && (opt->mtu < MTU_MIN || opt->mtu > MTU_MAX))
         return err_set(e, ERR_INVALID, "mtu %d: must be from %d to %d", opt->mtu, MTU_MIN, MTU_MAX);
     memcpy(n->id, id, NET_ID_DIGITS);
+    n->is_open = opt->is_open;
+    n->outlives = opt->outlives;
     n->mtu = opt->mtu ? opt->mtu : MTU_DEFAULT;
     n->group = net_group(id);
     (void)snprintf(n->bridge, sizeof(n->bridge), "pm%s-br", id);
@@ -223,7 +227,12 @@ static int read_options(struct net *n, const struct net_options *opt, struct err
 
 static int open_all(struct net *n, const struct net_options *opt, struct err *e)
 {
-    struct net_way way = { .id = n->id, .subnet = &n->subnet, .inner = &n->nl, .ns_fd = -1, .is_open = opt->is_open };
+    struct net_way way = { .id = n->id,
+                           .subnet = &n->subnet,
+                           .inner = &n->nl,
+                           .ns_fd = -1,
+                           .is_open = opt->is_open,
+                           .outlives = opt->outlives };
 
     if (read_options(n, opt, e) < 0 || netns_run(NETNS_NEW, open_inside, n, e) < 0)
         return -1;
@@ -269,13 +278,47 @@ static void net_free(struct net *n)
     free(n);
 }
 
+pid_t net_close_begin(struct net *n)
+{
+    pid_t remover = 0;
+
+    if (!n)
+        return 0;
+    if (n->has_out)
+        remover = net_egress_close(&n->out, n->id);
+    net_free(n);
+    return remover;
+}
+
+void net_close_end(pid_t remover)
+{
+    enum { REMOVED_MS = 10000 }; /* what stays then is swept by the next start */
+
+    if (remover > 0)
+        (void)proc_wait_gone(remover, REMOVED_MS);
+}
+
 void net_close(struct net *n)
 {
-    if (!n)
-        return;
-    if (n->has_out)
-        net_egress_close(&n->out, n->id);
-    net_free(n);
+    net_close_end(net_close_begin(n));
+}
+
+int net_helper_fd(const struct net *n)
+{
+    return n->has_out && n->out.slirp.pid > 0 ? n->out.slirp.fd : -1;
+}
+
+int net_helper_restart(struct net *n, struct err *e)
+{
+    struct net_way way = { .id = n->id,
+                           .subnet = &n->subnet,
+                           .inner = &n->nl,
+                           .ns_fd = n->ns_fd,
+                           .mtu = n->mtu,
+                           .is_open = n->is_open,
+                           .outlives = n->outlives };
+
+    return net_egress_again(&n->out, &way, e);
 }
 
 void net_let_go(struct net *n)

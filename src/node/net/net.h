@@ -32,6 +32,7 @@
 #include "base/str.h"
 
 #include <netinet/in.h>
+#include <sys/types.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,6 +45,7 @@ struct net_options {
     bool has_way_out; /* if there can be one; see net_way_out() */
     bool is_open;     /* and it is a way in, too: see above */
     int mtu;          /* 0: 1500 */
+    bool outlives;    /* it stays when the program is killed, for the next one */
 };
 
 /* ERR_FORBIDDEN: neither root nor in a user namespace. Runs no program but slirp4netns, where that is the egress. */
@@ -52,6 +54,14 @@ int net_open(const struct net_options *opt, struct net **ret, struct err *e);
  * the host's namespace is removed within some 50 ms, by a process that nobody has to wait for; the next net_open()
  * with egress does. NULL is fine. */
 void net_close(struct net *n);
+/* In two steps: what is on the host goes slowly, some 50 ms, by a process of its own, which is to be waited for (0: there is none). */
+pid_t net_close_begin(struct net *n);
+void net_close_end(pid_t remover);
+
+/* slirp4netns, where it is the way out: readable once somebody has killed it; -1: there is none that could be. Then the other
+ * starts another one, at most every 10 s; -1: there is no way out now. */
+int net_helper_fd(const struct net *n);
+int net_helper_restart(struct net *n, struct err *e);
 
 /* A network outlives its program when somebody keeps its descriptors open (net_fds()) and what is to be known of it
  * (net_note()): then the next program goes on with it, and holds the addresses of the pods that are still there. */

@@ -1,6 +1,7 @@
 /* net_egress.c - egress of the pods' network: by the host's network, else by slirp4netns, else none, and why */
 #include "node/net/net_internal.h"
 
+#include "base/clock.h"
 #include "base/util.h"
 #include "node/net/net_nat.h"
 #include "os/proc.h"
@@ -43,7 +44,7 @@ static enum net_egress_kind open_some(struct net_egress *o, const struct net_way
 
     if (is_sure && net_uplink_open(w, &host) == 0)
         return NET_OUT_HOST;
-    if (net_slirp_open(w, &o->exit_fd, &slirp) == 0)
+    if (net_slirp_open(w, &o->slirp, &o->exit_fd, &slirp) == 0)
         return NET_OUT_SLIRP;
     if (o->is_root && !is_sure && net_uplink_open(w, &host) == 0) {
         o->why = doubt;
@@ -74,22 +75,20 @@ static void keep_only(int fd)
     (void)close_range((unsigned)fd + 1, ~0U, 0);
 }
 
-/* In a process that is nobody's child. */
 static _Noreturn void be_remover(int lock, const char *id)
 {
     struct nl l = { 0 };
 
-    if (setsid() < 0 || fork() != 0)
-        _exit(0);
+    (void)setsid(); /* not for the terminal's Ctrl-C */
     keep_only(lock);
     if (nl_open(&l, NULL) == 0)
         (void)net_uplink_remove(&l, id, lock); /* what stays is swept by the next start */
     _exit(0);
 }
 
-/* Links and tables go slowly: the kernel waits for every processor, several times, some 50 ms. Nobody has to wait
- * for that but the next one who wants the lock. */
-static void remove_uplink(struct net_egress *o, const char *id)
+/* Links and tables go slowly: the kernel waits for every processor, several times, some 50 ms. Meanwhile the rest of the run is
+ * removed. */
+static pid_t remove_uplink(struct net_egress *o, const char *id)
 {
     autoclose int lock = -1;
     pid_t pid = net_lock(&lock, NULL) == 0 ? fork() : -1; /* else somebody hangs: go on without */
@@ -98,23 +97,51 @@ static void remove_uplink(struct net_egress *o, const char *id)
         be_remover(lock, id);
     if (pid < 0)
         (void)net_uplink_remove(&o->host, id, -1);
-    (void)proc_wait(pid);
+    return MAX_OF(pid, 0);
 }
 
-void net_egress_let_go(struct net_egress *o)
+static void net_egress_done(struct net_egress *o)
 {
     if (o->lock >= 0)
         close(o->lock);
     if (o->exit_fd >= 0)
         close(o->exit_fd);
+    o->exit_fd = -1;
     nl_close(&o->host);
 }
 
-void net_egress_close(struct net_egress *o, const char *id)
+void net_egress_let_go(struct net_egress *o)
 {
-    if (o->kind == NET_OUT_HOST)
-        remove_uplink(o, id);
-    net_egress_let_go(o);
+    net_egress_done(o);
+    net_slirp_leave(&o->slirp);
+}
+
+pid_t net_egress_close(struct net_egress *o, const char *id)
+{
+    pid_t remover = o->kind == NET_OUT_HOST ? remove_uplink(o, id) : 0;
+
+    net_egress_done(o);
+    net_slirp_wait(&o->slirp);
+    return remover;
+}
+
+int net_egress_again(struct net_egress *o, const struct net_way *w, struct err *e)
+{
+    enum { PAUSE_MS = 10000 }; /* one that dies at once is not started for ever */
+    struct net_way way = *w;
+    int64_t now_ms = clock_mono_ms(&clock_real);
+
+    if (o->exit_fd >= 0)
+        close(o->exit_fd);
+    o->exit_fd = -1;
+    net_slirp_wait(&o->slirp);
+    if (o->restarted_ms && now_ms < o->restarted_ms + PAUSE_MS)
+        return err_set(e, ERR_IO, "slirp4netns was killed twice within %d s", PAUSE_MS / 1000);
+    o->restarted_ms = now_ms;
+    way.host = &o->host;
+    way.is_root = o->is_root;
+    way.is_again = true;
+    return net_slirp_open(&way, &o->slirp, &o->exit_fd, e);
 }
 
 void net_egress_adopt(struct net_egress *o, enum net_egress_kind kind, const char *why, int take_exit_fd)

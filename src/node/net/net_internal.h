@@ -57,8 +57,15 @@ struct net_way { /* between the pods' namespace and the host's */
     const struct subnet *subnet;
     struct nl *inner, *host;
     int ns_fd, mtu;
-    bool is_open; /* see struct net_options */
-    bool is_root; /* of the host's namespace */
+    bool is_open;  /* see struct net_options */
+    bool is_root;  /* of the host's namespace */
+    bool is_again; /* there was one before, and its rules are there */
+    bool outlives; /* see struct net_options */
+};
+
+struct net_slirp { /* zeroed: none of ours */
+    pid_t pid;
+    int fd; /* a pidfd */
 };
 
 enum net_egress_kind { NET_OUT_NONE, NET_OUT_HOST, NET_OUT_SLIRP, NET_OUT_MAX };
@@ -70,17 +77,22 @@ struct net_egress {
     bool is_root;   /* may change the host's network */
     int lock;       /* root: until it is open */
     int exit_fd;    /* slirp4netns ends with it */
+    struct net_slirp slirp;
+    int64_t restarted_ms; /* mono; 0: never */
 };
 
 void net_egress_begin(struct net_egress *o); /* before the subnet is chosen: takes the lock */
 void net_egress_open(struct net_egress *o, const struct net_way *w);
-/* Also after net_egress_begin() alone, and of a zeroed one with -1. */
-void net_egress_close(struct net_egress *o, const char *id);
+int net_egress_again(struct net_egress *o, const struct net_way *w, struct err *e); /* slirp4netns was killed */
+/* Also after net_egress_begin() alone, and of a zeroed one with -1. Returns as net_close_begin() does. */
+pid_t net_egress_close(struct net_egress *o, const char *id);
 void net_egress_adopt(struct net_egress *o, enum net_egress_kind kind, const char *why, int take_exit_fd);
 void net_egress_let_go(struct net_egress *o);
 const char *net_egress_text(const struct net_egress *o);
 
-int net_slirp_open(const struct net_way *w, int *ret_exit_fd, struct err *e);
+int net_slirp_open(const struct net_way *w, struct net_slirp *ret, int *ret_exit_fd, struct err *e);
+void net_slirp_wait(struct net_slirp *s);  /* its exit descriptor is closed, or it is gone: wait for it */
+void net_slirp_leave(struct net_slirp *s); /* it stays, and is nobody's */
 
 /* Under net_lock(). Removing closes 'lock' (-1: it is the caller's) as soon as the rest, the slow part, is nobody's
  * business; the number of things removed. */

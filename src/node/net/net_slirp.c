@@ -2,7 +2,7 @@
  *
  * It puts a tap device into the pods' namespace and passes on, as an ordinary program with sockets, what comes out of
  * it. It takes packets from the tap's own address only, so the pods hide behind that. It ends when its exit descriptor
- * does: with us. It is nobody's child, so nobody has to wait for it.
+ * does, also when we are killed; else we wait for it, so that nothing is left when we have ended.
  */
 #include "node/net/net_internal.h"
 
@@ -16,13 +16,15 @@
 #include <net/if.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
-enum { READY_MS = 3000, NOBODY = 65534 };
+enum { READY_MS = 3000, END_MS = 3000, NOBODY = 65534, HOST_MAX = 256 };
 
 struct slirp {
     char program[256], tap[IF_NAMESIZE], ns[40], ready[16], exit[16];
     int ns_fd, ready_fd, exit_fd, words;
-    bool is_root;
+    bool is_root, outlives;
 };
 
 /* After fork: system calls only. */
@@ -36,8 +38,10 @@ static _Noreturn void become_slirp(const struct slirp *s)
 
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL); /* cannot fail */
-    if (setsid() < 0 || fork() != 0)             /* not for the terminal's Ctrl-C; and not our child */
-        _exit(0);
+    if (!s->outlives) /* else it is the exit descriptor alone, which one that was stopped does not see */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (setsid() < 0) /* not for the terminal's Ctrl-C */
+        _exit(1);
     /* By which other runs know that it is not root (net_nat.h). */
     if (s->is_root && setresgid(NOBODY, NOBODY, NOBODY) < 0)
         _exit(1);
@@ -72,18 +76,32 @@ static int complain(const struct slirp *s, struct err *e)
     return err_set(e, ERR_IO, "slirp4netns: %.*s", STR_ARG(last));
 }
 
-static int start(struct slirp *s, int ready, struct err *e)
+static int start(struct slirp *s, int ready, struct net_slirp *ret, struct err *e)
 {
     pid_t pid = fork();
 
-    if (pid < 0)
-        return err_errno(e, "start slirp4netns");
     if (pid == 0)
         become_slirp(s);
     close(s->ready_fd); /* or it would never be seen closed */
     close(s->exit_fd);
-    (void)proc_wait(pid);
+    if (pid < 0)
+        return err_errno(e, "start slirp4netns");
+    *ret = (struct net_slirp){ .pid = pid, .fd = (int)syscall(SYS_pidfd_open, pid, 0) };
     return is_ready(ready) ? 0 : complain(s, e);
+}
+
+void net_slirp_leave(struct net_slirp *s)
+{
+    if (s->pid > 0 && s->fd >= 0)
+        close(s->fd);
+    *s = (struct net_slirp){ 0 };
+}
+
+void net_slirp_wait(struct net_slirp *s)
+{
+    if (s->pid > 0)
+        (void)proc_wait_gone(s->pid, END_MS);
+    net_slirp_leave(s);
 }
 
 /* What the kernel does not yet know of the new device: it forwards, and hides the pods. */
@@ -98,11 +116,13 @@ static int use_tap(const struct net_way *w, const char *tap, struct err *e)
     net_put_settings(w->inner, settings, ARRAY_LEN(settings));
     if (nl_send(w->inner, e) < 0)
         return -1;
-    return nat_add(
-        w->ns_fd,
-        &(struct nat_options){
-            .id = w->id, .comment = "the pods leave by the tap's address", .pods = w->subnet, .is_open = w->is_open },
-        e);
+    return w->is_again ? 0
+                       : nat_add(w->ns_fd,
+                                 &(struct nat_options){ .id = w->id,
+                                                        .comment = "the pods leave by the tap's address",
+                                                        .pods = w->subnet,
+                                                        .is_open = w->is_open },
+                                 e);
 }
 
 static int find_all(struct slirp *s, struct err *e)
@@ -115,9 +135,11 @@ static int find_all(struct slirp *s, struct err *e)
     return 0;
 }
 
-int net_slirp_open(const struct net_way *w, int *ret_exit_fd, struct err *e)
+int net_slirp_open(const struct net_way *w, struct net_slirp *ret, int *ret_exit_fd, struct err *e)
 {
-    struct slirp s = { .ns_fd = w->ns_fd, .ready_fd = -1, .exit_fd = -1, .is_root = w->is_root };
+    struct slirp s = {
+        .ns_fd = w->ns_fd, .ready_fd = -1, .exit_fd = -1, .is_root = w->is_root, .outlives = w->outlives
+    };
     autoclose int words = -1, ready = -1, hold = -1;
     int pipes[2][2];
 
@@ -138,8 +160,12 @@ int net_slirp_open(const struct net_way *w, int *ret_exit_fd, struct err *e)
     (void)snprintf(s.ns, sizeof(s.ns), "/proc/self/fd/%d", s.ns_fd);
     (void)snprintf(s.ready, sizeof(s.ready), "%d", s.ready_fd);
     (void)snprintf(s.exit, sizeof(s.exit), "%d", s.exit_fd);
-    if (start(&s, ready, e) < 0 || use_tap(w, s.tap, e) < 0)
-        return -1; /* closing 'hold' ends it */
+    if (start(&s, ready, ret, e) < 0 || use_tap(w, s.tap, e) < 0) {
+        close(hold); /* ends it */
+        hold = -1;
+        net_slirp_wait(ret);
+        return -1;
+    }
     *ret_exit_fd = hold;
     hold = -1;
     return 0;

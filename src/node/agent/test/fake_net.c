@@ -36,9 +36,24 @@ int net_open(const struct net_options *opt, struct net **ret, struct err *e)
     return 0;
 }
 
-void net_close(struct net *n)
+pid_t net_close_begin(struct net *n)
 {
     free(n);
+    return 0;
+}
+
+void net_close_end(pid_t remover)
+{
+}
+
+int net_helper_fd(const struct net *n)
+{
+    return -1;
+}
+
+int net_helper_restart(struct net *n, struct err *e)
+{
+    return 0;
 }
 
 void net_let_go(struct net *n)
