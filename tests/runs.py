@@ -162,7 +162,8 @@ class Run:
             self.process.wait()
             raise AssertionError(f"still running after {patience_s} s: {self.told()}") from None
         self.took_s = time.monotonic() - self.begin
-        self.reader.join(5)
+        self.reader.join(leaves_s + 5)
+        assert not self.reader.is_alive(), "something that it started still has its output"
         self.process.stdout.close()
         self.status = self.process.returncode
         self.err_file.seek(0)

@@ -10,6 +10,7 @@
 #include "node/agent/agent_internal.h"
 
 #include "api/meta.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "node/image/puller.h"
 #include "node/shim/keeper.h"
@@ -20,6 +21,7 @@
 #include <sys/epoll.h>
 
 enum { USAGE_MS = 1000, EVENTS = 64, OUTPUT_TURN = 1 << 20 }; /* then the others have their turn */
+enum { RESTARTS = 10, RESTARTS_MS = 10000 };                  /* of helpers: so many within that time */
 
 static int by_due(const struct heap_node *x, const struct heap_node *y)
 {
@@ -83,10 +85,40 @@ static int watch_spawner(struct agent *g, struct err *e)
     return epoll_ctl(g->epoll, EPOLL_CTL_ADD, spawner_fd(g->spawner), &ev) < 0 ? err_errno(e, "watch the spawner") : 0;
 }
 
-static void spawner_died(struct agent *g)
+/* Its only word to us is its end, which would be told again and again. */
+static int watch_keeper(struct agent *g, struct err *e)
 {
-    (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, spawner_fd(g->spawner), NULL); /* it would be told again and again */
-    g->is_broken = true;
+    struct epoll_event ev = { .events = EPOLLHUP, .data = { .ptr = &g->run } };
+
+    if (keeper_fd(g->run.keeper) < 0)
+        return 0;
+    return epoll_ctl(g->epoll, EPOLL_CTL_ADD, keeper_fd(g->run.keeper), &ev) < 0 ? err_errno(e, "watch the keeper") : 0;
+}
+
+/* One that dies whenever it is started is not started for ever. */
+static bool may_restart(struct agent *g, struct err *e)
+{
+    int64_t now_ms = clock_mono_ms(&clock_real);
+
+    if (now_ms >= g->restarts_ms + RESTARTS_MS) {
+        g->restarts_ms = now_ms;
+        g->n_restarts = 0;
+    }
+    if (++g->n_restarts <= RESTARTS)
+        return true;
+    (void)err_set(e, ERR_IO, "more than %d helper processes were killed within %d s", RESTARTS, RESTARTS_MS / 1000);
+    return false;
+}
+
+static void keeper_died(struct agent *g)
+{
+    struct err e;
+
+    (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, keeper_fd(g->run.keeper), NULL);
+    if (!may_restart(g, &e) || agent_run_keep_again(&g->run, &e) < 0 || watch_keeper(g, &e) < 0)
+        log_warn("Failed to restart the keeper", LOG_TEXT("why", e.text));
+    else
+        log_info("Restarted the keeper, which was killed");
 }
 
 static int open_groups(struct agent *g, struct err *e)
@@ -113,12 +145,47 @@ static int open_spawner(struct agent *g, struct err *e)
                                    .words_fd = g->run.words_fd };
 
     opt.oci_dir = arena_fmt(&g->arena, "%s/small/oci", g->run.dir.p).p;
-    if (spawner_start(&opt, &g->spawner, e) < 0)
-        return err_wrap(e, "start the spawner");
+    return spawner_start(&opt, &g->spawner, e) < 0 ? err_wrap(e, "start the spawner") : 0;
+}
+
+static int open_helpers(struct agent *g, struct err *e)
+{
+    if (open_spawner(g, e) < 0)
+        return -1;
     g->epoll = epoll_create1(EPOLL_CLOEXEC); /* after the spawner: what it has open, containers' parents have open */
     if (g->epoll < 0)
         return err_errno(e, "epoll");
-    return watch_spawner(g, e) < 0 ? -1 : agent_images_watch(g, e);
+    return watch_spawner(g, e) < 0 || watch_keeper(g, e) < 0 ? -1 : agent_images_watch(g, e);
+}
+
+/* Its pods die with it, by the kernel's hand, and each is seen to be lost. A run ends; a node goes on with another. */
+static void spawner_died(struct agent *g)
+{
+    struct err e;
+
+    (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, spawner_fd(g->spawner), NULL); /* it would be told again and again */
+    if (!g->opt.outlives) {
+        g->is_broken = true;
+        return;
+    }
+    spawner_stop(g->spawner);
+    g->spawner = NULL;
+    if (!may_restart(g, &e) || open_spawner(g, &e) < 0 || watch_spawner(g, &e) < 0 || agent_keep(g, &e) < 0) {
+        log_error("Failed to restart the spawner", LOG_TEXT("why", e.text));
+        g->is_broken = true;
+    } else {
+        log_warn("Restarted the spawner, which was killed; its pods are lost");
+    }
+}
+
+/* Who was stopped, by whomever, goes on: nothing else would be done, and we would wait for it at the end. */
+static void look_at_helpers(struct agent *g)
+{
+    if (g->spawner)
+        spawner_look(g->spawner);
+    keeper_look(g->run.keeper);
+    if (g->opt.puller)
+        puller_look(g->opt.puller);
 }
 
 static int open_net(struct agent *g, struct err *e)
@@ -162,7 +229,7 @@ static void net_helper_died(struct agent *g)
 
 static int open_parts(struct agent *g, struct err *e)
 {
-    if (open_groups(g, e) < 0 || open_spawner(g, e) < 0 || open_net(g, e) < 0)
+    if (open_groups(g, e) < 0 || open_helpers(g, e) < 0 || open_net(g, e) < 0)
         return -1;
     watch_net(g);
     if (g->cgroups_why)
@@ -360,6 +427,8 @@ static bool take_shims(struct agent *g)
     for (int i = 0; i < n; i++)
         if (ev[i].data.ptr == g)
             spawner_died(g);
+        else if (ev[i].data.ptr == &g->run)
+            keeper_died(g);
         else if (ev[i].data.ptr == &g->net)
             net_helper_died(g);
         else if (ev[i].data.ptr == &g->filter)
@@ -413,6 +482,7 @@ int64_t agent_turn(struct agent *g, bool *ret_busy)
         agent_node_write(g);
     if (now_ms >= g->usage_ms) {
         g->usage_ms = now_ms + USAGE_MS;
+        look_at_helpers(g);
         if (g->opt.hooks.usage)
             agent_pods_usage(g);
         agent_evict_check(g);

@@ -103,8 +103,9 @@ void agent_run_sweep(const char *state_dir); /* all whose processes are gone */
 void agent_run_end(const char *state_dir, const char *id);
 /* Its groups and files, from any process of it. */
 void agent_run_remove(const struct agent_run *r, struct cgroups *cgroups, bool keeps_files);
-void agent_run_done(struct agent_run *r, bool leaves); /* leaves: others go on with it */
-void agent_run_group(const char *id, char ret[32]);    /* the name of its cgroup */
+int agent_run_keep_again(struct agent_run *r, struct err *e); /* the keeper was killed: another one */
+void agent_run_done(struct agent_run *r, bool leaves);        /* leaves: others go on with it */
+void agent_run_group(const char *id, char ret[32]);           /* the name of its cgroup */
 /* Where its groups are; to be written down once they are made. */
 int agent_run_note_groups(const struct agent_run *r, const struct cgroups *c, struct err *e);
 int agent_run_groups(int run_fd, const char *id, struct cgroups **ret, const char **ret_why, struct err *e);
@@ -177,6 +178,8 @@ struct agent {
     struct map kept;      /* struct agent_kept by uid: shims of pods that were not told yet */
     struct hidden hidden; /* what it hides of the host: see hide.h */
     bool has_node, is_broken;
+    int64_t restarts_ms; /* helpers that were started again since then */
+    unsigned n_restarts;
     bool is_known[WANT_MAX]; /* all of the type was told once: before that no pod starts */
     bool is_closing;         /* agent_shut_down() */
     struct map refs;         /* struct agent_ref by "want/namespace/name" */

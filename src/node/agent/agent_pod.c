@@ -364,10 +364,22 @@ static void note_first(struct agent_pod *p, struct str container, pid_t pid)
     *vec_push(&p->arena, &p->first) = (struct agent_process){ p->object->uid, arena_str(&p->arena, container), pid };
 }
 
+/* A spawner says what became of a shim, and has cleaned up after it. Without a word it was killed itself. */
+static struct str clean_up_alone(struct agent_pod *p)
+{
+    autoarena a = { 0 };
+
+    (void)cgroup_remove(p->agent->cgroups, arena_fmt(&a, "pod-%.*s", STR_ARG(p->object->uid)).p,
+                        NULL); /* or with the run */
+    return STR("the spawner of the pod was killed");
+}
+
 static void lost(struct agent_pod *p, struct str text)
 {
     autobuf why = { 0 };
 
+    if (!text.n)
+        text = clean_up_alone(p);
     agent_sessions_lost(p, STR("the pod has ended"));
     agent_logs_forget(p); /* of containers that will not be told to have ended */
     if (p->stage == STAGE_MADE) {

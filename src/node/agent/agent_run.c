@@ -236,6 +236,13 @@ static int start_keeper(struct agent_run *r, struct err *e)
     return keeper_start(&keeper, &r->keeper, e);
 }
 
+int agent_run_keep_again(struct agent_run *r, struct err *e)
+{
+    keeper_stop(r->keeper);
+    r->keeper = NULL;
+    return start_keeper(r, e);
+}
+
 /* The keeper first: whenever the program is killed from here on, somebody removes what is there. */
 static int make_dir(struct agent_run *r, struct arena *a, int state, struct err *e)
 {

@@ -116,6 +116,8 @@ static int ask_for_shim(struct agent_pod *p, struct err *e)
     agent_pod_limits(p, &opt.limits);
     opt.only = agent_only_container(p);
     read_sysctls(p, &a, &opt);
+    if (!p->agent->spawner)
+        return err_set(e, ERR_GONE, "there is no spawner");
     if (shim_new(p->agent->spawner, &opt, &p->shim, e) < 0)
         return -1;
     return agent_pod_watch(p, e);

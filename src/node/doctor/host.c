@@ -281,6 +281,7 @@ int host_require(struct err *e)
 {
     int said[2], status;
     struct err got = { 0 };
+    sigset_t old;
     pid_t pid;
 
     if (require_files(e) < 0 || require_size(e) < 0 || host_kernel(e) < 0)
@@ -289,7 +290,7 @@ int host_require(struct err *e)
         return 0; /* root makes all of it, or user_enter() says why not */
     if (pipe2(said, O_CLOEXEC) < 0)
         return err_errno(e, "make a pipe");
-    pid = fork();
+    pid = proc_fork_bound(&old);
     if (pid == 0) {
         int rc = try_as_user(&got);
 
@@ -297,9 +298,9 @@ int host_require(struct err *e)
         _exit(rc < 0);
     }
     close(said[1]);
-    (void)!read(said[0], &got, sizeof(got)); /* nothing: it was killed, or all is well */
+    status = pid < 0 ? -1 : proc_wait_bound(pid, &old); /* a pipe has room for what it says */
+    (void)!read(said[0], &got, sizeof(got));            /* nothing: it was killed, or all is well */
     close(said[0]);
-    status = proc_wait(pid);
     got.text[sizeof(got.text) - 1] = '\0';
     if (status == 0)
         return 0;

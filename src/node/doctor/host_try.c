@@ -12,7 +12,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -113,24 +115,27 @@ static _Noreturn void make_first(void)
     int status;
     pid_t pid;
 
-    if (unshare(CLONE_NEWPID | CLONE_NEWNS) < 0 || (pid = fork()) < 0)
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) < 0 || (pid = fork()) < 0) /* not bound: its parent has no number there */
         _exit(errno);
-    if (pid == 0)
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         mount_as_first();
+    }
     status = proc_wait(pid);
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : EINTR);
 }
 
 int host_try_mount_proc(void)
 {
+    sigset_t old;
     int status;
-    pid_t pid = fork();
+    pid_t pid = proc_fork_bound(&old);
 
     if (pid < 0)
         return errno;
     if (pid == 0)
         make_first();
-    status = proc_wait(pid);
+    status = proc_wait_bound(pid, &old);
     return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 

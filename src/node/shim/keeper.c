@@ -137,7 +137,13 @@ int keeper_start(const struct keeper_options *opt, struct keeper **ret, struct e
 
 int keeper_fd(const struct keeper *k)
 {
-    return k->lifeline;
+    return k ? k->lifeline : -1;
+}
+
+void keeper_look(const struct keeper *k)
+{
+    if (k)
+        proc_go_on(k->pid);
 }
 
 void keeper_leave(struct keeper *k)
@@ -154,7 +160,6 @@ void keeper_stop(struct keeper *k)
         return;
     (void)send(k->lifeline, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT); /* gone already is fine */
     close(k->lifeline);
-    (void)kill(k->pid, SIGCONT); /* somebody may have stopped it, and we wait */
-    (void)proc_wait(k->pid);
+    (void)proc_wait_gone(k->pid, KILLED_MS);
     free(k);
 }

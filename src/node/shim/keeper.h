@@ -22,9 +22,13 @@ struct keeper_options {
     int patience_ms; /* for the others to go, from the program's end on; -1: as long as they like */
 };
 
-int keeper_start(const struct keeper_options *opt, struct keeper **ret, struct err *e); /* one thread only */
-int keeper_fd(
-    const struct keeper *k); /* the program's end of the lifeline: for those to hold who are not forked with it */
+/* Of the threads of the program the keeper has none, and it uses nothing that one of them might have locked: only memory, and that
+ * is safe. */
+int keeper_start(const struct keeper_options *opt, struct keeper **ret, struct err *e);
+/* The program's end of the lifeline: for those to hold who are not forked with it. It hangs up if the keeper is killed; others
+ * who hold it then still end with the program, and whoever starts another keeper gives it a lifeline of its own. NULL: -1. */
+int keeper_fd(const struct keeper *k);
+void keeper_look(const struct keeper *k); /* now and then: one that was stopped goes on. NULL is fine */
 /* The program has done all of it: the keeper goes without a word. Waits for it. NULL is fine. */
 void keeper_stop(struct keeper *k);
 void keeper_leave(struct keeper *k); /* the program goes, and others stay: it waits for them. NULL is fine */

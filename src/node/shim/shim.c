@@ -6,6 +6,8 @@
 
 #include <sys/socket.h>
 
+enum { PATIENCE_S = 5 }; /* it may be stopped, and so may who would wake it */
+
 struct shim {
     int fd;
     struct wire_in in;
@@ -18,6 +20,7 @@ struct shim *shim_of_fd(int take_fd)
     struct shim *s = xcalloc(1, sizeof(*s));
 
     s->fd = take_fd;
+    wire_patience(take_fd, PATIENCE_S);
     return s;
 }
 

@@ -51,12 +51,14 @@ struct spawner_options {
     int words_fd;   /* where the last words of spawner and shims go: a stream of the program would never end */
 };
 
-int spawner_start(const struct spawner_options *opt, struct spawner **ret, struct err *e); /* one thread only */
+/* With a 'driver': one thread only. */
+int spawner_start(const struct spawner_options *opt, struct spawner **ret, struct err *e);
 /* First thing in main(): -1 unless this process was executed to be a spawner. That does not return, but for an error. */
 int spawner_program(char **argv);
 /* Ends the spawner (and any shim left). Waits for it. NULL is fine. */
 void spawner_stop(struct spawner *s);
-int spawner_fd(const struct spawner *s); /* it never says anything: readable means that it is dead */
+void spawner_look(const struct spawner *s); /* now and then: one of ours that was stopped goes on */
+int spawner_fd(const struct spawner *s);    /* it never says anything: readable means that it is dead */
 
 /* ---- those that outlive their program ---- */
 

@@ -13,7 +13,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
-enum { STOP_MS = 20000 }; /* longer than it takes to kill what does not want to go */
+enum { STOP_MS = 20000, PATIENCE_S = 5 }; /* the first: longer than it takes to kill what does not want to go */
 
 struct spawner {
     pid_t pid;
@@ -88,6 +88,7 @@ int spawner_start(const struct spawner_options *opt, struct spawner **ret, struc
         (void)proc_wait(pid);
         return pid < 0 ? err_errno(e, "start the spawner") : err_wrap(e, "start the spawner");
     }
+    wire_patience(pair[0], PATIENCE_S);
     *ret = xcalloc(1, sizeof(**ret));
     **ret = (struct spawner){ .pid = pid, .sock = pair[0], .is_child = true, .outlives = opt->outlives };
     return 0;
@@ -146,14 +147,21 @@ void spawner_stop(struct spawner *s)
     if (!s)
         return;
     (void)wire_send(s->sock, &m, NULL); /* gone already is fine */
-    (void)kill(s->pid, SIGCONT);        /* somebody may have stopped it, and we wait */
+    if (!s->is_child && s->pid > 1)
+        (void)kill(s->pid, SIGCONT); /* somebody may have stopped it, and we wait */
     if (!s->is_child && !wait_closed(s->sock) && s->pid > 1)
         (void)kill(s->pid, SIGKILL); /* with it go the last ends of its shims' sockets, and so do they */
     close(s->sock);
     s->sock = -1;
     if (s->is_child)
-        (void)proc_wait(s->pid);
+        (void)proc_wait_gone(s->pid, STOP_MS);
     spawner_leave(s);
+}
+
+void spawner_look(const struct spawner *s)
+{
+    if (s->is_child)
+        proc_go_on(s->pid);
 }
 
 int spawner_fd(const struct spawner *s)

@@ -207,8 +207,14 @@ static int move_up(const struct spawning *s, int fd)
     return moved;
 }
 
-static _Noreturn void become_shim(const struct spawner_own *own, const struct shim_options *opt, int sock)
+/* Nobody would wait for it, wake it or clean up after it without the spawner: the kernel ends it with that, and its containers with
+ * it; see also pod_clone(). The program removes their groups. */
+static _Noreturn void become_shim(const struct spawner_own *own, const struct shim_options *opt, pid_t spawner,
+                                  int sock)
 {
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != spawner)
+        _exit(1);
     if (sock != own->first_fd && dup3(sock, own->first_fd, O_CLOEXEC) < 0)
         _exit(1);
     (void)close_range((unsigned)own->first_fd + 1, ~0U, 0);
@@ -222,7 +228,7 @@ static void fork_shim(struct spawning *s, struct wire_msg *m)
     struct entry *entry;
     struct err e;
     int sock, theirs;
-    pid_t pid;
+    pid_t pid, spawner;
 
     if (m->n_fds != (s->listener >= 0 ? 2 : 1))
         return;
@@ -232,9 +238,10 @@ static void fork_shim(struct spawning *s, struct wire_msg *m)
     if (shim_get_options(&a, m->payload, &opt, &e) < 0)
         goto fail;
     box_refresh(); /* for its containers */
+    spawner = getpid();
     pid = fork();
     if (pid == 0)
-        become_shim(&s->own, &opt, sock);
+        become_shim(&s->own, &opt, spawner, sock);
     if (pid < 0) {
         (void)err_errno(&e, "fork a shim");
         goto fail;

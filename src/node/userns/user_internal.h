@@ -5,6 +5,8 @@
 #include "base/str.h"
 #include "node/userns/user.h"
 
+#include <signal.h>
+
 struct user_range {
     uint32_t first, n; /* n 0: none */
 };
@@ -19,6 +21,8 @@ struct user_helper {
     int go, words;
     uint32_t n_ids;
     char why[300];
+    sigset_t
+        mask; /* signals as they were: until it has ended those that would end us wait, or it might stay, stopped */
 };
 void user_helper_start(struct user_helper *h);
 int user_helper_finish(struct user_helper *h); /* the maps are written; -1: they are not, see 'why' */

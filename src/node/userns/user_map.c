@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <pwd.h>
 #include <signal.h>
+#include <sys/prctl.h>
 
 enum { FILE_MAX = 1024 * 1024, IDS_MAX = 1024 * 1024 };
 
@@ -91,6 +92,8 @@ static bool prepare(struct task *t, struct user_helper *h)
     return true;
 }
 
+enum { HELPER_MS = 30000 }; /* it takes milliseconds, unless it was stopped */
+
 static int run_one(const struct task *t, size_t i, const char *pid, struct buf *said)
 {
     char own[16], first[16], n[16];
@@ -109,6 +112,9 @@ static _Noreturn void be_helper(const struct task *t, int go, int words, pid_t p
     ssize_t n;
     int rc = 0;
 
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if it was stopped: nobody would wake it */
+    if (getppid() != parent)
+        _exit(1);
     (void)snprintf(pid, sizeof(pid), "%d", parent);
     do
         n = read(go, &c, 1);
@@ -135,11 +141,14 @@ void user_helper_start(struct user_helper *h)
     if (pipe2(go, O_CLOEXEC) < 0)
         return;
     h->words = proc_words_open();
+    proc_hold_signals(&h->mask);
     h->pid = fork();
     if (h->pid == 0) {
         close(go[1]);
         be_helper(&t, go[0], h->words, self);
     }
+    if (h->pid < 0)
+        (void)sigprocmask(SIG_SETMASK, &h->mask, NULL);
     close(go[0]);
     h->go = go[1];
     h->pid = MAX_OF(h->pid, 0);
@@ -147,10 +156,15 @@ void user_helper_start(struct user_helper *h)
 
 static int helper_wait(struct user_helper *h)
 {
-    if (h->go >= 0)
-        close(h->go);
+    int status;
+
+    if (h->go < 0)
+        return -1;
+    close(h->go);
     h->go = -1;
-    return proc_wait(h->pid);
+    status = proc_wait_gone(h->pid, HELPER_MS);
+    (void)sigprocmask(SIG_SETMASK, &h->mask, NULL);
+    return status;
 }
 
 int user_helper_finish(struct user_helper *h)
