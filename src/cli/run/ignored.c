@@ -21,7 +21,6 @@ static const struct ignored of_pods[] = {
     { "setHostnameAsFQDN", NULL, "the host name of a pod is the short one" },
     { "securityContext.seLinuxOptions", NULL, "no label is set" },
     { "securityContext.appArmorProfile", NULL, "no profile is set" },
-    { "securityContext.supplementalGroupsPolicy", NULL, "groups of the image are added" },
 };
 
 static const struct ignored of_containers[] = {

@@ -195,6 +195,7 @@ static void build_groups(struct building *b, struct box_spec *s)
 static void build_identity(struct building *b)
 {
     const struct json *own = json_get(b->container, "securityContext");
+    struct tenant tenant = agent_tenant(b->p);
     struct box_spec *s = &b->ret->spec;
 
     s->user = b->image->user;
@@ -211,6 +212,9 @@ static void build_identity(struct building *b)
     s->target = json_member_text(b->container, "targetContainerName");
     s->is_stdin_once = json_bool(json_get(b->container, "stdinOnce"), false);
     s->has_tty = json_bool(json_get(b->container, "tty"), false) && !b->p->agent->opt.oci_runtime;
+    s->has_only_groups = str_is(json_text(security(b, "supplementalGroupsPolicy"), STR_NULL), "Strict") ||
+                         (tenant.is_tenant && !tenant.has_own_ids);
+    s->has_no_root_group = tenant.is_tenant;
     build_caps(b, "add", s, true);
     build_caps(b, "drop", s, false);
     build_groups(b, s);

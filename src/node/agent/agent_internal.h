@@ -17,6 +17,7 @@
  * agent_filter.c    the last two brought into force, and who waits for it
  * agent_write.c     writes that must take effect some time
  * agent_evict.c     pods that fill the files we made for them
+ * agent_tenant.c    pods of tenants: their ids
  * agent_storage.c   pods that use more of the disk than they may
  * agent_written.c   what pods wrote that goes with them
  * agent_refs.c      a real cluster: what pods refer to, asked for one by one
@@ -27,6 +28,7 @@
 #ifndef NODE_AGENT_INTERNAL_H
 #define NODE_AGENT_INTERNAL_H
 
+#include "api/security.h"
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/map.h"
@@ -314,6 +316,13 @@ int agent_pod_volumes(struct agent_pod *p, struct err *e); /* made, or taken ove
 void agent_pod_leave(struct agent_pod *p);                 /* instead: as it is */
 int agent_pod_watch(struct agent_pod *p, struct err *e);   /* be told when its shim has something to say */
 void agent_pod_unwatch(struct agent_pod *p);
+
+/* ---- agent_tenant.c ---- */
+
+struct tenant agent_tenant(const struct agent_pod *p);
+bool agent_tenant_is_fenced(const struct agent_pod *p); /* from services of the host */
+/* The first of its ids on the machine; 0: they are what the pod says. */
+int agent_tenant_ids(struct agent_pod *p, uint32_t *ret, struct err *e);
 
 /* ---- agent_adopt.c ---- */
 

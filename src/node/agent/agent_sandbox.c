@@ -113,6 +113,8 @@ static int ask_for_shim(struct agent_pod *p, struct err *e)
 
     if (p->address.s_addr)
         opt.note = agent_address(&a, p->address);
+    if (agent_tenant_ids(p, &opt.id_base, e) < 0)
+        return -1;
     agent_pod_limits(p, &opt.limits);
     opt.only = agent_only_container(p);
     read_sysctls(p, &a, &opt);

@@ -163,7 +163,7 @@ _Noreturn void box_run(const struct box_spec *s, int report)
     }
     build(&b, report);
     program.pids = s->join ? s->join->pids : -1;
-    box_keep_only((int[]){ report, program.pids }, 2);
+    box_keep_only((int[]){ report, program.pids, s->user_ns }, 3);
     program.who = &b.who;
     program.caps = b.caps;
     if (s->has_host_pids)

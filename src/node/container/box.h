@@ -76,6 +76,8 @@ struct box_spec {
     int64_t uid, gid;                    /* -1: what 'user' says, else 0 */
     VEC(uint32_t) groups;                /* besides those of /etc/group when the user has a name there */
     bool must_not_be_root;               /* runAsNonRoot */
+    bool has_only_groups;                /* 'groups' are all: those of /etc/group are not added */
+    bool has_no_root_group;              /* group 0 is not the container's to have; with 'id_base' it is another */
     VEC(struct str) add_caps, drop_caps; /* "NET_ADMIN", "CAP_NET_ADMIN", "ALL" */
     VEC(struct box_limit) limits;
     bool is_privileged; /* all capabilities, all devices, no filter, /sys writable */
@@ -89,6 +91,11 @@ struct box_spec {
     int oom_score_adj;
     struct str target;           /* a container of the pod that runs: born among its processes; empty: none */
     const struct box_join *join; /* whose processes it is among; NULL: its own. Not on the wire */
+
+    /* Of the process that runs it, and not sent: see box_ids.c. */
+    uint32_t id_base; /* the container's ids 0…BOX_IDS-1 are those of the machine from here on; 0: they are the same */
+    int user_ns;      /* a user namespace that maps them so; 0: there is none, and files are not mapped */
+    bool enters_user_ns; /* processes enter it; else they see the machine's ids as their own */
 };
 
 struct box_join {
@@ -96,6 +103,8 @@ struct box_join {
     int mounts; /* the same for the mount namespace that 'proc' is in */
     int proc;   /* a mount of the namespace's /proc; -1: what is at /proc there */
 };
+
+enum { BOX_IDS = 65536 };
 
 bool box_veil_is_possible(void);    /* may box_spec.veil be set? Not in a user namespace */
 bool box_can_hold_changes(int dir); /* can it be an upper layer, as far as its file system tells? */

@@ -45,6 +45,7 @@ int box_fill(struct box *b, struct err *e);
 int box_fill_dev(struct box *b, struct err *e);
 int box_add_mounts(struct box *b, struct err *e);
 int box_find_who(struct box *b, struct err *e); /* needs b->root only */
+int box_ids_fit(struct box *b, struct err *e);  /* a part of it: as which ids of the machine */
 int box_find_caps(struct box *b, struct err *e);
 int box_find_cwd(struct box *b, struct err *e);
 int box_root_protect(struct box *b, struct err *e); /* read-only where asked */

@@ -130,6 +130,11 @@ static int set_caps(uint64_t permitted, uint64_t effective)
     return result;
 }
 
+void box_caps_raise(void)
+{
+    (void)set_caps(all_caps(), all_caps());
+}
+
 int box_caps_set(uint64_t caps, struct err *e)
 {
     return set_caps(caps, caps) < 0 ? err_errno(e, "set capabilities") : 0;

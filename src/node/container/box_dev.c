@@ -62,6 +62,7 @@ static int add_granted(struct box *b, const struct box_device *d, struct err *e)
     mount = clone_device(host);
     if (mount < 0)
         return err_errno(e, "device \"%s\"", host);
+    (void)box_ids_map(b, mount); /* a group that may use it is one of the container's */
     if (box_put(b, mount, d->path.n ? d->path : d->host, BOX_FILE, e) < 0)
         return err_wrap(e, "device \"%s\"", host);
     return 0;
@@ -89,12 +90,16 @@ static int add_pts(const struct box *b, int dev, struct err *e)
 {
     /* 5 is the group "tty"; a user namespace with one id does not have it. All containers of a machine share some 3000
      * terminals (kernel.pty.max), so none may take them all. */
-    static const struct box_option opt[] = { { "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" },
-                                             { "max", "256" },        { "gid", "5" },          { 0 } };
+    char tty[16];
+    const struct box_option opt[] = { { "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" },
+                                      { "max", "256" },        { "gid", tty },         { 0 } };
     static const struct box_option inner[] = {
         { "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" }, { "max", "256" }, { 0 }
     };
-    int mount = box_mount_new("devpts", opt, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
+    int mount;
+
+    (void)snprintf(tty, sizeof(tty), "%u", box_ids_outer(b, 5));
+    mount = box_mount_new("devpts", opt, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);
 
     if (mount < 0 && b->is_inner)
         mount = box_mount_new("devpts", inner, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, e);

@@ -4,6 +4,7 @@
  * is inside, and may no more than the container when it is born there.
  */
 #include "node/container/box_internal.h"
+#include "os/wire.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +13,6 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -101,18 +101,10 @@ static int find_identity(struct box *b, struct err *e)
     return box_find_who(b, e) < 0 || box_find_caps(b, e) < 0 ? -1 : 0;
 }
 
-static int send_terminal(int master)
+/* We are not in its user namespace yet. */
+static uid_t terminal_owner(const struct box *b)
 {
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = { 0 };
-    struct iovec byte = { "t", 1 };
-    struct msghdr m = { .msg_iov = &byte, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
-
-    *CMSG_FIRSTHDR(&m) = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
-    memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &master, sizeof(master));
-    return sendmsg(0, &m, MSG_NOSIGNAL) == 1 ? 0 : -1;
+    return b->spec->enters_user_ns ? box_ids_outer(b, b->who.uid) : b->who.uid;
 }
 
 /* What the container has at this path may be anything; only the kernel's own terminals have a number. */
@@ -126,7 +118,8 @@ static int open_terminal(const struct box *b, int *ret_master)
         return -1;
     slave = ioctl(*ret_master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (slave >= 0)
-        (void)!fchown(slave, b->who.uid, (gid_t)-1); /* else it is found by its name, and cannot be opened by it */
+        (void)!fchown(slave, terminal_owner(b),
+                      (gid_t)-1); /* else it is found by its name, and cannot be opened by it */
     return slave;
 }
 
@@ -137,7 +130,8 @@ static int take_terminal(const struct box *b, struct err *e)
     if (!b->spec->has_tty)
         return 0;
     slave = open_terminal(b, &master);
-    if (slave < 0 || send_terminal(master) < 0 || dup2(slave, 0) < 0 || dup2(slave, 1) < 0 || dup2(slave, 2) < 0)
+    if (slave < 0 || wire_send_fd(0, "t", 1, master, 0) < 0 || dup2(slave, 0) < 0 || dup2(slave, 1) < 0 ||
+        dup2(slave, 2) < 0)
         return err_errno(e, "a terminal in the container");
     return 0;
 }
@@ -174,7 +168,7 @@ _Noreturn void box_exec(const struct box_spec *s, int init)
         take_terminal(&b, &e) < 0)
         give_up(CANNOT_RUN, e.text);
     program.pids = s->has_host_pids ? -1 : s->join ? s->join->pids : init;
-    box_keep_only((int[]){ program.pids }, 1);
+    box_keep_only((int[]){ program.pids, s->user_ns }, 2);
     program.who = &b.who;
     program.caps = b.caps;
     program.dies_with_parent = true;

@@ -369,6 +369,7 @@ static int add_mount(struct box *b, const struct stat *root, const struct box_mo
         return err_errno(e, "look at it");
     if (box_make(b, m->target, S_ISDIR(st.st_mode) ? BOX_DIR : BOX_FILE, &target, e) < 0)
         return -1;
+    (void)box_ids_map(b, m->fd);
     if (check_target(root, target, e) < 0)
         return -1;
     if (!b->spec->is_privileged && !S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode) &&

@@ -11,6 +11,7 @@
  * box_fill.c      what is mounted into a root: /proc, /sys, /run, /tmp, volumes, hidden directories
  * box_dev.c       /dev
  * box_user.c      users and groups by the root's own files
+ * box_ids.c       which ids of the machine they are
  * box_caps.c      capabilities
  * box_seccomp.c   system calls: the filter
  * box_calls.c     which those are
@@ -56,6 +57,14 @@ int box_make(struct box *b, struct str path, enum box_made kind, int *ret_fd, st
 int box_attach(struct box *b, int mount, struct str path, enum box_made kind, struct err *e);
 int box_put(struct box *b, int take_mount, struct str path, enum box_made kind, struct err *e);
 bool box_is_below(struct str path, struct str dir); /* or the same */
+
+/* ---- box_ids.c ---- */
+
+bool box_ids_map(const struct box *b, int mount);         /* its files; it is attached nowhere yet. false: it is not */
+uint32_t box_ids_outer(const struct box *b, uint32_t id); /* of the machine */
+void box_ids_begin(const struct box *b); /* until _end() what is made is the container's root's; errno stays */
+void box_ids_end(const struct box *b);
+int box_ids_enter(const struct box_spec *s, struct err *e); /* after this only the container's ids are there */
 
 /* ---- box_fill.c ---- */
 
@@ -120,6 +129,7 @@ void box_mounts_look(void);
 void box_seccomp_prepare(void);
 void box_caps_prepare(void);                      /* what every container asks is asked before they are forked */
 int box_caps_bound(uint64_t caps, struct err *e); /* no more than these, for good */
+void box_caps_raise(void);                        /* all we have, after a change of user */
 int box_caps_set(uint64_t caps, struct err *e);   /* permitted and effective: exactly these, no others */
 uint64_t box_caps_default(void);                  /* of a container that asks for none */
 

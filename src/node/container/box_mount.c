@@ -261,8 +261,12 @@ int box_make(struct box *b, struct str path, enum box_made kind, int *ret_fd, st
     int fd = path_open_in(b->root, path, O_PATH);
     struct stat st;
 
-    if (fd < 0 && errno == ENOENT && (fd = make_last(b, path, kind)) < 0)
-        fd = make_path(b, path, kind);
+    if (fd < 0 && errno == ENOENT) {
+        box_ids_begin(b);
+        if ((fd = make_last(b, path, kind)) < 0)
+            fd = make_path(b, path, kind);
+        box_ids_end(b);
+    }
     if (fd < 0 && errno == ELOOP) /* those of /proc lead to whatever we have open at the moment: never followed */
         return err_set(e, ERR_INVALID,
                        "\"%.*s\" leads through a link of /proc, or round in circles; give a path without",

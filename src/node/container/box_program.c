@@ -154,7 +154,7 @@ static int set_identity(const struct box_program *p, struct err *e)
 
 int box_program_confine(struct box_program *p)
 {
-    if (filter_calls(p, &p->err) < 0)
+    if (box_ids_enter(p->spec, &p->err) < 0 || filter_calls(p, &p->err) < 0)
         return program_fail(p, box_create_error);
     if (set_limits(p->spec, &p->err) < 0 || set_identity(p, &p->err) < 0)
         return program_fail(p, box_config_error);

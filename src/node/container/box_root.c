@@ -183,14 +183,31 @@ static int image_overlay(struct box *b, int lower, struct err *e)
     return box_use_tmp_state(b, e) < 0 ? -1 : box_overlay(b, lower, STR_NULL, false, MOUNT_ATTR_NODEV, e);
 }
 
+/* With the container's ids. An overlay takes only what is attached somewhere, so it is put over the image itself: in our
+ * mount namespace, which nobody else sees. */
+static int map_image(const struct box *b, int lower)
+{
+    int mount = b->spec->id_base ? box_mount_clone(lower, "", false) : -1;
+
+    if (mount >= 0 && (!box_ids_map(b, mount) || box_mount_attach(mount, lower) < 0)) {
+        close(mount);
+        return -1;
+    }
+    return mount;
+}
+
 static int root_image(struct box *b, struct err *e)
 {
-    autoclose int lower = open(arena_cstr(&b->arena, b->spec->root), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int mount;
+    autoclose int lower = open(arena_cstr(&b->arena, b->spec->root), O_PATH | O_DIRECTORY | O_CLOEXEC), mapped = -1;
+    int mount = -1;
 
     if (lower < 0)
         return err_errno(e, "image directory \"%.*s\"", STR_ARG(b->spec->root));
-    mount = image_overlay(b, lower, e);
+    mapped = map_image(b, lower);
+    if (mapped >= 0)
+        mount = image_overlay(b, mapped, e);
+    if (mount < 0)
+        mount = image_overlay(b, lower, e);
     if (mount < 0)
         return err_wrap(e, "image directory \"%.*s\"", STR_ARG(b->spec->root));
     b->root = mount;

@@ -99,7 +99,7 @@ static void add_groups(struct box *b, struct str group)
 
     VEC_FOREACH(g, &b->spec->groups)
         add_group(b, *g);
-    while (b->who.name.n && str_split(&group, '\n', &line)) {
+    while (!b->spec->has_only_groups && b->who.name.n && str_split(&group, '\n', &line)) {
         split(line, f, ARRAY_LEN(f));
         if (has_member(f[3], b->who.name) && to_id(f[2], &gid) == 0)
             add_group(b, gid);
@@ -158,5 +158,5 @@ int box_find_who(struct box *b, struct err *e)
                        "supplementary groups: this user has no subordinate ids for them (pumice "
                        "doctor says how to get some)");
     add_groups(b, group);
-    return 0;
+    return box_ids_fit(b, e);
 }

@@ -41,6 +41,8 @@ static const size_t flags[] = {
     offsetof(struct box_spec, has_tty),
     offsetof(struct box_spec, has_stdin),
     offsetof(struct box_spec, is_stdin_once),
+    offsetof(struct box_spec, has_only_groups),
+    offsetof(struct box_spec, has_no_root_group),
 };
 
 static void *member(const struct box_spec *s, size_t at)

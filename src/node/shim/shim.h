@@ -106,6 +106,8 @@ struct shim_options {
      * over that was not read. 0: nobody reads, nobody waits. At most three files of the log. */
     int64_t log_ahead;
     struct str note; /* for the next program: see struct shim_found */
+    uint32_t
+        id_base; /* ids of its containers are those from here on (box.h), in a user namespace; 0: they are the same */
 };
 
 /* Ask for a shim. It is not there yet: SHIM_READY or SHIM_GONE follows. */

@@ -172,6 +172,7 @@ struct pod {
     int sock, signals, null;
     struct box_join shared; /* the pod's pid namespace; pids is -1: not shared */
     pid_t pause_pid;        /* process 1 there */
+    int user_ns;            /* maps the pod's ids; 0: there is none */
     struct list cons, tasks, queue, pasts;
     size_t n_cons, n_jobs;
     bool is_over;        /* the program has closed its end */
@@ -195,6 +196,10 @@ void pod_drop_queue(struct pod *p);
 int pod_make(struct pod *p, struct err *e);
 int pod_make_pause(struct pod *p, struct err *e); /* shares_pids: process 1 of all containers */
 int sysctl_check(const struct shim_options *o, struct str name, struct str value, struct buf *ret_path, struct err *e);
+
+/* shim_user_ns.c */
+void pod_make_user_ns(struct pod *p);
+void pod_set_ids(const struct pod *p, struct box_spec *s);
 
 /* shim_clone.c: a child in a group. As fork(): 0 in the child, once it is in the group; e->code is set there if that
  * failed. 'group' and ret_pidfd may be NULL. */

@@ -174,5 +174,6 @@ int pod_make(struct pod *p, struct err *e)
     p->null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (p->null < 0)
         return err_errno(e, "open /dev/null");
+    pod_make_user_ns(p);
     return p->opt.shares_pids && !p->opt.has_host_pids ? pod_make_pause(p, e) : 0;
 }

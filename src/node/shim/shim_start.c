@@ -221,6 +221,7 @@ static int launch(struct pod *p, struct con *c, struct err *e)
     has_own = !c->spec.join && !p->opt.has_host_pids;
     flags = p->driver->has_namespaces ? CLONE_NEWNS | (has_own ? CLONE_NEWPID : 0) : 0;
     c->spec.has_host_pids = p->opt.has_host_pids;
+    pod_set_ids(p, &c->spec);
     if (open_ends(c, &ends, e) == 0) {
         box_look();
         c->pid = pod_clone(p, c->group, flags, &c->pidfd, e);

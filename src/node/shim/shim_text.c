@@ -115,6 +115,7 @@ void shim_put_options(struct buf *out, const struct shim_options *o)
         wire_put_str(out, s->name);
         wire_put_str(out, s->value);
     }
+    wire_put_i64(out, o->id_base);
 }
 
 int shim_get_options(struct arena *a, struct str text, struct shim_options *ret, struct err *e)
@@ -144,6 +145,7 @@ int shim_get_options(struct arena *a, struct str text, struct shim_options *ret,
         s->name = arena_str(a, wire_get_str(&r));
         s->value = arena_str(a, wire_get_str(&r));
     }
+    o.id_base = (uint32_t)wire_get_i64(&r);
     if (!wire_is_read(&r) || o.log_bytes < 0 || o.log_ahead < 0)
         return err_set(e, ERR_INVALID, "the options of a shim cannot be read");
     *ret = o;
