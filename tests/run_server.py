@@ -335,9 +335,12 @@ def main():
     os.makedirs(os.environ["XDG_RUNTIME_DIR"], mode=0o700)
     os.environ.pop("KUBECONFIG", None)
     suite, data, port, servers = Suite(), os.path.join(DIR, "data"), free_port(), []
+    rules = os.path.join(DIR, "rules.yaml")
+    with open(rules, "w") as f:
+        f.write("jobs: [{users: [ann], runAs: restricted, hostFiles: true}]\n")
 
     def start(*options):
-        servers.append(Server(*(options or ("--runs", "tell")), data=data, listen=f"127.0.0.1:{port}"))
+        servers.append(Server(*(options or ("--runs", "tell")), "--access-config", rules, data=data, listen=f"127.0.0.1:{port}"))
         return servers[-1]
 
     try:

@@ -731,8 +731,8 @@ def as_own_user(p):
         os.chmod(f"{base}/{name}", 0o644)  # open in itself, in a directory that is not
     os.symlink(f"{base}/bob/note", f"{base}/dora/link")
     with open(p.access, "w") as f:
-        f.write(ACCESS + f"jobs: [{{users: [dora], runAs: own, paths: [{base}/dora, {base}/shared]}}, "
-                         f"{{groups: [crew], runAs: {{uid: {bob}, gid: {bob}}}}}]")
+        f.write(ACCESS + f"jobs: [{{users: [dora], runAs: own, hostFiles: true, paths: [{base}/dora, {base}/shared]}}, "
+                         f"{{groups: [crew], hostFiles: true, runAs: {{uid: {bob}, gid: {bob}}}}}]")
     before = s.said().count(b"were read again")
     s.process.send_signal(signal.SIGHUP)
     until("the rules are read", lambda: s.said().count(b"were read again") > before)

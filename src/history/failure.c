@@ -21,6 +21,7 @@ const char *const failure_reasons[] = {
     "CreateContainerConfigError",
     "CreateContainerError",
     "ErrImagePull",
+    "ErrImageNeverPull",
     "ImagePullBackOff",
     "InvalidImageName",
     "FailedMount",

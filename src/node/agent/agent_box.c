@@ -457,6 +457,8 @@ static int build_root(struct building *b, struct err *e)
     s->root = b->image->root;
     if (s->root.n)
         return 0;
+    if (agent_tenant(p).is_tenant && !agent_tenant(p).has_host_files) /* agent_image.c has refused it before */
+        return err_set(e, ERR_FORBIDDEN, "the host's files are not for this pod");
     if (!p->agent->over.n && make_over(p->agent, &s->over, e) < 0)
         return -1;
     s->over = p->agent->over;

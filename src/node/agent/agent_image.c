@@ -136,13 +136,14 @@ static struct agent_registry *registry_of(struct agent *g, struct str host)
 }
 
 static struct agent_image_pull *pull_of(struct agent *g, const struct reference *ref, struct str image,
-                                        const struct login *login)
+                                        const struct login *login, bool is_tenant)
 {
     autobuf key = { 0 };
+    autoarena a = { 0 };
     struct agent_image_pull *pull;
     char *bytes;
 
-    buf_fmt(&key, "%.*s %.*s", STR_ARG(ref->normal), STR_ARG(login ? login->user : STR_NULL));
+    buf_fmt(&key, "%.*s %.*s%s", STR_ARG(ref->normal), STR_ARG(image_login_key(&a, login)), is_tenant ? " tenant" : "");
     pull = map_get(&g->images.pulls, buf_view(&key));
     if (pull)
         return pull;
@@ -218,7 +219,7 @@ static enum agent_image_state wait_for(struct agent_pod *p, const struct life_ac
 
     if (!pull->id) {
         agent_puller_revive(g);
-        pull->id = puller_ask(g->opt.puller, pull->shown, login);
+        pull->id = puller_ask(g->opt.puller, pull->shown, login, agent_tenant(p).is_tenant);
         pull->begun_ms = agent_pod_now(p);
         pull->bytes = pull->total = 0;
         pull->doing = IMAGE_ASKS;
@@ -278,12 +279,60 @@ static enum agent_image_state was_there(struct agent_pod *p, const struct life_a
     return AGENT_IMAGE_READY;
 }
 
+/* ---- pods of tenants ----
+ *
+ * The host's files are nobody's image: a tenant gets them only where the configuration says so. What the store has is his
+ * only if his login has opened it, or everybody's has (image_access.c). */
+
+static bool tenant_may_use(struct agent_pod *p, const struct image *image, const struct login *login)
+{
+    struct tenant t = agent_tenant(p);
+
+    if (!t.is_tenant || image->from == IMAGE_GIVEN)
+        return !t.is_tenant || image->root.n || t.has_host_files;
+    return image->root.n ? images_may_use(p->agent->opt.images, image, login) : t.has_host_files;
+}
+
+static enum agent_image_state tenant_refuse(struct agent_pod *p, const struct life_action *action,
+                                            const struct image *image, bool is_never, const char **ret_reason,
+                                            struct err *e)
+{
+    *ret_reason = is_never ? "ErrImageNeverPull" : "ErrImagePull";
+    if (!is_never)
+        (void)err_set(e, ERR_FORBIDDEN,
+                      "Failed to pull image \"%.*s\": this server has the host's files for it, which pods of this user "
+                      "do not get (see hostFiles in docs/server-users.md)",
+                      STR_ARG(image->name));
+    else if (image->root.n)
+        (void)err_set(e, ERR_FORBIDDEN,
+                      "Container image \"%.*s\" is present, and this pod has no right to it with pull policy of Never",
+                      STR_ARG(image->name));
+    else
+        (void)err_set(e, ERR_NOT_FOUND, "Container image \"%.*s\" is not present with pull policy of Never",
+                      STR_ARG(image->name));
+    tell(p, action, true, is_never ? "ErrImageNeverPull" : "Failed", "%s", e->text);
+    return AGENT_IMAGE_FAILED;
+}
+
+/* Its registry cannot be reached: with what there is, if that may be. */
+static enum agent_image_state unreached(struct agent_pod *p, const struct life_action *action,
+                                        struct agent_image_pull *pull, const struct image *image, bool may_use,
+                                        bool has_waited, const char **ret_reason, struct err *e)
+{
+    if (may_use)
+        return go_without(p, action, pull, image);
+    if (!pull->err.code)
+        (void)err_set(&pull->err, ERR_IO, "its registry cannot be reached");
+    return fail(p, action, pull, has_waited, ret_reason, e);
+}
+
 enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_action *action, bool has_waited,
                                         const char **ret_reason, struct err *e)
 {
     struct agent *g = p->agent;
     struct str name = json_member_text(action->container, "image");
     const struct image *image = images_find(g->opt.images, name);
+    bool may_use;
     enum agent_pull policy = policy_of(g, action->container);
     autoarena a = { 0 };
     struct agent_image_pull *pull;
@@ -293,21 +342,25 @@ enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_a
     int64_t now_ms = agent_pod_now(p);
     struct err why;
 
-    if (!g->opt.puller || image->from == IMAGE_GIVEN || policy == AGENT_PULL_NEVER)
-        return AGENT_IMAGE_READY;
     if (reference_parse(&a, name, &ref, &why) < 0)
-        return bad_name(p, action, name, ret_reason, &why, e);
-    if (policy == AGENT_PULL_MISSING && image->from == IMAGE_STORED && !has_waited)
-        return was_there(p, action, name);
+        return g->opt.puller && image->from != IMAGE_GIVEN && policy != AGENT_PULL_NEVER
+                   ? bad_name(p, action, name, ret_reason, &why, e)
+               : tenant_may_use(p, image, NULL) ? AGENT_IMAGE_READY
+                                                : tenant_refuse(p, action, image, true, ret_reason, e);
     login = login_of(p, &a, &ref, &found);
-    pull = pull_of(g, &ref, name, login);
+    may_use = tenant_may_use(p, image, login);
+    if (!g->opt.puller || image->from == IMAGE_GIVEN || policy == AGENT_PULL_NEVER)
+        return may_use ? AGENT_IMAGE_READY : tenant_refuse(p, action, image, image->from != IMAGE_GIVEN, ret_reason, e);
+    if (policy == AGENT_PULL_MISSING && image->from == IMAGE_STORED && may_use && !has_waited)
+        return was_there(p, action, name);
+    pull = pull_of(g, &ref, name, login, agent_tenant(p).is_tenant);
     if (pull->id)
         return wait_for(p, action, pull, login);
     if (pull->has_failed && (has_waited || now_ms < pull->until_ms))
         return fail(p, action, pull, has_waited, ret_reason, e);
     if (now_ms < pull->registry->unreached_ms)
-        return go_without(p, action, pull, image);
-    if (image->from == IMAGE_STORED && (has_waited || now_ms < pull->fresh_ms))
+        return unreached(p, action, pull, image, may_use, has_waited, ret_reason, e);
+    if (image->from == IMAGE_STORED && (has_waited || (may_use && now_ms < pull->fresh_ms)))
         return has_waited ? pulled(p, action, pull) : was_there(p, action, name);
     return wait_for(p, action, pull, login);
 }

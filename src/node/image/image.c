@@ -165,6 +165,28 @@ static int unpack_layer(int dir, const struct image_layer *layer, int root, int6
     return check_digest(layer->blob, &file, e) < 0 || check_digest(layer->diff, &tar, e) < 0 ? -1 : 0;
 }
 
+static int check_layer(int dir, const struct image_layer *layer, struct err *e)
+{
+    autoclose int fd = path_open_below(dir, layer->path, O_RDONLY | O_NONBLOCK, 0);
+    struct image_stream *s = NULL;
+    struct image_digest file, tar;
+    int rc;
+
+    if (fd < 0)
+        return err_errno(e, "open");
+    rc = image_stream_open(fd, &s, e) < 0 || image_stream_finish(s, &file, &tar, e) < 0 ? -1 : 0;
+    image_stream_close(s);
+    return rc < 0 || check_digest(layer->blob, &file, e) < 0 || check_digest(layer->diff, &tar, e) < 0 ? -1 : 0;
+}
+
+int image_check_layout(int dir, const struct image_layout *layout, struct err *e)
+{
+    VEC_FOREACH(layer, &layout->layers)
+        if (check_layer(dir, layer, e) < 0)
+            return err_wrap(e, "layer %s", layer->path);
+    return 0;
+}
+
 static int write_config(int dir, struct str text, struct err *e)
 {
     return file_write(dir, "config.json", O_EXCL, 0600, text) < 0 ? err_errno(e, "write config.json") : 0;
@@ -400,6 +422,22 @@ const struct image *images_find(struct images *i, struct str reference)
     find(i, reference, image);
     (void)map_put(&i->found, image->name, image);
     return image;
+}
+
+bool images_may_use(struct images *i, const struct image *image, const struct login *login)
+{
+    autoclose int store = -1;
+    autoarena a = { 0 };
+    struct image_digest digest;
+    struct str name;
+
+    if (image->from != IMAGE_STORED)
+        return true;
+    if (!i->store || image_store_open(i->store, false, &store, NULL) < 0 ||
+        reference_normal(&a, image->name, &name, NULL) < 0)
+        return false;
+    return !image_note_get(store, "pulled", name, &digest) || image_opened(store, name, NULL, &digest) ||
+           image_opened(store, name, login, &digest);
 }
 
 void images_look_again(struct images *i)

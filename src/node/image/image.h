@@ -48,6 +48,12 @@ int images_add(struct images *i, struct str text, struct err *e);
  * ones first, then the store's (only if no "*" was given), then the host's files. Borrowed as long as 'i' lives. */
 const struct image *images_find(struct images *i, struct str reference);
 
+/* May somebody with this login (may be NULL) use an image of the store? Its registry has said so to the same login, or to
+ * nobody in particular; or it came from no registry. */
+struct login;
+bool images_may_use(struct images *i, const struct image *image, const struct login *login);
+struct str image_login_key(struct arena *a, const struct login *l); /* another for each login; empty: nobody */
+
 /* Something was pulled: images are looked up anew. What was found before stays valid. */
 void images_look_again(struct images *i);
 

@@ -93,6 +93,7 @@ int image_file_read(struct arena *a, int dir, const char *path, struct str *ret,
  *     <store>/names/<reference>                   link to ../sha256-<hex>
  *     <store>/pulled/<reference>                  says "sha256:<hex>": the digest that a registry knows it by
  *     <store>/blobs/sha256/<hex>                  manifests, configs and layers of registries, whole and checked
+ *     <store>/{opened,served,unpacked}/â€¦          whose they are: image_access.c
  *     <store>/blobs/part-<hex>                    what came of one so far, locked by the one who fetches it
  *     <store>/lock                                shared by those who pull, alone for who clears up
  *     <store>/archives/<what stat says of a file> link to ../sha256-<hex>: need not be read again
@@ -123,6 +124,15 @@ void image_store_name(const struct image_digest *id, char ret[80]); /* "sha256-â
 /* 'is_alone': nobody pulls meanwhile; ERR_CONFLICT: somebody does. Close it to let go. */
 int image_store_lock(int store, bool is_alone, int *ret_fd, struct err *e);
 
+/* ---- image_access.c: who may use what the store has ---- */
+
+struct login;
+int image_opened_put(int store, struct str name, const struct login *l, const struct image_digest *manifest,
+                     struct err *e);
+bool image_opened(int store, struct str name, const struct login *l, const struct image_digest *manifest);
+int image_served_put(int store, struct str repository, struct str blob, struct err *e);
+bool image_served(int store, struct str repository, struct str blob); /* or it came without a login */
+
 /* ---- image_blob.c ---- */
 
 const char *image_blob_path(struct arena *a, struct str digest); /* below the store */
@@ -140,5 +150,7 @@ void image_part_remove(int store, struct str digest);
 
 /* Unpack the layers of 'layout', whose files are below 'dir'; nothing to do if the image is there. */
 int image_add_layout(int store, int dir, const struct image_layout *layout, struct err *e);
+/* Are the layers what the config says, without unpacking them? */
+int image_check_layout(int dir, const struct image_layout *layout, struct err *e);
 
 #endif

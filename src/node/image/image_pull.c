@@ -19,6 +19,7 @@ struct pull {
     struct manifest manifest;
     struct str manifest_digest; /* of the one for this machine */
     struct image_pulled *ret;
+    struct str repository; /* that gives blobs to a login of somebody's own; empty: to anybody here */
     int64_t before, total; /* bytes that were there already, and all of them */
 };
 
@@ -93,8 +94,50 @@ static int check_room(struct pull *p, int64_t bytes, struct err *e)
 
 struct parts {
     struct registry_blob *v;
+    bool *is_spare; /* the store has it: it is fetched only to see that it is given */
     size_t n;
 };
+
+/* ---- what the store has and a tenant may not know ----
+ *
+ * A manifest of somebody's own registry can name any digest. So what is there counts as given only if this repository
+ * has given it before, or it came without a login; and nothing that somebody else has begun is gone on with. */
+
+static bool must_be_given(const struct pull *p, struct str digest)
+{
+    return p->q->is_tenant && !image_served(p->store, p->repository, digest);
+}
+
+static int open_spare(struct pull *p, struct registry_blob *b, struct err *e)
+{
+    const char *name = arena_fmt(&p->arena, ".spare-%d", (int)getpid()).p;
+
+    b->have = 0;
+    b->fd = openat(p->store, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (b->fd < 0) { /* not every file system has them */
+        (void)unlinkat(p->store, name, 0);
+        b->fd = openat(p->store, name, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+        (void)unlinkat(p->store, name, 0);
+    }
+    return b->fd < 0 ? err_errno(e, "make a file in the image store") : 0;
+}
+
+/* 0: it is to be fetched into b->fd; 1: it is there. */
+static int open_part(struct pull *p, struct registry_blob *b, bool *ret_spare, struct err *e)
+{
+    bool must = must_be_given(p, b->digest);
+    int rc = image_part_open(p->store, b->digest, b->size, &b->fd, &b->have, e);
+
+    *ret_spare = rc == 1 && must;
+    if (*ret_spare)
+        return open_spare(p, b, e);
+    if (rc == 0 && must && b->have) {
+        b->have = 0;
+        if (ftruncate(b->fd, 0) < 0)
+            return err_errno(e, "begin a layer again");
+    }
+    return rc;
+}
 
 /* All get their names; or what came of them stays for the next time, unless the disk needs it more. */
 static int close_parts(struct pull *p, struct parts *parts, int rc, struct err *e)
@@ -104,9 +147,10 @@ static int close_parts(struct pull *p, struct parts *parts, int rc, struct err *
     for (size_t i = 0; i < parts->n; i++) {
         const struct registry_blob *b = &parts->v[i];
 
-        if (rc == 0 && image_part_publish(p->store, b->digest, b->fd, e) < 0)
+        if (rc == 0 && ((!parts->is_spare[i] && image_part_publish(p->store, b->digest, b->fd, e) < 0) ||
+                        image_served_put(p->store, p->repository, b->digest, e) < 0))
             rc = -1;
-        else if (rc < 0 && (b->have == 0 || is_full))
+        else if (rc < 0 && !parts->is_spare[i] && (b->have == 0 || is_full))
             image_part_remove(p->store, b->digest);
         close(b->fd);
     }
@@ -122,7 +166,7 @@ static int open_parts(struct pull *p, const struct descriptor *list, size_t n, s
 
         *b = (struct registry_blob){ .digest = list[i].digest, .size = list[i].size };
         if (rc == 0)
-            rc = image_part_open(p->store, b->digest, b->size, &b->fd, &b->have, e);
+            rc = open_part(p, b, &ret->is_spare[ret->n], e);
         if (rc < 0)
             return -1;
         if (rc == 0)
@@ -136,7 +180,7 @@ static int open_parts(struct pull *p, const struct descriptor *list, size_t n, s
 static int fetch_blobs(struct pull *p, struct descriptor *list, size_t n, struct err *e)
 {
     struct registry_watch watch = { p, on_progress };
-    struct parts parts = { arena_array(&p->arena, struct registry_blob, n), 0 };
+    struct parts parts = { arena_array(&p->arena, struct registry_blob, n), arena_array(&p->arena, bool, n), 0 };
     int64_t missing = 0;
     int rc;
 
@@ -187,25 +231,48 @@ static void forget_layers(struct pull *p)
         image_blob_remove(p->store, layer->digest);
 }
 
+/* The image is there. Do we know that this manifest makes it, and that its layers are given to us? */
+static bool is_ours(const struct pull *p)
+{
+    struct image_digest made;
+
+    if (!p->q->is_tenant)
+        return true;
+    VEC_FOREACH(layer, &p->manifest.layers)
+        if (!image_served(p->store, p->repository, layer->digest))
+            return false;
+    return image_note_get(p->store, "unpacked", p->manifest_digest, &made) && strcmp(made.text, p->ret->id.text) == 0;
+}
+
+static int unpack_layers(struct pull *p, struct err *e)
+{
+    struct image_layout layout;
+
+    if (image_layout_of(&p->arena, p->store, p->manifest_digest, &layout, e) < 0)
+        return -1;
+    if ((image_store_has(p->store, &p->ret->id) ? image_check_layout(p->store, &layout, e)
+                                                : image_add_layout(p->store, p->store, &layout, e)) < 0)
+        return -1;
+    return image_note_put(p->store, "unpacked", p->manifest_digest, &p->ret->id, e);
+}
+
 static int unpack(struct pull *p, struct err *e)
 {
     autoclose int lock = -1;
-    struct image_layout layout;
 
-    if (image_store_has(p->store, &p->ret->id))
+    if (image_store_has(p->store, &p->ret->id) && is_ours(p))
         return 0;
     if (fetch_layers(p, e) < 0 || lock_image(p, &lock, e) < 0)
         return -1;
     tell(p, IMAGE_UNPACKS, p->total);
-    if (image_layout_of(&p->arena, p->store, p->manifest_digest, &layout, e) == 0 &&
-        image_add_layout(p->store, p->store, &layout, e) == 0)
+    if (unpack_layers(p, e) == 0)
         return 0;
     if (e->code == ERR_INVALID)
         forget_layers(p);
     return -1;
 }
 
-/* The digest is noted last: without it the name is still good, and the registry is only asked once more. */
+/* The digest is noted first: a name without one is an image that came from no registry, and is everybody's. */
 static int set_name(struct pull *p, struct err *e)
 {
     struct image_digest old_id, old;
@@ -216,18 +283,27 @@ static int set_name(struct pull *p, struct err *e)
     p->ret->is_new = !was;
     if (was && was_noted)
         return 0;
-    image_link_drop(p->store, "pulled", name);
-    if (image_link_put(p->store, "names", name, &p->ret->id, e) < 0)
+    if (image_note_put(p->store, "pulled", name, &p->ret->digest, e) < 0)
         return -1;
-    return image_note_put(p->store, "pulled", name, &p->ret->digest, e);
+    return image_link_put(p->store, "names", name, &p->ret->id, e);
+}
+
+static int note_opened(struct pull *p, struct err *e)
+{
+    return image_opened_put(p->store, p->ref.normal, &p->q->registry->login, &p->ret->digest, e);
 }
 
 static int pull_from_place(struct pull *p, struct err *e)
 {
+    const struct login *l = &p->q->registry->login;
+
+    p->repository = l->user.n || l->identity.n
+                        ? arena_fmt(&p->arena, "%.*s/%.*s", STR_ARG(p->ref.host), STR_ARG(p->ref.path))
+                        : STR_NULL;
     if (resolve(p, e) < 0 || fetch_blobs(p, &p->manifest.config, 1, e) < 0)
         return -1;
     (void)snprintf(p->ret->id.text, sizeof(p->ret->id.text), "%.*s", STR_ARG(p->manifest.config.digest));
-    return unpack(p, e) < 0 ? -1 : set_name(p, e);
+    return unpack(p, e) < 0 || set_name(p, e) < 0 ? -1 : note_opened(p, e);
 }
 
 /* The mirrors, then the registry. What is said at the end is the registry's word; that no place could be reached is

@@ -19,6 +19,7 @@ struct image_pull {
     const struct registry_options *registry;
     void *ctx;
     void (*progress)(void *ctx, enum image_doing doing, int64_t bytes, int64_t total); /* may be NULL */
+    bool is_tenant; /* nothing that the store has is used on the registry's word: it must give it, or have given it */
 };
 
 struct image_pulled {

@@ -85,6 +85,7 @@ struct asked {
     uint64_t id;
     struct str reference; /* these: bytes in 'text' */
     struct login login;
+    bool is_tenant;
     struct buf text;
     pid_t pid; /* 0: it waits for its turn */
     int pidfd;
@@ -94,7 +95,7 @@ static _Noreturn void child_main(const struct puller_options *o, const struct as
 {
     struct registry_options registry = o->registry;
     struct work w = { .sock = PROC_KEPT, .id = q->id, .doing = IMAGE_DOING_MAX };
-    struct image_pull pull = { o->store, q->reference, &registry, &w, on_progress };
+    struct image_pull pull = { o->store, q->reference, &registry, &w, on_progress, q->is_tenant };
     struct image_pulled pulled = { 0 };
     struct err e = { 0 };
 
@@ -169,6 +170,7 @@ static void take_ask(struct pulls *all, struct str payload)
     q->login.user = wire_get_str(&r);
     q->login.password = wire_get_str(&r);
     q->login.identity = wire_get_str(&r);
+    q->is_tenant = wire_get_i64(&r);
     list_push(&all->list, &q->link);
     all->n++;
 }
@@ -428,7 +430,7 @@ int puller_fd(const struct puller *p)
     return p->sock;
 }
 
-uint64_t puller_ask(struct puller *p, struct str reference, const struct login *login)
+uint64_t puller_ask(struct puller *p, struct str reference, const struct login *login, bool is_tenant)
 {
     static const struct login nobody;
     autobuf out = { 0 };
@@ -439,6 +441,7 @@ uint64_t puller_ask(struct puller *p, struct str reference, const struct login *
     wire_put_str(&out, l->user);
     wire_put_str(&out, l->password);
     wire_put_str(&out, l->identity);
+    wire_put_i64(&out, is_tenant);
     *vec_push(&p->arena, &p->open) = p->last;
     if (!p->is_gone && p->pid > 0 &&
         wire_send(p->sock, &(struct wire_msg){ .kind = PULLER_ASK, .payload = buf_view(&out) }, NULL) < 0)

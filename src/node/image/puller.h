@@ -25,8 +25,6 @@ void puller_stop(struct puller *p); /* kills what is under way; NULL is fine */
 
 int puller_fd(const struct puller *p);
 
-/* Returns at once; never 0. 'login' (may be NULL): for the registry, before those in files. */
-uint64_t puller_ask(struct puller *p, struct str reference, const struct login *login);
 /* Somebody killed it. puller_next() says so of all that was asked for; its descriptor is of no use any more. */
 bool puller_is_gone(const struct puller *p);
 bool puller_has_lost(const struct puller *p);        /* … and puller_next() has still to say so of some */
@@ -36,6 +34,8 @@ void puller_look(struct puller *p);                  /* now and then: one that w
 /* In main(): what a process that puller_restart() executed does; -1: this is none. */
 int puller_program(char **argv);
 
+/* Returns at once; never 0. 'login' (may be NULL): for the registry, before those in files. 'is_tenant': see image_pull.h. */
+uint64_t puller_ask(struct puller *p, struct str reference, const struct login *login, bool is_tenant);
 void puller_cancel(struct puller *p, uint64_t id); /* nothing more is told of it */
 
 struct puller_event {

@@ -444,7 +444,8 @@ static const char *final_reason(struct str reason)
 /* An event of its own has told why an image is not there. */
 static bool is_of_image(struct str reason)
 {
-    return str_is(reason, "ErrImagePull") || str_is(reason, "ImagePullBackOff") || str_is(reason, "InvalidImageName");
+    return str_is(reason, "ErrImagePull") || str_is(reason, "ErrImageNeverPull") ||
+           str_is(reason, "ImagePullBackOff") || str_is(reason, "InvalidImageName");
 }
 
 void life_start_failed(struct life *l, struct str container, int exit_code, struct str reason, struct str message,
