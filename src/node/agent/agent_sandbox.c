@@ -284,7 +284,7 @@ static int try_make(struct agent_pod *p, struct err *e)
         return err_errno(e, "make %s", p->small.p);
     if (agent_pod_volumes(p, e) < 0)
         return -1;
-    if (!p->is_host_network && net_take_address(p->agent->net, &p->address, e) < 0)
+    if (!p->is_host_network && net_take_address(p->agent->net, agent_tenant_is_fenced(p), &p->address, e) < 0)
         return -1;
     return agent_etc_write(p, e);
 }

@@ -189,7 +189,7 @@ static int join_one(struct net *n, struct err *e)
     autoclose int ns = -1;
     struct in_addr address;
 
-    if (netns_new(&ns, e) < 0 || net_take_address(n, &address, e) < 0 || net_join(n, ns, address, NULL, e) < 0)
+    if (netns_new(&ns, e) < 0 || net_take_address(n, false, &address, e) < 0 || net_join(n, ns, address, NULL, e) < 0)
         return -1;
     return net_leave(n, address, e);
 }

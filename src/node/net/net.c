@@ -9,6 +9,7 @@
  * second group, which is removed.
  */
 #include "node/net/net_internal.h"
+#include "node/net/net_nat.h"
 
 #include "base/map.h"
 #include "base/util.h"
@@ -374,7 +375,10 @@ static int adopt(struct net *n, const struct net_options *opt, struct str note, 
     if (n->has_out)
         net_egress_adopt(&n->out, (enum net_egress_kind)kind, why.n ? text.p : "",
                          n_fds > 1 ? fcntl(fds[1], F_DUPFD_CLOEXEC, 3) : -1);
-    return 0;
+    if (kind != NET_OUT_HOST)
+        return 0;
+    return nat_complete(
+        -1, &(struct nat_options){ .id = opt->id, .comment = "", .pods = &n->subnet, .group = net_group(opt->id) }, e);
 }
 
 int net_adopt(const struct net_options *opt, struct str note, const int *fds, size_t n_fds, struct net **ret,
@@ -401,9 +405,11 @@ const char *net_way_out(const struct net *n, const char **ret_why)
 
 /* ---- addresses ---- */
 
-int net_take_address(struct net *n, struct in_addr *ret, struct err *e)
+int net_take_address(struct net *n, bool is_fenced, struct in_addr *ret, struct err *e)
 {
-    return subnet_take(&n->subnet, ret, e);
+    if (subnet_take_in(&n->subnet, is_fenced, ret, e) == 0)
+        return 0;
+    return is_fenced ? -1 : subnet_take(&n->subnet, ret, e); /* better with less than none */
 }
 
 void net_give_address(struct net *n, struct in_addr a)

@@ -19,7 +19,8 @@
  * nor a user of this machine, except its root; and pods do not reach link-local addresses (169.254.0.0/16), where
  * clouds hand out credentials of the machine. Where links forward only because of us they forward for pods, and for
  * nobody else. 'is_open' is without the first two. Reachable are: the LAN and what lies behind it, networks of the
- * machine, and services of the machine that listen at addresses other than loopback.
+ * machine, and services of the machine that listen at addresses other than loopback; these not for pods whose address is
+ * in the upper half of the subnet (net_take_address).
  *
  * An ordinary user must be root in a user namespace. One net belongs to one thread at a time; that thread stays in its
  * own network namespace.
@@ -99,8 +100,9 @@ int net_listen(const struct net *n, uint16_t port, int *ret_fd, struct err *e);
  * a way out: connect() it. It does not block. */
 int net_socket(const struct net *n, int type, int *ret_fd, struct err *e);
 
-/* The next free address; they are not given again soon. ERR_TOO_BIG when the subnet is used up. */
-int net_take_address(struct net *n, struct in_addr *ret, struct err *e);
+/* The next free address; they are not given again soon. ERR_TOO_BIG when the subnet is used up. 'is_fenced': of the upper
+ * half, from where no service of the host is reached, by whatever address of it. */
+int net_take_address(struct net *n, bool is_fenced, struct in_addr *ret, struct err *e);
 void net_give_address(struct net *n, struct in_addr a);
 
 /* Join a pod: a veth pair, one end "eth0" in the network namespace 'ns_fd' with the address and a default route, the

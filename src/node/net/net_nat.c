@@ -66,7 +66,10 @@ static void name_of(const char *id, char out[32])
 static const struct nft_hook way_out = { "nat", NF_INET_POST_ROUTING, SRCNAT_PRIORITY },
                              link_local = { "filter", NF_INET_PRE_ROUTING, RAW_PRIORITY },
                              forwarded = { "filter", NF_INET_FORWARD, FILTER_PRIORITY },
-                             own = { "filter", NF_INET_LOCAL_OUT, FILTER_PRIORITY };
+                             own = { "filter", NF_INET_LOCAL_OUT, FILTER_PRIORITY },
+                             to_host = { "filter", NF_INET_LOCAL_IN, FILTER_PRIORITY },
+                             to_host_beyond = { "filter", NF_INET_FORWARD, FILTER_PRIORITY };
+static const char to_host_name[] = "to_host";
 
 static void put_way_out(struct nft *t, const struct subnet *pods)
 {
@@ -121,6 +124,27 @@ static void put_own(struct nft *t, const struct nat_options *opt)
     }
 }
 
+/* Services of the host are closed to the upper half of the pods, by whatever address of it: what comes to this machine by
+ * our link. Answers to what the host began pass. */
+static void put_to_host(struct nft *t, const struct nat_options *opt)
+{
+    int bits = opt->pods->prefix + 1;
+
+    if (!opt->group && !opt->n_host)
+        return;
+    nft_chain(t, to_host_name, opt->group ? &to_host : &to_host_beyond, NULL);
+    for (size_t i = 0; i < (opt->group ? 1 : opt->n_host); i++) {
+        nft_rule(t, to_host_name);
+        if (opt->group)
+            match_meta(t, NFT_META_IIFGROUP, ~0U, NFT_CMP_EQ, opt->group);
+        else
+            match_address(t, NFT_DADDR, NFT_CMP_EQ, opt->host[i], 32);
+        match_address(t, NFT_SADDR, NFT_CMP_EQ, subnet_upper(opt->pods), bits);
+        match_new(t);
+        reject(t);
+    }
+}
+
 static int send_table(struct nft *t, int ns_fd, struct err *e)
 {
     autobuf batch = { 0 };
@@ -144,6 +168,7 @@ int nat_add(int ns_fd, const struct nat_options *opt, struct err *e)
         put_forwarded(&t, opt);
     if (opt->group && !opt->is_open)
         put_own(&t, opt);
+    put_to_host(&t, opt);
     return send_table(&t, ns_fd, e);
 }
 
@@ -266,4 +291,38 @@ bool nat_is_forward_dropped(int ns_fd, char *ret_chain, size_t size)
 
     (void)nft_dump(ns_fd, NFT_MSG_GETCHAIN, look_at_chain, &s, NULL); /* not allowed to look: not found */
     return s.is_found;
+}
+
+/* ---- tables of older programs ---- */
+
+struct chain_search {
+    const char *table;
+    bool is_found;
+};
+
+static int look_for_to_host(const struct nlmsghdr *m, void *ctx)
+{
+    struct chain_search *s = ctx;
+    struct chain c = { "", "", false, false };
+
+    read_chain(m, &c);
+    s->is_found |= strcmp(c.table, s->table) == 0 && strcmp(c.name, to_host_name) == 0;
+    return MNL_CB_OK;
+}
+
+int nat_complete(int ns_fd, const struct nat_options *opt, struct err *e)
+{
+    char name[32];
+    struct chain_search s = { name, false };
+    autonft t;
+
+    name_of(opt->id, name);
+    nft_init(&t, NFPROTO_IPV4, name);
+    if (nft_dump(ns_fd, NFT_MSG_GETCHAIN, look_for_to_host, &s, e) < 0)
+        return -1;
+    if (s.is_found)
+        return 0;
+    nft_table(&t, opt->comment);
+    put_to_host(&t, opt);
+    return send_table(&t, ns_fd, e);
 }

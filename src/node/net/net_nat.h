@@ -6,6 +6,8 @@
  *         chain link_local { prerouting, raw:  ip saddr PODS ip saddr != GATEWAY ip daddr 169.254.0.0/16 reject }
  *         chain forwarded  { forward:          oifgroup OURS ct state != established,related reject
  *                                              iifname eth0 oifgroup != any run's reject }
+ *         chain to_host    { input:            iifgroup OURS ip saddr UPPER HALF ct state != established,related reject
+ *                            forward:          ip saddr UPPER HALF ip daddr HOST … reject; in the pods' own namespace }
  *         chain own        { output:           oifgroup OURS ct state != established,related skuid != 0 reject
  *                                              the same with skgid }
  *     }
@@ -43,11 +45,15 @@ struct nat_options {
     uint32_t group; /* of the run's link to the pods, in this namespace; 0: there is none, and nobody gets in by it */
     const char *const *links; /* of the comment */
     size_t n_links;
+    const uint32_t *host; /* addresses of the host, where its own namespace is another one: closed to the upper half */
+    size_t n_host;
 };
 
 /* There must be none of that id. Removing what is not there makes the kernel wait as long as anything else (15 ms):
  * look first. */
 int nat_add(int ns_fd, const struct nat_options *opt, struct err *e);
+/* Of a table that an older program has made: what it lacks. */
+int nat_complete(int ns_fd, const struct nat_options *opt, struct err *e);
 int nat_remove(int ns_fd, const char *id, struct err *e); /* ERR_NOT_FOUND */
 
 /* All tables named as ours, whosever. */

@@ -10,8 +10,10 @@
 #include "node/net/net_nat.h"
 #include "os/proc.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ifaddrs.h>
 #include <linux/ip.h>
 #include <net/if.h>
 #include <poll.h>
@@ -104,10 +106,27 @@ void net_slirp_wait(struct net_slirp *s)
     net_slirp_leave(s);
 }
 
+/* By which the host's services would be reached: slirp4netns speaks for the pods as a program of the host. Those that it
+ * gets later are not among them. */
+static size_t host_addresses(uint32_t ret[HOST_MAX])
+{
+    struct ifaddrs *list = NULL;
+    size_t n = 0;
+
+    if (getifaddrs(&list) < 0)
+        return 0;
+    for (const struct ifaddrs *i = list; i && n < HOST_MAX; i = i->ifa_next)
+        if (i->ifa_addr && i->ifa_addr->sa_family == AF_INET)
+            ret[n++] = ntohl(((const struct sockaddr_in *)(const void *)i->ifa_addr)->sin_addr.s_addr);
+    freeifaddrs(list);
+    return n;
+}
+
 /* What the kernel does not yet know of the new device: it forwards, and hides the pods. */
 static int use_tap(const struct net_way *w, const char *tap, struct err *e)
 {
     static const struct net_setting settings[] = { { IPV4_DEVCONF_FORWARDING, 1 } };
+    uint32_t host[HOST_MAX];
     int index;
 
     if (nl_link_index(w->inner, tap, &index, e) < 0)
@@ -121,7 +140,9 @@ static int use_tap(const struct net_way *w, const char *tap, struct err *e)
                                  &(struct nat_options){ .id = w->id,
                                                         .comment = "the pods leave by the tap's address",
                                                         .pods = w->subnet,
-                                                        .is_open = w->is_open },
+                                                        .is_open = w->is_open,
+                                                        .host = host,
+                                                        .n_host = host_addresses(host) },
                                  e);
 }
 

@@ -108,6 +108,28 @@ int subnet_take(struct subnet *s, struct in_addr *ret, struct err *e)
     return err_set(e, ERR_TOO_BIG, "all %u addresses of the pod network are in use", n - FIRST - LAST);
 }
 
+uint32_t subnet_upper(const struct subnet *s)
+{
+    return s->base + size_of(s) / 2;
+}
+
+int subnet_take_in(struct subnet *s, bool is_upper, struct in_addr *ret, struct err *e)
+{
+    uint32_t n = size_of(s) / 2, first = is_upper ? n : 0, *next = &s->next_in[is_upper];
+
+    for (uint32_t tried = 0; tried < n; tried++) {
+        uint32_t i = first + *next;
+
+        *next = (*next + 1) % n;
+        if (is_taken(s, i))
+            continue;
+        set_bit(s, i, true);
+        ret->s_addr = htonl(s->base + i);
+        return 0;
+    }
+    return err_set(e, ERR_TOO_BIG, "all %u addresses of this half of the pod network are in use", n - FIRST);
+}
+
 int64_t subnet_index(const struct subnet *s, struct in_addr a)
 {
     uint32_t i = ntohl(a.s_addr) - s->base;

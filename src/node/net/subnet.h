@@ -14,8 +14,9 @@ enum { SUBNET_PREFIX_MIN = 8, SUBNET_PREFIX_MAX = 29 };
 struct subnet {
     uint32_t base; /* first address of the range, in the machine's byte order */
     int prefix;
-    uint64_t *taken; /* one bit for each address */
-    uint32_t next;   /* where the search for a free one begins: so addresses come back late */
+    uint64_t *taken;     /* one bit for each address */
+    uint32_t next;       /* where the search for a free one begins: so addresses come back late */
+    uint32_t next_in[2]; /* the same in each half */
 };
 
 /* "10.88.0.0/16": bits of the host part must be zero. ERR_INVALID. Without room for 'taken' yet. */
@@ -32,6 +33,9 @@ bool subnet_overlaps(const struct subnet *s, uint32_t base, int prefix);
 
 /* ERR_TOO_BIG when all are taken. */
 int subnet_take(struct subnet *s, struct in_addr *ret, struct err *e);
+/* One of a half: whoever sees an address knows by it which it is. */
+int subnet_take_in(struct subnet *s, bool is_upper, struct in_addr *ret, struct err *e);
+uint32_t subnet_upper(const struct subnet *s);        /* the first address of the upper half */
 bool subnet_hold(struct subnet *s, struct in_addr a); /* take this one; false: it is taken, or not in the range */
 void subnet_give(struct subnet *s, struct in_addr a); /* one that is not taken, or not in the range: nothing happens */
 

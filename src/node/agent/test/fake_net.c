@@ -137,8 +137,9 @@ static unsigned slot(struct in_addr at)
     return i;
 }
 
-int net_take_address(struct net *n, struct in_addr *ret, struct err *e)
+int net_take_address(struct net *n, bool is_fenced, struct in_addr *ret, struct err *e)
 {
+    (void)is_fenced;
     if (fake.fails_address.code)
         return err_set(e, fake.fails_address.code, "%s", fake.fails_address.text);
     if (n->next == ADDRESSES)

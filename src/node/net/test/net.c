@@ -909,7 +909,7 @@ static void five_hundred_pods(void **state)
     open = cpu_ms() - cpu;
     for (int i = 0; i < MANY; i++) {
         NET_OK(netns_new(&ns[i], &e));
-        NET_OK(net_take_address(n, &address[i], &e));
+        NET_OK(net_take_address(n, false, &address[i], &e));
     }
     cpu = cpu_ms();
     wall = wall_ms();

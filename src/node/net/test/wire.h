@@ -32,7 +32,7 @@ static inline bool wire_own_network(void)
 static inline int wire_join(struct net *n, struct wire_pod *p, struct err *e)
 {
     p->ns = -1;
-    return netns_new(&p->ns, e) < 0 || net_take_address(n, &p->address, e) < 0 ||
+    return netns_new(&p->ns, e) < 0 || net_take_address(n, false, &p->address, e) < 0 ||
                    net_join(n, p->ns, p->address, &p->link, e) < 0
                ? -1
                : 0;
