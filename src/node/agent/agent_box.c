@@ -153,12 +153,41 @@ static int collect_env(struct building *b, struct err *e)
     return env_libraries(b, e);
 }
 
+/* A runtime of NVIDIA's gives a container what this variable says, and all GPUs if an image for CUDA says nothing. With our
+ * own boxes it is a word for programs, and theirs to change. */
+static int env_granted(struct building *b, struct err *e)
+{
+    static const struct str name = STR_INIT("NVIDIA_VISIBLE_DEVICES");
+    struct str value = STR("void");
+
+    if (!b->p->agent->opt.oci_runtime || b->ret->spec.is_privileged)
+        return 0;
+    VEC_FOREACH(var, &b->grant.env)
+        if (str_starts(*var, name) && var->p[name.n] == '=')
+            value = str_from(*var, name.n + 1);
+    return vars_put(&b->env, name, value, e);
+}
+
+/* Variables say which other nodes of the driver are wanted. */
+static void build_asked_nodes(struct building *b)
+{
+    size_t known = b->grant.nodes.n;
+    struct str asked;
+
+    if (!b->p->agent->opt.devices || !vars_get(&b->env, STR("NVIDIA_DRIVER_CAPABILITIES"), &asked))
+        return;
+    devices_ask(b->p->agent->opt.devices, b->arena, asked, &b->grant);
+    for (size_t i = known; i < b->grant.nodes.n; i++)
+        vec_push(b->arena, &b->ret->spec.devices)->host = b->grant.nodes.v[i];
+}
+
 static int build_env(struct building *b, struct err *e)
 {
-    if (collect_env(b, e) < 0)
+    if (collect_env(b, e) < 0 || env_granted(b, e) < 0)
         return err_wrap(e, "container \"%.*s\"", STR_ARG(b->action->name));
     VEC_FOREACH(entry, &b->env.list)
         *vec_push(b->arena, &b->ret->spec.env) = *entry;
+    build_asked_nodes(b);
     return 0;
 }
 

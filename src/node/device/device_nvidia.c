@@ -2,7 +2,7 @@
  *
  *     /proc/driver/nvidia/gpus/<pci address>/information     "Model:", "GPU UUID:", "Device Minor:"
  *     /dev/nvidia<minor>                                     the GPU
- *     /dev/nvidiactl, /dev/nvidia-uvm …                      needed with any GPU
+ *     /dev/nvidiactl, /dev/nvidia-uvm                        needed with any GPU
  *
  * A GPU counts only if its node is there: inside a container or a virtual machine /proc may list more than one may use.
  * Where /proc says nothing (some sandboxes) the nodes alone count. MIG slices are not handed out.
@@ -22,8 +22,15 @@
 static const char *const common_nodes[] = {
     "/dev/nvidiactl",
     "/dev/nvidia-uvm",
-    "/dev/nvidia-uvm-tools",
-    "/dev/nvidia-modeset",
+};
+
+/* For those who ask, by NVIDIA_DRIVER_CAPABILITIES as with NVIDIA's own runtime: more of the driver than programs that
+ * compute need. "all" asks for all of them. */
+static const struct {
+    const char *node, *words;
+} asked_nodes[] = {
+    { "/dev/nvidia-modeset", "display,graphics" }, /* screens, Vulkan, EGL */
+    { "/dev/nvidia-uvm-tools", "" },               /* what others do with managed memory: profilers */
 };
 
 static const char *const library_dirs[] = {
@@ -213,6 +220,37 @@ void device_nvidia_env(struct arena *a, const struct device_unit *const *units, 
     }
     *vec_push(a, &grant->env) = arena_fmt(a, "NVIDIA_VISIBLE_DEVICES=%.*s", STR_ARG(buf_view(&visible)));
     *vec_push(a, &grant->env) = arena_fmt(a, "CUDA_VISIBLE_DEVICES=%.*s", STR_ARG(buf_view(&cuda)));
+}
+
+/* ---- what is asked for ---- */
+
+static bool has_word(struct str list, struct str word)
+{
+    for (struct str one; str_split(&list, ',', &one);)
+        if (str_eq(str_trim(one), word))
+            return true;
+    return false;
+}
+
+static bool asks_for(struct str capabilities, const char *words)
+{
+    struct str rest = str_of(words);
+
+    for (struct str word; str_split(&rest, ',', &word);)
+        if (word.n && has_word(capabilities, word))
+            return true;
+    return has_word(capabilities, STR("all"));
+}
+
+void devices_ask(struct devices *d, struct arena *a, struct str capabilities, struct device_grant *grant)
+{
+    bool has_gpu = false;
+
+    VEC_FOREACH(node, &grant->nodes)
+        has_gpu |= str_is(*node, "/dev/nvidiactl");
+    for (size_t i = 0; has_gpu && i < ARRAY_LEN(asked_nodes); i++)
+        if (asks_for(capabilities, asked_nodes[i].words) && device_is_node(d, asked_nodes[i].node))
+            *vec_push(a, &grant->nodes) = str_of(asked_nodes[i].node);
 }
 
 /* ---- trouble ---- */

@@ -195,6 +195,37 @@ static void devices_are_handed_out_and_taken_back(void **state)
     devices_free(d);
 }
 
+/* A runtime of NVIDIA's gives what the variable says: what was granted counts, not what the pod wrote. */
+static void a_runtime_is_told_what_was_granted(void **state)
+{
+    static const struct {
+        const char *runtime, *context, *want;
+    } rows[] = {
+        { NULL, "{}", "NVIDIA_VISIBLE_DEVICES=all" },
+        { "nvidia-container-runtime", "{}", "NVIDIA_VISIBLE_DEVICES=void" },
+        { "nvidia-container-runtime", "{privileged: true}", "NVIDIA_VISIBLE_DEVICES=all" },
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct devices *d = two_devices();
+        struct world *w = world_new(&(struct agent_options){ .devices = d, .oci_runtime = rows[i].runtime });
+        autobuf spec = { 0 };
+        bool found = false;
+
+        buf_fmt(&spec,
+                "{containers: [{name: c, image: app, command: [run], securityContext: %s, env: [{name: "
+                "NVIDIA_VISIBLE_DEVICES, value: all}]}]}",
+                rows[i].context);
+        world_pod(w, "p", spec.p);
+        VEC_FOREACH(var, &fake_container("p", "c")->spec.env)
+            found |= str_is(*var, rows[i].want);
+        if (!found)
+            fail_msg("row %zu: no %s", i, rows[i].want);
+        world_free(w);
+        devices_free(d);
+    }
+}
+
 /* A pod asks for the most that one of its init containers or all the others need, not for the sum. */
 static void an_init_container_hands_its_devices_on(void **state)
 {
@@ -241,6 +272,7 @@ int main(void)
         world_test(the_least_wanted_goes_first),
         world_test(mounts_are_its_files_and_its_volumes),
         world_test(what_lies_over_the_hosts_files_may_fail),
+        world_test(a_runtime_is_told_what_was_granted),
         world_test(devices_are_handed_out_and_taken_back),
         world_test(an_init_container_hands_its_devices_on),
         world_test(what_is_too_much_for_a_shim_is_said),

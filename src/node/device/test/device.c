@@ -105,6 +105,45 @@ static const char *take(struct fixture *f, const char *owner, const char *limits
 #define GPU(n) "/dev/nvidia" #n
 #define COMMON "/dev/nvidiactl /dev/nvidia-uvm"
 
+/* What is more than programs that compute need. */
+static void test_asked_nodes(void **state)
+{
+    static const struct {
+        const char *limits, *asked, *want;
+    } rows[] = {
+        { "{\"nvidia.com/gpu\": 1}", "", "" },
+        { "{\"nvidia.com/gpu\": 1}", "compute,utility,video", "" },
+        { "{\"nvidia.com/gpu\": 1}", "allow,graphicsx", "" },
+        { "{\"nvidia.com/gpu\": 1}", "compute, graphics", "/dev/nvidia-modeset " },
+        { "{\"nvidia.com/gpu\": 1}", "display", "/dev/nvidia-modeset " },
+        { "{\"nvidia.com/gpu\": 1}", "all", "/dev/nvidia-modeset /dev/nvidia-uvm-tools " },
+        { "{\"nvidia.com/gpu\": 0}", "all", "" },
+        { "{}", "all", "" },
+    };
+    struct fixture *f = *state;
+
+    put_machine(f);
+    put(f, "/dev/nvidia-modeset", "");
+    put(f, "/dev/nvidia-uvm-tools", "");
+    open_devices(f, false);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct device_grant g;
+        autobuf got = { 0 };
+        size_t known;
+
+        assert_int_equal(devices_take(f->d, &f->a, STR("p/a/"), parse(f, rows[i].limits), &g, &f->e), 0);
+        known = g.nodes.n;
+        devices_ask(f->d, &f->a, str_of(rows[i].asked), &g);
+        for (size_t n = known; n < g.nodes.n; n++)
+            buf_fmt(&got, "%.*s ", STR_ARG(g.nodes.v[n]));
+        if (!str_is(buf_view(&got), rows[i].want))
+            fail_msg("%s, \"%s\": \"%s\"", rows[i].limits, rows[i].asked, got.p);
+        VEC_FOREACH(node, &g.nodes)
+            assert_true(!str_has(*node, STR("tools")) || strcmp(rows[i].asked, "all") == 0);
+        devices_give(f->d, STR("p/"));
+    }
+}
+
 static void test_gpus_in_order(void **state)
 {
     struct fixture *f = *state;
@@ -397,6 +436,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_gpus_in_order, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_asked_nodes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_all_or_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_fewer_than_before, setup, teardown),
         cmocka_unit_test_setup_teardown(test_none_asked_for, setup, teardown),
