@@ -454,6 +454,36 @@ for n in range(20):
     same(sorted(set(r.lines("b-0"))), ["end", "friend", "up"])
 
 
+def names_are_egress():
+    """Who may reach nobody is told no names, by UDP or TCP; the rules that people write for clusters allow them."""
+    ask = """
+import socket, struct
+server = next(l.split()[1] for l in open("/etc/resolv.conf") if l.startswith("nameserver"))
+name = b"".join(bytes([len(w)]) + w for w in b"names.default.svc.cluster.local".split(b".")) + b"\\0"
+question = struct.pack("!HHHHHH", 7, 256, 1, 0, 0, 0) + name + struct.pack("!HH", 1, 1)
+def udp():
+    s = socket.socket(type=socket.SOCK_DGRAM); s.settimeout(2); s.connect((server, 53)); s.send(question); return s.recv(999)
+def tcp():
+    s = socket.create_connection((server, 53), 2); s.sendall(struct.pack("!H", len(question)) + question); return s.recv(999)[2:]
+for how in (udp, tcp):
+    try:
+        answer = how()
+        print(how.__name__, "answered" if answer[:2] == question[:2] else "odd")
+    except OSError:
+        print(how.__name__, "nothing")
+"""
+    rules = {"none": [], "port": [{"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53}]}],
+             "space": [{"to": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
+                                "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}}}]}], "pods": [{"to": [{"podSelector": {}}]}]}
+    policies = [{"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": name},
+                 "spec": {"podSelector": {"matchLabels": {"volcano.sh/task-spec": name}}, "policyTypes": ["Egress"], "egress": egress}}
+                for name, egress in rules.items()]
+    r = run([job("names", *(task(name, py(ask)) for name in (*rules, "open")), plugins={"svc": []}), *policies]).done()
+    told = {name: r.lines(f"{name}-0") for name in (*rules, "open")}
+    yes, no = ["udp answered", "tcp answered"], ["udp nothing", "tcp nothing"]
+    same(told, {"none": no, "port": yes, "space": yes, "pods": no, "open": yes})
+
+
 # ---- probes ----
 
 ENDLESS = """
@@ -529,7 +559,7 @@ def main():
     for f in (working_directory_that_became_a_link, working_directory_that_moved, processes_that_keep_the_pod,
               secrets_of_home_directories, secrets_of_an_ordinary_user, secrets_on_a_read_only_disk,
               secrets_of_the_machine, what_others_may_not_read, other_runs_are_hidden, small_files, small_disk_in_dev, devices_in_volumes,
-              image_whose_directories_are_links, working_directory_through_proc, odd_words, settings_of_the_kernel, system_calls, forged_addresses, endless_answers,
+              image_whose_directories_are_links, working_directory_through_proc, odd_words, settings_of_the_kernel, system_calls, forged_addresses, names_are_egress, endless_answers,
               terminal, report_page):
         if len(sys.argv) == 1 or f.__name__ in sys.argv:
             begin = time.monotonic()

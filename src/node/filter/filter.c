@@ -3,6 +3,7 @@
  *     forward: established? allowed. ── by sender ──▶ egress_N ── by policy ──▶ policy_N_egress ──▶ ingress
  *              no policy for the sender ─────────────────────────────────────────────────────────▶ ingress
  *     ingress: ── by receiver ──▶ ingress_N ── by policy ──▶ policy_N_ingress ──▶ accept
+ *     input:   a question to the name server, at the gateway? ── by sender ──▶ egress_N, as above
  *
  * Pods that the same policies select share a chain egress_N or ingress_N: it calls the chains of these policies and
  * ends in refusing. A chain of a policy leaves by 'goto' or 'accept' when a rule fits and falls through otherwise. So
@@ -225,8 +226,29 @@ static void collect_spaces(struct filter_world *w)
     }
     if (w->spaces.n)
         qsort(w->spaces.v, w->spaces.n, sizeof(*w->spaces.v), space_cmp);
+    w->name_server.labels = space_labels(w, map_get(&objects, STR(FILTER_DNS_SPACE)), STR(FILTER_DNS_SPACE));
     map_done(&objects);
     map_done(&number);
+}
+
+/* Policies know the name server of a cluster by these. */
+static void make_name_server(struct filter_world *w)
+{
+    static const struct {
+        const char *name, *protocol;
+    } ports[] = { { "dns", "UDP" }, { "dns-tcp", "TCP" } };
+    struct filter_pod *pod = &w->name_server.pod;
+    struct json *port;
+
+    *pod = (struct filter_pod){ .labels = json_object(w->arena), .ports = json_array(w->arena) };
+    json_add(pod->labels, STR("k8s-app"), json_str(w->arena, STR("kube-dns")));
+    for (size_t i = 0; i < ARRAY_LEN(ports); i++) {
+        port = json_push(pod->ports, json_object(w->arena));
+        json_add(port, STR("name"), json_str(w->arena, str_of(ports[i].name)));
+        json_add(port, STR("protocol"), json_str(w->arena, str_of(ports[i].protocol)));
+        json_add(port, STR("containerPort"), json_int(w->arena, FILTER_DNS_PORT));
+    }
+    w->name_server.at = (struct filter_at){ pod, ntohl(w->in->gateway.s_addr) };
 }
 
 void filter_world_init(struct filter_world *w, struct arena *a, const struct filter_input *in, struct nft *table)
@@ -234,6 +256,7 @@ void filter_world_init(struct filter_world *w, struct arena *a, const struct fil
     *w = (struct filter_world){ .arena = a, .in = in, .table = table };
     sort_pods(w);
     collect_spaces(w);
+    make_name_server(w);
 }
 
 const struct filter_ns *filter_ns_find(const struct filter_world *w, struct str name)

@@ -12,7 +12,8 @@
  *
  * Details Kubernetes leaves open: what a policy does not allow is refused at once (TCP by a reset, the rest by ICMP
  * "prohibited"), not swallowed, so that nobody waits two minutes to learn it. Traffic between a pod and the machine
- * itself, DNS included, is always allowed. A pod without a Namespace object has a namespace with the one label
+ * itself is always allowed, but for questions to the name server at the gateway, port 53: egress policies hold for them,
+ * and the name server counts as a pod of kube-system with the label k8s-app: kube-dns. A pod without a Namespace object has a namespace with the one label
  * kubernetes.io/metadata.name. What cannot be read allows nothing: a peer, a port, a rule; a policy whose podSelector
  * cannot be read selects its whole namespace. IPv6 blocks match no pod. An address of the subnet that no pod has is
  * refused at once too, so the peers of a pod that died learn it.

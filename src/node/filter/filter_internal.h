@@ -31,11 +31,22 @@ struct filter_at {
     uint32_t address; /* in the machine's byte order */
 };
 
+/* The run's name server stands for that of a cluster: a pod of kube-system with the label k8s-app: kube-dns. */
+#define FILTER_DNS_SPACE "kube-system"
+enum { FILTER_DNS_PORT = 53 };
+
+struct filter_name_server {
+    struct json *labels; /* of its namespace */
+    struct filter_pod pod;
+    struct filter_at at; /* address 0: there is none */
+};
+
 struct filter_world {
     struct arena *arena;
     const struct filter_input *in;
     VEC(struct filter_at) pods; /* by address, each address once */
     VEC(struct filter_ns) spaces;
+    struct filter_name_server name_server;
     struct nft *table;
     struct nft_set itself; /* without a number: no Service has endpoints */
 };

@@ -201,6 +201,17 @@ static void add_pods(struct filter_world *w, const struct filter_ns *space, cons
     }
 }
 
+/* It is at an address that no pod has. */
+static void add_name_server(struct filter_world *w, const struct policy *p, const struct selector *of_spaces,
+                            const struct selector *of_pods, struct ranges *out)
+{
+    const struct filter_name_server *s = &w->name_server;
+    bool is_space = of_spaces ? selector_matches(of_spaces, s->labels) : str_is(p->namespace, FILTER_DNS_SPACE);
+
+    if (s->at.address && is_space && selector_matches(of_pods, s->pod.labels))
+        ranges_add(w->arena, out, s->at.address, s->at.address);
+}
+
 static void add_peer(struct filter_world *w, const struct policy *p, const struct json *peer, struct ranges *out)
 {
     const struct json *block = json_get(peer, "ipBlock"), *pods = json_get(peer, "podSelector"),
@@ -215,6 +226,7 @@ static void add_peer(struct filter_world *w, const struct policy *p, const struc
     }
     if (!of_pods || !of_spaces || (is_null(pods) && is_null(spaces)))
         return;
+    add_name_server(w, p, is_null(spaces) ? NULL : of_spaces, of_pods, out);
     if (is_null(spaces)) {
         if (own)
             add_pods(w, own, of_pods, out);
@@ -284,29 +296,34 @@ static bool port_is(const struct json *port, struct str name, enum protocol prot
 }
 
 /* The set of all (address, protocol, number) that go by a port name: it may be another number in each pod. */
-static void write_port_set(struct writer *wr, struct named_port *new)
+static void put_port_places(struct writer *wr, struct named_port *new, const struct filter_at *p)
 {
     struct filter_world *w = wr->w;
+    struct ranges r = { 0 };
     uint32_t number;
 
-    VEC_FOREACH(p, &w->pods) {
-        struct ranges r = { 0 };
-
-        JSON_FOREACH(port, p->pod->ports)
-            if (port_is(port, new->name, new->protocol, &number))
-                ranges_add(w->arena, &r, number, number);
-        ranges_join(&r);
-        if (r.list.n && !new->set.number) {
-            new->set = filter_place_set(arena_fmt(w->arena, "port_%zu", ++wr->n_port_sets).p, false);
-            nft_set(w->table, &new->set);
-        }
-        VEC_FOREACH(x, &r.list)
-            for (uint32_t i = x->low; i <= x->high; i++) {
-                struct filter_place place = filter_place(p->address, protocol_numbers[new->protocol], i);
-
-                nft_element(w->table, &new->set, &place, NULL);
-            }
+    JSON_FOREACH(port, p->pod->ports)
+        if (port_is(port, new->name, new->protocol, &number))
+            ranges_add(w->arena, &r, number, number);
+    ranges_join(&r);
+    if (r.list.n && !new->set.number) {
+        new->set = filter_place_set(arena_fmt(w->arena, "port_%zu", ++wr->n_port_sets).p, false);
+        nft_set(w->table, &new->set);
     }
+    VEC_FOREACH(x, &r.list)
+        for (uint32_t i = x->low; i <= x->high; i++) {
+            struct filter_place place = filter_place(p->address, protocol_numbers[new->protocol], i);
+
+            nft_element(w->table, &new->set, &place, NULL);
+        }
+}
+
+static void write_port_set(struct writer *wr, struct named_port *new)
+{
+    VEC_FOREACH(p, &wr->w->pods)
+        put_port_places(wr, new, p);
+    if (wr->w->name_server.at.address)
+        put_port_places(wr, new, &wr->w->name_server.at);
 }
 
 static const struct nft_set *port_set(struct writer *wr, struct str name, enum protocol protocol)
@@ -522,6 +539,32 @@ static void write_forward(struct filter_world *w, const struct nft_set classes[D
     nft_verdict(t, NFT_GOTO, "ingress");
 }
 
+/* Names are looked up at the machine itself, which is not forwarded. Each question is judged, whatever was allowed before:
+ * an answer carries what a pod must not send. */
+static void write_input(struct filter_world *w, const struct nft_set *classes)
+{
+    static const struct nft_hook input = { "filter", NF_INET_LOCAL_IN, FILTER_FORWARD, false };
+    static const enum protocol protocols[] = { UDP, TCP };
+    in_addr_t address = w->in->gateway.s_addr;
+    in_port_t port = htons(FILTER_DNS_PORT);
+    struct nft *t = w->table;
+
+    if (!classes->number || !address)
+        return;
+    nft_chain(t, "input", &input, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(protocols); i++) {
+        nft_rule(t, "input");
+        nft_match_ipv4(t);
+        nft_load(t, 0, NFT_DADDR);
+        nft_match(t, 0, NFT_CMP_EQ, &address, sizeof(address));
+        nft_match_protocol(t, protocol_numbers[protocols[i]]);
+        nft_load(t, 0, NFT_DPORT);
+        nft_match(t, 0, NFT_CMP_EQ, &port, sizeof(port));
+        nft_load(t, 0, NFT_SADDR);
+        nft_map_verdict(t, 0, classes);
+    }
+}
+
 static void write_ingress(struct filter_world *w, const struct nft_set *classes)
 {
     nft_chain(w->table, "ingress", NULL, NULL);
@@ -548,6 +591,7 @@ void filter_policies(struct filter_world *w)
         classes[d] = write_classes(&wr, (enum direction)d, sel.list[d]);
     write_forward(w, classes);
     write_ingress(w, &classes[INGRESS]);
+    write_input(w, &classes[EGRESS]);
     filter_refusal(w, "gone", NFT_REJECT_ICMPX_HOST_UNREACH);
     filter_refusal(w, "refuse", NFT_REJECT_ICMPX_ADMIN_PROHIBITED);
     for (int d = 0; d < DIRECTION_MAX; d++)

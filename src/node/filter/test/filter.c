@@ -60,7 +60,7 @@ static const struct {
     [D] = { "other", "{app: a, team: red}", "[{name: http, containerPort: 8081}]" },
     [E] = { "third", NULL, NULL },
 };
-static const unsigned tcp_ports[] = { 8080, 8081, 9000 }, udp_ports[] = { 8080, 9000 };
+static const unsigned tcp_ports[] = { 8080, 8081, 9000, 53 }, udp_ports[] = { 8080, 9000, 53 };
 
 static const char namespaces_yaml[] = "{kind: Namespace, metadata: {name: other, labels: {env: prod}}}\n"
                                       "---\n"
@@ -425,6 +425,11 @@ static const char golden_list[] =
     "\t\tip daddr vmap @ingress_of\n"
     "\t\taccept\n"
     "\t}\n"
+    "\tchain input {\n"
+    "\t\ttype filter hook input priority 0; policy accept;\n"
+    "\t\tip daddr 10.88.0.1 udp dport 53 ip saddr vmap @egress_of\n"
+    "\t\tip daddr 10.88.0.1 tcp dport 53 ip saddr vmap @egress_of\n"
+    "\t}\n"
     "\tchain gone {\n"
     "\t\tmeta l4proto 6 reject with tcp reset\n"
     "\t\treject with icmpx 2\n"
@@ -589,7 +594,7 @@ static int try(struct str what)
     assert_int_equal(str_to_i64(str_from(what, is_udp ? 5 : 4), &port), 0);
     if (is_udp)
         return wire_udp(ns_of(from), address_of(to), (unsigned)port,
-                        stage.udp[to == 'g' ? POD_MAX : to - 'a'][port != 8080]);
+                        stage.udp[to == 'g' ? POD_MAX : to - 'a'][port == 53 ? 2 : port != 8080]);
     rc = wire_tcp(ns_of(from), address_of(to), (unsigned)port);
     drain();
     return rc;
@@ -621,6 +626,10 @@ static void check_words(const char *name, const char *words)
 #define ON_A         "podSelector: {matchLabels: {app: a}}"
 #define FROM(peers)  POLICY(ON_A ", ingress: [{from: [" peers "]}]")
 #define PORTS(ports) POLICY(ON_A ", ingress: [{ports: [" ports "]}]")
+#define OUT(rules)   POLICY(ON_A ", policyTypes: [Egress], egress: [" rules "]")
+#define KUBE_SYSTEM  "namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kube-system}}"
+#define KUBE_DNS     "podSelector: {matchLabels: {k8s-app: kube-dns}}"
+#define DNS_PORTS    "ports: [{port: 53, protocol: UDP}, {port: 53}]"
 
 static const struct {
     const char *name, *policies, *words;
@@ -693,6 +702,22 @@ static const struct {
       "a>b:8081 !a>b:8080 !a>d:8081" },
     { "out to a block", POLICY(ON_A ", policyTypes: [Egress], egress: [{to: [{ipBlock: {cidr: 10.88.0.4/31}}]}]"),
       "a>c:8080 a>d:8080 !a>b:8080" },
+    { "no names for who may ask nobody", OUT(""), "!a>g:53 !a>g:u53 b>g:53 b>g:u53 a>g:9000" },
+    { "names for who is kept from nothing else", PORTS("{port: 8080}"), "a>g:53 a>g:u53" },
+    { "names from anybody", OUT("{" DNS_PORTS "}"), "a>g:53 a>g:u53 !a>b:8080" },
+    { "names by UDP", OUT("{ports: [{port: 53, protocol: UDP}]}"), "a>g:u53 !a>g:53" },
+    { "names by another port", OUT("{ports: [{port: 8080}]}"), "!a>g:u53 !a>g:53 a>b:8080" },
+    { "names of kube-system", OUT("{to: [{" KUBE_SYSTEM "}], " DNS_PORTS "}"), "a>g:53 a>g:u53 !a>b:53 !a>d:u53" },
+    { "names of kube-dns", OUT("{to: [{" KUBE_SYSTEM ", " KUBE_DNS "}], " DNS_PORTS "}"), "a>g:53 a>g:u53 !a>b:53" },
+    { "names of kube-dns wherever it is", OUT("{to: [{namespaceSelector: {}, " KUBE_DNS "}]}"), "a>g:u53 !a>b:8080" },
+    { "kube-dns is not of this namespace", OUT("{to: [{" KUBE_DNS "}]}"), "!a>g:u53 !a>g:53" },
+    { "names by the name of the port", OUT("{to: [{" KUBE_SYSTEM "}], ports: [{port: dns, protocol: UDP}]}"),
+      "a>g:u53 !a>g:53" },
+    { "names from every namespace", OUT("{to: [{namespaceSelector: {}}]}"), "a>g:u53 a>g:53 a>b:8080" },
+    { "pods of the namespace have no names", OUT("{to: [{podSelector: {}}]}"), "!a>g:u53 !a>g:53 a>b:8080" },
+    { "names by address", OUT("{to: [{ipBlock: {cidr: 10.88.0.1/32}}]}"), "a>g:u53 a>g:53 !a>b:53" },
+    { "names by everything but", OUT("{to: [{ipBlock: {cidr: 0.0.0.0/0, except: [10.88.0.0/16]}}]}"),
+      "!a>g:u53 !a>g:53" },
     { "both ends must agree",
       POLICY(ON_A ", policyTypes: [Egress], egress: [{}]") POLICY("podSelector: {matchLabels: {app: b}}"),
       "!a>b:8080 a>c:8080 b>a:8080" },
@@ -710,7 +735,7 @@ static const struct {
       "    ports: [{protocol: TCP, port: 8081}]\n"
       "  - from: [{namespaceSelector: {}}]\n"
       "    ports: [{protocol: TCP, port: 9000}]\n",
-      "a>b:8080 b>a:u8080 a>c:8080 !c>a:8080 c>a:8081 !d>a:8081 d>a:9000 !d>a:8080" },
+      "a>b:8080 b>a:u8080 a>c:8080 !c>a:8080 c>a:8081 !d>a:8081 d>a:9000 !d>a:8080 a>g:53 a>g:u53" },
     /* What cannot be read allows nothing. */
     { "bad podSelector", POLICY("podSelector: 5"), "!a>b:8080 !b>a:8080 a>d:8080" },
     { "bad from", POLICY(ON_A ", ingress: [{from: all}]"), "!b>a:8080" },
