@@ -363,6 +363,43 @@ def redirects():
     del LIAR.tricks["/moved/blobs/"], LIAR.tricks["/moved/manifests/"]
 
 
+def redirected_logins():
+    """Whatever redirects a request for a token: nobody but the server that was named sees what we are known by."""
+    identity, password = "identity-token", "pass-word"
+    logins = {"identity": {"identitytoken": identity}, "password": {"auth": basic("me", password)}}
+    secrets = (identity, password, basic("me", password))
+    with contextlib.closing(Liar()) as other:
+        bodies = []
+
+        def heard(h):
+            bodies.append(h.rfile.read(int(h.headers.get("Content-Length") or 0)).decode())
+
+        def give(h):
+            heard(h)
+            return h.answer(200, b'{"token": "given"}')
+        ref = LIAR.push("login", app("login"))
+        LIAR.tricks["/login/"] = lambda h: h.headers.get("Authorization") != "Bearer given" and h.answer(
+            401, b"", {"WWW-Authenticate": f'Bearer realm="http://{LIAR.host}/token",service="s"'})
+        LIAR.tricks["/given"] = other.tricks["/given"] = give
+        for kind, login in logins.items():
+            for status in (301, 302, 303, 307, 308):
+                for to in (LIAR, other):
+                    where = f"{kind}-{status}-{'same' if to is LIAR else 'other'}"
+                    with open(path("login.json"), "w") as f:
+                        json.dump({"auths": {LIAR.host: login}}, f)
+                    LIAR.tricks["/token"] = lambda h: (heard(h), h.answer(status, b"", {"Location": f"http://{to.host}/given"}))[1]
+                    other.seen.clear()
+                    bodies.clear()
+                    if to is other and kind == "identity":
+                        refused(ref, "--auth-file", path("login.json"), says="redirects a login", store=where)
+                        same(other.seen, [])
+                    else:
+                        pull(ref, "--auth-file", path("login.json"), store=where)
+                    same([s for s in secrets if s in str(other.seen) or (to is other and s in str(bodies[1:]))], [])
+    for trick in ("/login/", "/given", "/token"):
+        del LIAR.tricks[trick]
+
+
 def cut_off():
     """A blob that is cut off goes on where it stopped, also with a server that knows no parts."""
     image = app("cut")
@@ -526,7 +563,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="pumice-pull-") as D, contextlib.closing(Registry()) as PLAIN, contextlib.closing(Liar()) as LIAR:
         pulling.begin(D)
         only = sys.argv[1:]
-        for case in (pulls, layers_are_shared, on_demand, offline, not_there, stops_while_it_pulls, the_view, logins, tokens, mirrors, redirects, cut_off,
+        for case in (pulls, layers_are_shared, on_demand, offline, not_there, stops_while_it_pulls, the_view, logins, tokens, mirrors, redirects, redirected_logins, cut_off,
                      lies, full_disk, on_a_terminal, rootless, on_a_server):
             if not only or case.__name__ in only:
                 suite.case(case.__name__, case)

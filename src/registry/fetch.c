@@ -149,6 +149,9 @@ static void follow(struct fetch *f)
         (void)err_set(&e, ERR_FORBIDDEN, "%.*s: redirects from https to %.*s, which is not encrypted",
                       STR_ARG(from_origin), STR_ARG(origin));
         end(f, &e);
+    } else if (f->body.n && !str_eq(origin, from_origin)) { /* what a form says of us cannot be left out of it */
+        (void)err_set(&e, ERR_FORBIDDEN, "%.*s: redirects a login to %.*s", STR_ARG(from_origin), STR_ARG(origin));
+        end(f, &e);
     } else {
         if (!str_eq(origin, from_origin))
             f->authorization = STR_NULL;
