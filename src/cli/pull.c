@@ -52,7 +52,7 @@ static void show_bar(struct shown *s, enum image_doing doing, int64_t bytes, int
     else
         buf_str(&out, doing == IMAGE_ASKS ? STR("asking the registry") : STR("unpacking"));
     s->is_drawn = true;
-    (void)term_write(stderr, &out);
+    (void)term_draw(stderr, &out);
 }
 
 static void show_line(struct shown *s, enum image_doing doing, int64_t bytes, int64_t total)
@@ -97,7 +97,7 @@ static void hide(struct shown *s)
         return;
     buf_str(&out, STR("\r\033[K"));
     s->is_drawn = false;
-    (void)term_write(stderr, &out);
+    (void)term_draw(stderr, &out);
 }
 
 static void tell(const struct shown *s, const struct image_pulled *pulled, bool is_quiet)

@@ -4,6 +4,7 @@
 #include "base/util.h"
 #include "json/json.h"
 #include "kube/path.h"
+#include "report/term.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -26,6 +27,8 @@ struct exec {
     bool is_detached;
     int status, signo;
     struct err err;
+    struct term_stream safe[2]; /* of its output and errors, where these are terminals but not the program's */
+    bool is_screen[2];
     int signals; /* of a terminal that changes its size, or of somebody who ends us; -1: none */
 };
 
@@ -107,6 +110,25 @@ static void put(int fd, struct str bytes)
     }
 }
 
+/* The program has no terminal here, so it has no business with ours. */
+static void put_safe(struct exec *x, int i, struct str bytes, bool is_end)
+{
+    autobuf text = { 0 };
+
+    term_stream(&text, bytes, &x->safe[i]);
+    if (is_end)
+        term_stream_end(&text, &x->safe[i]);
+    put(i ? STDERR_FILENO : STDOUT_FILENO, buf_view(&text));
+}
+
+static void put_output(struct exec *x, int i, struct str bytes)
+{
+    if (x->is_screen[i])
+        put_safe(x, i, bytes, false);
+    else
+        put(i ? STDERR_FILENO : STDOUT_FILENO, bytes);
+}
+
 /* Status: how the program ended, or why it did not begin. */
 static void take_verdict(struct exec *x, struct str text)
 {
@@ -136,7 +158,7 @@ static void on_message(void *ctx, struct str message)
     if (channel == CHANNEL_ERROR)
         take_verdict(x, bytes);
     else if (channel == CHANNEL_STDOUT || channel == CHANNEL_STDERR)
-        put(channel == CHANNEL_STDERR ? STDERR_FILENO : STDOUT_FILENO, bytes);
+        put_output(x, channel == CHANNEL_STDERR, bytes);
 }
 
 static void on_open(void *ctx)
@@ -253,8 +275,16 @@ void exec_query(struct buf *path, struct str container, bool has_input, bool is_
 int exec_talk(const struct exec_talk *how, int *ret_status, struct err *e)
 {
     struct exec x = { .how = how, .signals = -1 };
-    int rc = talk_raw(&x, e);
+    int rc;
 
+    for (int i = 0; i < 2; i++) {
+        x.is_screen[i] = !how->is_tty && isatty(i ? STDERR_FILENO : STDOUT_FILENO);
+        x.safe[i].colour = term_has_colour(i ? stderr : stdout);
+    }
+    rc = talk_raw(&x, e);
+    for (int i = 0; i < 2; i++)
+        if (x.is_screen[i])
+            put_safe(&x, i, STR_NULL, true);
     *ret_status = x.signo ? 128 + x.signo : x.status;
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "ctl/logs.h"
 #include "kube/path.h"
+#include "report/term.h"
 
 #include <poll.h>
 
@@ -19,26 +20,38 @@ struct source { /* one container */
     struct str namespace, pod, container;
     struct kube_stream *stream; /* NULL: none at present */
     struct buf line;
+    struct term_stream safe;     /* standard output is a terminal, and not the container's */
+    struct term_colours colours; /* the same where lines are told apart */
     bool is_over;
 };
 
 struct logs {
     struct ctl_verb *v;
     VEC(struct source *) sources;
-    bool has_prefix, has_failed;
+    bool has_prefix, has_failed, is_screen;
     struct err err;
     struct err broken; /* standard output */
 };
 
 /* ---- lines ---- */
 
+static void put_name(struct buf *out, struct str pod)
+{
+    buf_char(out, '[');
+    term_text(out, pod);
+    buf_str(out, STR("] "));
+}
+
 static void put_line(struct source *s, struct str line)
 {
     struct ctl_verb *v = s->logs->v;
 
     if (s->logs->has_prefix)
-        buf_fmt(&v->out, "[%.*s] ", STR_ARG(s->pod));
-    buf_str(&v->out, line);
+        put_name(&v->out, s->pod);
+    if (s->logs->is_screen) /* nothing may be written over the pod's name */
+        term_line(&v->out, line, s->safe.colour, &s->colours);
+    else
+        buf_str(&v->out, line);
     buf_char(&v->out, '\n');
 }
 
@@ -47,7 +60,9 @@ static void on_data(void *ctx, struct str data)
     struct source *s = ctx;
     ptrdiff_t end;
 
-    if (!s->logs->has_prefix) { /* as it is: it need not be text */
+    if (!s->logs->has_prefix && s->logs->is_screen) {
+        term_stream(&s->logs->v->out, data, &s->safe);
+    } else if (!s->logs->has_prefix) { /* as it is: it need not be text */
         buf_str(&s->logs->v->out, data);
     } else {
         while ((end = str_find_char(data, '\n')) >= 0) {
@@ -79,6 +94,8 @@ static void on_end(void *ctx, const struct err *e)
     if (s->line.n)
         put_line(s, buf_view(&s->line));
     buf_reset(&s->line);
+    if (s->logs->is_screen)
+        term_stream_end(&s->logs->v->out, &s->safe);
     s->is_over = !e || !is_early(s->logs, e);
     if (e && s->is_over)
         s->logs->err = *e;
@@ -119,9 +136,11 @@ static void add_source(struct logs *l, const struct logs_of *of)
 {
     struct source *s = arena_new(l->v->arena, struct source);
 
-    *s = (struct source){
-        .logs = l, .namespace = object_namespace(of->pod), .pod = object_name(of->pod), .container = of->container
-    };
+    *s = (struct source){ .logs = l,
+                          .namespace = object_namespace(of->pod),
+                          .pod = object_name(of->pod),
+                          .container = of->container,
+                          .safe.colour = term_has_colour(stdout) };
     *vec_push(l->v->arena, &l->sources) = s;
 }
 
@@ -164,9 +183,10 @@ static int one_by_one(struct logs *l, struct err *e)
 
 int logs_print(struct ctl_verb *v, const struct logs_of *list, size_t n, struct err *e)
 {
-    struct logs l = { .v = v };
+    struct logs l = { .v = v, .is_screen = isatty(STDOUT_FILENO) };
     int rc;
 
+    v->is_harmless = true;
     if (v->o->tail && str_to_u64(str_of(v->o->tail), &(uint64_t){ 0 }) < 0)
         return err_set(e, ERR_SYNTAX, "--tail: \"%s\" is no number of lines", v->o->tail);
     for (size_t i = 0; i < n; i++)

@@ -14,7 +14,7 @@ enum { FILE_MAX_BYTES = 64 << 20 };
 
 int verb_flush(struct ctl_verb *v, struct err *e)
 {
-    int rc = term_write(stdout, &v->out);
+    int rc = (v->is_harmless ? term_draw : term_write)(stdout, &v->out);
 
     buf_reset(&v->out);
     return rc < 0 ? err_errno(e, "standard output") : 0;

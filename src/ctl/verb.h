@@ -49,6 +49,7 @@ struct ctl_verb {
     struct ctl_words args;
     const char *command; /* "job list" */
     struct buf out;
+    bool is_harmless;  /* for a terminal, by term_stream(): carriage returns pass */
     size_t widths[16]; /* of the columns so far: rows that come later stand below the others */
     int status;        /* the exit status where no error says it: of a program that was run, of a job */
 };

@@ -46,6 +46,18 @@ bool term_has_colour(FILE *f)
 
 int term_write(FILE *f, const struct buf *text)
 {
+    struct term_stream safe = { .colour = true, .has_no_returns = true };
+    autobuf out = { 0 };
+
+    if (!text->n || !isatty(fileno(f)))
+        return term_draw(f, text);
+    term_stream(&out, buf_view(text), &safe);
+    term_stream_end(&out, &safe);
+    return term_draw(f, &out);
+}
+
+int term_draw(FILE *f, const struct buf *text)
+{
     if (text->n && fwrite(text->p, 1, text->n, f) < text->n)
         return -1;
     return fflush(f) == 0 ? 0 : -1;
@@ -147,6 +159,88 @@ void term_line(struct buf *out, struct str text, bool colour, struct term_colour
     term_text(out, str_from(text, from));
     if (colour && is_coloured)
         buf_str(out, STR("\033[0m"));
+}
+
+/* ---- piece by piece ---- */
+
+/* May more bytes make a colour, or a character, of it? */
+static bool is_begun(struct str s)
+{
+    unsigned char c = (unsigned char)s.p[0];
+    size_t want = c >= 0xf0 && c < 0xf5 ? 4 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xc2 && c < 0xe0 ? 2 : 0, n = 1;
+
+    if (c == '\033') {
+        for (n = 2; n < s.n && ((s.p[n] >= '0' && s.p[n] <= '9') || s.p[n] == ';' || s.p[n] == ':'); n++)
+            ;
+        return s.n < SGR_MAX && (s.n == 1 || (s.p[1] == '[' && n == s.n));
+    }
+    while (n < s.n && ((unsigned char)s.p[n] & 0xc0) == 0x80)
+        n++;
+    return n == s.n && n < want;
+}
+
+static bool is_plain_ascii(char c)
+{
+    return (unsigned char)c >= 0x20 && (unsigned char)c < 0x7f;
+}
+
+/* What is at the front; how many bytes that was, 0: it waits. */
+static size_t stream_one(struct buf *out, struct str s, struct term_stream *t, bool is_end)
+{
+    size_t n = 0;
+
+    while (n < s.n && is_plain_ascii(s.p[n]))
+        n++;
+    if (n || s.p[0] == '\n' || s.p[0] == '\t' || (s.p[0] == '\r' && !t->has_no_returns)) {
+        buf_append(out, s.p, MAX_OF(n, 1));
+        return MAX_OF(n, 1);
+    }
+    n = sgr_front(s);
+    if (n) {
+        if (t->colour) {
+            buf_append(out, s.p, n);
+            note_sgr(&t->on, str_sub(s, 0, n));
+        }
+        return n;
+    }
+    n = str_utf8_front(s);
+    if ((n == 0 || s.p[0] == '\033') && !is_end && is_begun(s))
+        return 0;
+    n = MAX_OF(n, 1);
+    term_text(out, str_sub(s, 0, n));
+    return n;
+}
+
+static void stream_all(struct buf *out, struct str bytes, struct term_stream *t, bool is_end)
+{
+    autobuf joined = { 0 };
+    size_t n = 1;
+
+    if (t->n_held) {
+        buf_append(&joined, t->held, t->n_held);
+        buf_str(&joined, bytes);
+        bytes = buf_view(&joined);
+        t->n_held = 0;
+    }
+    for (; bytes.n && n; bytes = str_from(bytes, n))
+        n = stream_one(out, bytes, t, is_end);
+    if (bytes.n) { /* less than SGR_MAX: is_begun() says so */
+        memcpy(t->held, bytes.p, bytes.n);
+        t->n_held = bytes.n;
+    }
+}
+
+void term_stream(struct buf *out, struct str bytes, struct term_stream *s)
+{
+    stream_all(out, bytes, s, false);
+}
+
+void term_stream_end(struct buf *out, struct term_stream *s)
+{
+    stream_all(out, STR_NULL, s, true);
+    if (s->on.n)
+        buf_str(out, STR("\033[0m"));
+    s->on.n = 0;
 }
 
 void term_style(struct buf *out, bool colour, enum style style, struct str text)

@@ -15,8 +15,11 @@ bool term_has_colour(FILE *f);
 /* "always" or "never", whatever there is; anything else, and NULL: as above. */
 void term_set_colour(const char *when);
 
-/* Write it all; -1 and errno if that failed. */
+/* Write it all; -1 and errno if that failed. Much of it was written by others (names, messages, logs): to a terminal go
+ * text, lines, tabs and colours; every other control character is written \xNN, whatever was done about it before. */
 int term_write(FILE *f, const struct buf *text);
+/* The same as it is: for who moves the cursor, or has used term_stream(). */
+int term_draw(FILE *f, const struct buf *text);
 
 /* Write it to standard output and say on standard error why not; -1 then. */
 int term_print(const struct buf *text);
@@ -33,6 +36,18 @@ struct term_colours {
     size_t n;
 };
 void term_line(struct buf *out, struct str text, bool colour, struct term_colours *on);
+
+/* What a program writes, piece by piece, for a terminal that is not its own: lines, tabs, carriage returns and colours
+ * pass, or are left out without 'colour'; the rest is as above. What may be the beginning of a character or a colour
+ * waits in 'held' for the next piece. At the end nothing that was switched on stays on. */
+struct term_stream {
+    bool colour, has_no_returns; /* the second: carriage returns do not pass */
+    struct term_colours on;
+    char held[32];
+    size_t n_held;
+};
+void term_stream(struct buf *out, struct str bytes, struct term_stream *s);
+void term_stream_end(struct buf *out, struct term_stream *s);
 
 /* Text in a style, or as it is when 'colour' is false. */
 void term_style(struct buf *out, bool colour, enum style style, struct str text);

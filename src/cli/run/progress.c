@@ -52,7 +52,7 @@ void run_progress_done(struct run_progress *p)
 /* Nobody is left to tell when standard error fails. */
 static void put(const struct buf *text)
 {
-    (void)term_write(stderr, text);
+    (void)term_draw(stderr, text);
 }
 
 /* ---- lines ---- */
