@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """The command line as its user meets it: help, usage errors, forms of output, masking, explaining."""
+import contextlib
 import copy
 import glob
+import http.client
 import json
 import os
 import re
@@ -12,7 +14,7 @@ import tempfile
 
 import yaml
 
-from harness import PUMICE, Suite, fine, objects_by_kind, pumice, pumice_json, same
+from harness import PUMICE, Suite, fine, free_port, objects_by_kind, pumice, pumice_json, same, until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MPI = os.path.join(HERE, "seeds", "mpi.yaml")
@@ -515,9 +517,42 @@ def flags_of_volcano():
         assert run.returncode == 2 and "unknown" not in run.stderr, run
 
 
+def own_addresses():
+    """Of this machine, beside loopback; none on one without a network."""
+    run = subprocess.run(["hostname", "-I"], capture_output=True, text=True)
+    return [a for a in run.stdout.split() if "." in a][:1]
+
+
+def jobs_are_told_to_this_machine():
+    """/debug of a controller that listens for everybody: its plain HTTP asks nobody who he is."""
+    port = free_port()
+    with tempfile.NamedTemporaryFile("w", suffix=".kubeconfig") as f:
+        f.write(json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:9"}}],
+                            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}], "users": [{"name": "u", "user": {}}]}))
+        f.flush()
+        controller = subprocess.Popen([PUMICE, "controller", "--kubeconfig", f.name, "--listen-address", f":{port}"], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+        def status(address, path, host=None):
+            c = http.client.HTTPConnection(address, port, timeout=60)
+            c.request("GET", path, headers={"Host": host} if host else {})
+            return c.getresponse().status
+        def listens():
+            with contextlib.suppress(OSError):
+                return status("127.0.0.1", "/healthz") == 200
+        try:
+            until("it listens", listens)
+            same([status("127.0.0.1", path) for path in ("/debug/jobs/default/x", "/metrics")], [404, 200])
+            same(status("127.0.0.1", "/debug/jobs/default/x", "evil.example:8081"), 403)  # a page that has rebound its name
+            for address in own_addresses():
+                same([status(address, path) for path in ("/debug/jobs/default/x", "/debug/", "/metrics", "/healthz")], [403, 403, 200, 200])
+        finally:
+            controller.terminate()
+            controller.wait()
+
+
 def main():
     suite = Suite()
-    for f in (help_everywhere, wrong_use_is_status_2, flags_of_volcano, version, manual_is_valid_roff, no_colour_unless_terminal,
+    for f in (help_everywhere, jobs_are_told_to_this_machine, wrong_use_is_status_2, flags_of_volcano, version, manual_is_valid_roff, no_colour_unless_terminal,
               colour_on_a_terminal, colour_when_asked, installs, validate_for_programs, plugins_by_name, yaml_and_json_say_the_same, order_of_creation, native_gangs, json_list, standard_input, only,
               standard_input_has_a_name, lists, only_in_a_tree, only_that_matches_nothing, summary_of_an_empty_gang,
               rendering_again_changes_nothing, the_same_each_time, secrets_are_masked, private_key_arguments_are_masked,

@@ -3,12 +3,13 @@
  *     /metrics               Volcano's names where it has such a figure, ours ("pumice_…") elsewhere
  *     /healthz /livez        the loop turns: 200
  *     /readyz                200 if it leads and everything was listed, or waits for the Lease; 503 and why not
- *     /debug/jobs/NS/NAME    what is observed of the job, is in flight, and would be done next
+ *     /debug/jobs/NS/NAME    what is observed of the job, is in flight, and would be done next; from this machine only
  *
  * Labels are bounded: by queue, by verb, never by job or pod.
  */
 #include "cli/controller/controller.h"
 
+#include "auth/authn.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"
@@ -453,10 +454,25 @@ static void answer_job(struct controller *c, struct str path, struct http_reply 
     buf_char(body, '\n');
 }
 
+/* A job tells what its pods are told, secrets in its environment too. This is plain HTTP, which asks nobody who he is: it
+ * is for this machine or pod, or whoever may forward its port. A page whose own name points here is no one of these. */
+static bool is_local(const struct http_call *call)
+{
+    static const char *const names[] = { "localhost", NULL };
+    struct str address = str_of(call->peer->address), mapped = STR("::ffff:");
+
+    if (str_starts(address, mapped))
+        address = str_from(address, mapped.n);
+    return (str_starts(address, STR("127.")) || str_is(address, "::1") || str_is(address, "unix")) &&
+           authn_host_is_ours(http_call_header(call, "Host"), names);
+}
+
 /* ---- all of it ---- */
 
-static void answer(struct controller *c, struct str path, struct http_reply *a, struct buf *body)
+static void answer(struct controller *c, const struct http_call *call, struct http_reply *a, struct buf *body)
 {
+    struct str path = call->path;
+
     if (str_is(path, "/metrics")) {
         a->status = 200;
         a->type = "text/plain; version=0.0.4; charset=utf-8";
@@ -466,6 +482,9 @@ static void answer(struct controller *c, struct str path, struct http_reply *a, 
         buf_fmt(body, "ok\n");
     } else if (str_is(path, "/readyz")) {
         answer_ready(c, a, body);
+    } else if (str_starts(path, STR("/debug/")) && !is_local(call)) {
+        a->status = 403;
+        buf_fmt(body, "/debug is answered at 127.0.0.1 only; use kubectl port-forward\n");
     } else if (str_starts(path, STR("/debug/jobs/"))) {
         answer_job(c, str_from(path, strlen("/debug/jobs/")), a, body);
     } else {
@@ -481,7 +500,7 @@ static void on_request(void *ctx, struct http_call *call)
     if (!str_is(call->method, "GET") && !str_is(call->method, "HEAD"))
         a.status = 405;
     else
-        answer(ctx, call->path, &a, &body);
+        answer(ctx, call, &a, &body);
     http_answer(call, &a, buf_view(&body));
 }
 
