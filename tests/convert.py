@@ -82,7 +82,7 @@ def batch():
     job, said = converted(BATCH)
     same(job["metadata"], {"name": "pi", "labels": {"a": "b", "kueue.x-k8s.io/queue-name": "q"}})
     spec = job["spec"]
-    same([spec[k] for k in ("minAvailable", "minSuccess", "maxRetry", "ttlSecondsAfterFinished", "schedulerName")], [1, 3, 2, 10, "volcano"])
+    same([spec[k] for k in ("minAvailable", "minSuccess", "maxRetry", "ttlSecondsAfterFinished", "schedulerName")], [1, 3, 3, 10, "volcano"])
     same(spec["tasks"][0]["policies"], [{"exitCode": 42, "action": "TerminateJob"}, {"exitCode": 43, "action": "TerminateJob"},
                                         {"event": "PodFailed", "action": "RestartPod"}])
     same(spec["tasks"][0]["template"]["spec"]["activeDeadlineSeconds"], 100)
@@ -114,7 +114,7 @@ def jobset():
     same([(t["name"], t["replicas"], t.get("dependsOn", {}).get("name")) for t in job["spec"]["tasks"]],
          [("workers", 4, None), ("driver", 1, ["workers"])])
     same(job["spec"]["policies"], [{"event": "PodFailed", "action": "RestartJob"}])
-    same(job["spec"]["maxRetry"], 3)
+    same(job["spec"]["maxRetry"], 4)
     for field in ("spec.network.subdomain", "spec.replicatedJobs", "spec.replicatedJobs[0].name"):
         assert f"warning: {field}: " in said, (field, said)
     r = run(JOBSET)
@@ -124,7 +124,8 @@ def jobset():
 def pytorch():
     job, said = converted(PYTORCH)
     same(job["spec"]["plugins"]["pytorch"], ["--master=master", "--worker=worker", "--port=24000", "--torchrun=true", "--nproc-per-node=2"])
-    same([t["template"]["spec"]["restartPolicy"] for t in job["spec"]["tasks"]], ["OnFailure", "Never"])
+    same([t["template"]["spec"]["restartPolicy"] for t in job["spec"]["tasks"]], ["Never", "Never"])
+    same(job["spec"]["tasks"][0]["policies"], [{"event": "PodFailed", "action": "RestartPod"}, {"event": "TaskCompleted", "action": "CompleteJob"}])
     for field in ("runPolicy.cleanPodPolicy", "runPolicy.schedulingPolicy.minResources", "pytorchReplicaSpecs.Worker.restartPolicy"):
         assert f"warning: spec.{field}: " in said, (field, said)
     r = run(PYTORCH)
@@ -145,6 +146,42 @@ def mpi():
     same(r.returncode, 0)
     same(sorted(line.split()[-1] for line in r.stdout.splitlines() if line.startswith("launcher-0 | hi-")),
          ["hi-worker-0"] * 2 + ["hi-worker-1"] * 2)
+
+
+def defaults():
+    """What each system does where a field is left out, by its own documents."""
+    bare = {"spec": {"containers": [{"name": "c", "image": "debian:12", "command": ["sh", "-c", "echo $JOB_COMPLETION_INDEX of $HOSTNAME"]}]}}
+    jobset = {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "metadata": {"name": "js"},
+              "spec": {"replicatedJobs": [{"name": "w", "template": {"spec": {"parallelism": 2, "completions": 2, "template": bare}}}]}}
+    job, _ = converted(jobset)  # restartPolicy OnFailure, completionMode Indexed, one Job of each
+    task = job["spec"]["tasks"][0]
+    same((task["replicas"], task["template"]["spec"]["restartPolicy"], job["spec"]["maxRetry"]), (2, "Never", 7))
+    r = run(jobset)
+    assert r.returncode == 0 and "w-0 | 0 of js-w-0" in r.stdout and "w-1 | 1 of js-w-1" in r.stdout, r.stdout + r.stderr
+    failing = copy.deepcopy(jobset)
+    failing["spec"]["replicatedJobs"][0]["template"]["spec"].update(backoffLimit=1, completions=1, parallelism=1, template=pod("sh", "-c", "exit 3"))
+    r = run(failing)
+    assert r.returncode == 3 and "retry 1 of 1" in r.stderr, r.stderr
+    for policy in None, "Always":  # Kubernetes refuses such a Job
+        o = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "b"}, "spec": {"template": pod("true", **({"restartPolicy": policy} if policy else {}))}}
+        r = convert(o)
+        assert r.returncode == 1 and "spec.template.spec.restartPolicy: must be OnFailure or Never" in r.stderr, r
+    o["spec"]["template"]["spec"]["restartPolicy"] = "OnFailure"
+    job, said = converted(o)
+    same((job["spec"]["tasks"][0]["template"]["spec"]["restartPolicy"], job["spec"]["maxRetry"]), ("Never", 7))
+    assert "warning: spec.template.spec.restartPolicy: now Never" in said, said
+    torch = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "metadata": {"name": "t"}, "spec": {
+        "elasticPolicy": {"maxReplicas": 3}, "pytorchReplicaSpecs": {"Worker": {"template": bare}}}}
+    job, _ = converted(torch)  # OnFailure without a limit, one pod, minReplicas = maxReplicas
+    same((job["spec"]["tasks"][0]["replicas"], job["spec"]["tasks"][0]["template"]["spec"]["restartPolicy"]), (1, "OnFailure"))
+    same(job["spec"]["plugins"]["pytorch"], ["--master=", "--worker=worker", "--elastic=3:3"])
+    del torch["spec"]["elasticPolicy"]
+    same(converted(torch)[0]["spec"]["plugins"]["pytorch"], ["--master=", "--worker=worker", "--torchrun=true"])
+    mpi = {"apiVersion": "kubeflow.org/v2beta1", "kind": "MPIJob", "metadata": {"name": "m"}, "spec": {"mpiReplicaSpecs": {"Launcher": {"template": bare}, "Worker": {"template": bare}}}}
+    job, _ = converted(mpi)  # the launcher OnFailure with six retries, workers Never, and none of them
+    same([(t["name"], t["replicas"], t["template"]["spec"]["restartPolicy"], t["policies"][0]["action"]) for t in job["spec"]["tasks"]],
+         [("launcher", 1, "Never", "RestartPod"), ("worker", 0, "Never", "TerminateJob")])
+    same(job["spec"]["maxRetry"], 7)
 
 
 def others_pass():
@@ -203,7 +240,7 @@ def nonsense():
 
 def main():
     suite = Suite()
-    for case in (are_valid, batch, batch_runs, batch_gives_up, jobset, pytorch, elastic, mpi, others_pass, offered, refused, nonsense):
+    for case in (are_valid, batch, batch_runs, batch_gives_up, jobset, pytorch, elastic, mpi, defaults, others_pass, offered, refused, nonsense):
         suite.case(case.__name__, case)
     return suite.finish()
 

@@ -162,14 +162,20 @@ static void set_size(struct batch *b, const struct place *spec, int64_t times)
     part_replicas(b->part, pods * times);
 }
 
-struct part convert_batch_spec(struct conversion *c, struct str name, const struct place *spec, int64_t times)
+struct part convert_batch_spec(struct conversion *c, struct str name, const struct place *spec,
+                               const struct batch_defaults *defaults)
 {
-    struct place template = place_member(spec, "template");
+    struct place template = place_member(spec, "template"), pod = place_member(&template, "spec"),
+                 restart = place_member(&pod, "restartPolicy");
     struct part part = convert_task(c, name, &template);
-    struct batch b = { &part, -1, -1, false };
+    struct batch b = { &part, -1, -1, defaults->is_indexed };
+    struct str policy = json_text(restart.node, str_of(defaults->restart));
 
+    if (!str_is(policy, "Never") && !str_is(policy, "OnFailure"))
+        problem_error(c->problems, &restart, "must be OnFailure or Never");
     convert_rows(c, spec, rows, ARRAY_LEN(rows), &b);
-    set_size(&b, spec, times);
+    set_size(&b, spec, defaults->times);
+    part_never_in_place(&part, &restart);
     if (b.is_indexed)
         add_index(&part);
     return part;
@@ -177,17 +183,12 @@ struct part convert_batch_spec(struct conversion *c, struct str name, const stru
 
 void convert_batch_job(struct conversion *c, const struct place *root)
 {
-    struct place spec = place_member(root, "spec"), template = place_member(&spec, "template"),
-                 pod = place_member(&template, "spec"), restart = place_member(&pod, "restartPolicy");
+    struct place spec = place_member(root, "spec");
     struct part part;
 
     c->retries = json_i64(json_get(spec.node, "backoffLimit"), BACKOFF_LIMIT);
-    part = convert_batch_spec(c, STR("main"), &spec, 1);
+    part = convert_batch_spec(c, STR("main"), &spec, &(struct batch_defaults){ .times = 1 });
     json_set(c->spec, "minAvailable", json_int(c->arena, MIN_OF(part.replicas, 1)));
     json_set(c->spec, "minSuccess", json_int(c->arena, part.replicas));
-    if (str_is(json_text(restart.node, STR_NULL), "Never"))
-        part_on_failure(&part, "RestartPod");
-    else if (restart.node)
-        problem_warn(c->problems, &restart,
-                     "containers are started again without end: backoffLimit does not count that");
+    part_on_failure(&part, "RestartPod");
 }

@@ -165,6 +165,15 @@ void part_on_failure(struct part *p, const char *action)
     part_policy(p, "PodFailed", 0, p->all->retries == 0 ? "TerminateJob" : action);
 }
 
+void part_never_in_place(struct part *p, const struct place *restart)
+{
+    if (str_is(json_text(restart->node, STR_NULL), "OnFailure"))
+        problem_warn(
+            p->all->problems, restart,
+            "now Never: a container is not restarted in place, its pod is replaced, so that backoffLimit counts");
+    json_set(p->pod, "restartPolicy", json_str(p->all->arena, STR("Never")));
+}
+
 static bool has_env(const struct json *container, const char *name)
 {
     JSON_FOREACH(entry, json_get(container, "env"))
@@ -288,8 +297,8 @@ struct json *convert_object(struct arena *a, const struct json *object, struct p
     take_metadata(&c, &root);
     if (!json_get(c.spec, "minAvailable"))
         json_set(c.spec, "minAvailable", json_int(a, count_pods(&c)));
-    if (c.retries > 0)
-        json_set(c.spec, "maxRetry", json_int(a, c.retries));
+    if (c.retries > 0) /* a Volcano Job fails with the failure that reaches maxRetry: it has one retry less */
+        json_set(c.spec, "maxRetry", json_int(a, c.retries + 1));
     order_spec(&c);
     return c.job;
 }

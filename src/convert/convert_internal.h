@@ -52,6 +52,10 @@ void convert_argument(struct conversion *c, struct json *arguments, const char *
 /* What a failed pod leads to, and how often: 'action' while there are retries, else the end of the job. */
 void part_on_failure(struct part *p, const char *action);
 
+/* No container is restarted in place: that fails no pod, so no limit would ever count it. A pod that fails is replaced
+ * instead. 'restart': what the original says; a warning where that was OnFailure. */
+void part_never_in_place(struct part *p, const struct place *restart);
+
 void take_ttl(void *conversion, const struct place *at);
 void take_suspend(void *conversion, const struct place *at);
 
@@ -62,7 +66,13 @@ void convert_jobset(struct conversion *c, const struct place *root);
 void convert_pytorch(struct conversion *c, const struct place *root);
 void convert_mpi(struct conversion *c, const struct place *root);
 
-/* The spec of a batch Job as one task; of 'times' Jobs of a JobSet, or 1. */
-struct part convert_batch_spec(struct conversion *c, struct str name, const struct place *spec, int64_t times);
+/* The spec of a batch Job as one task. A JobSet has several such Jobs, and other defaults for them. */
+struct batch_defaults {
+    int64_t times;       /* so many Jobs of it */
+    const char *restart; /* restartPolicy; NULL: it must be given, as Kubernetes asks */
+    bool is_indexed;     /* completionMode */
+};
+struct part convert_batch_spec(struct conversion *c, struct str name, const struct place *spec,
+                               const struct batch_defaults *defaults);
 
 #endif

@@ -41,17 +41,18 @@ static void take_job(struct conversion *c, const struct place *job)
 {
     struct place name = place_member(job, "name"), template = place_member(job, "template"),
                  spec = place_member(&template, "spec"), depends = place_member(job, "dependsOn");
-    int64_t times = json_i64(json_get(job->node, "replicas"), 1);
+    struct batch_defaults defaults = { json_i64(json_get(job->node, "replicas"), 1), "OnFailure", true };
     struct part part;
 
     if (!json_text(name.node, STR_NULL).n)
         problem_error(c->problems, &name, "each of the replicatedJobs has a name");
     convert_rows(c, job, job_rows, ARRAY_LEN(job_rows), c);
-    part = convert_batch_spec(c, json_text(name.node, STR_NULL), &spec, times);
+    part = convert_batch_spec(c, json_text(name.node, STR_NULL), &spec, &defaults);
     take_depends(c, part.task, &depends);
-    if (times > 1)
-        problem_warn(c->problems, &name, "its %lld Jobs are one task of %lld pods, counted through", (long long)times,
-                     (long long)part.replicas);
+    if (defaults.times > 1)
+        problem_warn(c->problems, &name,
+                     "its %lld Jobs are one task of %lld pods; JOB_COMPLETION_INDEX counts through all of them",
+                     (long long)defaults.times, (long long)part.replicas);
 }
 
 static void take_jobs(void *to, const struct place *list)

@@ -81,9 +81,10 @@ static const struct row replica_rows[] = {
 /* Exit codes of signals that come from outside; the others above 127 are as rare. */
 static const int64_t retryable[] = { 130, 137, 138, 143 };
 
-static void set_restart(struct part *p, const struct place *restart)
+/* 'usual': what the operator takes where nothing is said. */
+static void set_restart(struct part *p, const struct place *restart, const char *usual)
 {
-    struct str policy = json_text(restart->node, STR("Never"));
+    struct str policy = json_text(restart->node, str_of(usual));
     struct conversion *c = p->all;
 
     if (str_is(policy, "ExitCode")) {
@@ -95,23 +96,37 @@ static void set_restart(struct part *p, const struct place *restart)
         policy = STR("Never");
     } else if (str_is(policy, "Never")) {
         part_on_failure(p, c->retries < 0 ? "TerminateJob" : "RestartJob");
+    } else if (str_is(policy, "OnFailure") && c->retries >= 0) {
+        part_never_in_place(p, restart);
+        part_on_failure(p, "RestartPod");
+        return;
     }
     json_set(p->pod, "restartPolicy", json_str(c->arena, policy));
 }
 
-/* The replica spec "Worker" as the task "worker". False: there is none. */
-static bool take_replicas(struct conversion *c, const struct place *specs, const char *theirs, const char *ours,
+struct replica_kind {
+    const char *theirs, *ours; /* the replica spec "Worker" becomes the task "worker" */
+    const char *restart;       /* the operator's defaults */
+    int64_t replicas;
+};
+static const struct replica_kind pytorch_master = { "Master", "master", "OnFailure", 1 },
+                                 pytorch_worker = { "Worker", "worker", "OnFailure", 1 },
+                                 mpi_launcher = { "Launcher", "launcher", "OnFailure", 1 },
+                                 mpi_worker = { "Worker", "worker", "Never", 0 };
+
+/* False: there is none. */
+static bool take_replicas(struct conversion *c, const struct place *specs, const struct replica_kind *kind,
                           struct part *ret)
 {
-    struct place spec = place_member(specs, theirs), template = place_member(&spec, "template"),
+    struct place spec = place_member(specs, kind->theirs), template = place_member(&spec, "template"),
                  restart = place_member(&spec, "restartPolicy");
 
     if (!json_is(spec.node, JSON_OBJECT))
         return false;
     convert_rows(c, &spec, replica_rows, ARRAY_LEN(replica_rows), c);
-    *ret = convert_task(c, str_of(ours), &template);
-    part_replicas(ret, json_i64(json_get(spec.node, "replicas"), 1));
-    set_restart(ret, &restart);
+    *ret = convert_task(c, str_of(kind->ours), &template);
+    part_replicas(ret, json_i64(json_get(spec.node, "replicas"), kind->replicas));
+    set_restart(ret, &restart, kind->restart);
     return true;
 }
 
@@ -143,10 +158,11 @@ static const struct row elastic_rows[] = {
     { "metrics", NULL, "nothing scales a Volcano Job by metrics" },
 };
 
-static void add_elastic(struct conversion *c, struct json *arguments, const struct place *elastic)
+static void add_elastic(struct conversion *c, struct json *arguments, const struct place *elastic, int64_t workers)
 {
-    int64_t min = json_i64(json_get(elastic->node, "minReplicas"), 1),
-            max = json_i64(json_get(elastic->node, "maxReplicas"), min),
+    int64_t max = json_i64(json_get(elastic->node, "maxReplicas"),
+                           json_i64(json_get(elastic->node, "minReplicas"), workers)),
+            min = json_i64(json_get(elastic->node, "minReplicas"), max),
             restarts = json_i64(json_get(elastic->node, "maxRestarts"), -1),
             port = json_i64(json_get(elastic->node, "rdzvPort"), -1);
 
@@ -165,10 +181,10 @@ static void add_nproc(struct conversion *c, struct json *arguments, const struct
 {
     struct str text = nproc ? (struct str){ nproc->text, nproc->n } : STR_NULL;
 
-    if (!nproc)
-        return;
-    if (!is_elastic)
+    if (!is_elastic) /* the operator has variables for torchrun in every job; plain Python does not read them */
         convert_argument(c, arguments, "--torchrun=true");
+    if (!nproc)
+        return; /* auto, in the plugin too */
     convert_argument(c, arguments, "--nproc-per-node=%.*s", STR_ARG(str_is(text, "gpu") ? STR("auto") : text));
 }
 
@@ -200,8 +216,8 @@ void convert_pytorch(struct conversion *c, const struct place *root)
 
     check_replicas(c, &specs, "Master", "Worker");
     convert_rows(c, &spec, pytorch_rows, ARRAY_LEN(pytorch_rows), c);
-    has_master = take_replicas(c, &specs, "Master", "master", &master);
-    has_worker = take_replicas(c, &specs, "Worker", "worker", &worker);
+    has_master = take_replicas(c, &specs, &pytorch_master, &master);
+    has_worker = take_replicas(c, &specs, &pytorch_worker, &worker);
     convert_argument(c, arguments, "--master=%s", has_master ? "master" : "");
     if (has_worker)
         convert_argument(c, arguments, "--worker=worker");
@@ -211,7 +227,7 @@ void convert_pytorch(struct conversion *c, const struct place *root)
     if (port > 0)
         convert_argument(c, arguments, "--port=%lld", (long long)port);
     if (elastic.node)
-        add_elastic(c, arguments, &elastic);
+        add_elastic(c, arguments, &elastic, has_worker ? worker.replicas : 1);
     add_nproc(c, arguments, nproc ? nproc : json_get(elastic.node, "nProcPerNode"), elastic.node);
     if (has_master)
         part_policy(&master, "TaskCompleted", 0, "CompleteJob");
@@ -280,6 +296,7 @@ void convert_mpi(struct conversion *c, const struct place *root)
                  ssh = place_member(&spec, "sshAuthMountPath");
     struct json *arguments = convert_plugin(c, "mpi");
     struct part launcher = { 0 }, worker = { 0 };
+    int64_t given;
 
     check_replicas(c, &specs, "Launcher", "Worker");
     convert_rows(c, &spec, mpi_rows, ARRAY_LEN(mpi_rows), c);
@@ -292,8 +309,12 @@ void convert_mpi(struct conversion *c, const struct place *root)
     add_implementation(c, arguments, &implementation);
     if (json_bool(json_get(spec.node, "runLauncherAsWorker"), false))
         convert_argument(c, arguments, "--launcher-as-worker=true");
-    if (take_replicas(c, &specs, "Launcher", "launcher", &launcher))
+    given = c->retries;
+    c->retries = given < 0 ? BACKOFF_LIMIT : given; /* the launcher is a Job of batch/v1, with its default */
+    if (take_replicas(c, &specs, &mpi_launcher, &launcher))
         part_policy(&launcher, "TaskCompleted", 0, "CompleteJob");
-    if (take_replicas(c, &specs, "Worker", "worker", &worker))
+    c->retries = given;
+    if (take_replicas(c, &specs, &mpi_worker, &worker))
         serve_ssh(&worker);
+    c->retries = given < 0 ? BACKOFF_LIMIT : given;
 }
