@@ -559,10 +559,10 @@ def not_waiting():
     done = job("done", task(), created="2026-03-01T10:00:00Z")
     done["status"] = {"state": {"phase": "Completed", "reason": "Completed", "message": "all tasks succeeded"}}
     failed = job("failed", task(), created="2026-03-01T10:00:00Z")
-    failed["status"] = {"state": {"phase": "Failed", "reason": "RetriesExhausted", "message": "retry 3 of 3"}}
+    failed["status"] = {"state": {"phase": "Failed", "reason": "RetriesExhausted", "message": "no retry is left (maxRetry 3)"}}
     objects = [node("n1"), running("up", ["n1"]), done, failed, job("fresh", task())]
     for name, state, part in (("up", "Running", "is running: 1 of the 1 pods"), ("done", "Ended", "it is Completed"),
-                              ("failed", "Ended", "it is Failed (RetriesExhausted): retry 3 of 3"),
+                              ("failed", "Ended", "it is Failed (RetriesExhausted): no retry is left (maxRetry 3)"),
                               ("fresh", "Starting", "waits for nothing")):
         assert explain(objects, name)["state"] == state, (name, explain(objects, name))
         text = ask(objects, name)

@@ -299,7 +299,7 @@ def real(browser, r, page, trace):
     shown = check_page(browser, page)
     same(sorted(shown["pods"]), [f"default/{name}" for name in names])
     same(shown["actions"], r.decisions())
-    for part in ("RestartJob because PodFailed: real-worker-1 exited with 3", "retry 1 of 3", "spec.tasks[1].policies[0]"):
+    for part in ("RestartJob because PodFailed: real-worker-1 exited with 3", "retry 1 of 2", "spec.tasks[1].policies[0]"):
         assert part in shown["decisions"][0][1], (part, shown["decisions"])
     assert "Completed in" in shown["verdict"], shown["verdict"]
     assert len(shown["failed"]) == 1, shown["failed"]

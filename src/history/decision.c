@@ -258,10 +258,9 @@ static void note_result(struct history *h, struct history_job *j, struct str pha
     if (!d)
         return;
     if (str_is(reason, "RetriesExhausted")) {
-        buf_str(&text, STR("its retries are used up"));
+        buf_str(&text, message);
         if (cause.n)
-            buf_fmt(&text, "; the last was for %.*s", STR_ARG(cause));
-        d->more = history_keep(h, message);
+            buf_fmt(&text, "; the last failure: %.*s", STR_ARG(cause));
     } else {
         buf_str(&text, message);
     }

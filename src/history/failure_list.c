@@ -209,10 +209,11 @@ void history_alike_key(struct buf *out, const struct history_failure *w)
 void history_alikes(struct arena *a, const struct history *h, struct history_alikes *ret)
 {
     struct history_failure w;
-    struct map known;
+    struct map known, pods; /* pods: by kind and name; a pod that was made again keeps its name */
 
     *ret = (struct history_alikes){ 0 };
     map_init(&known, map_seed_default());
+    map_init(&pods, map_seed_default());
     for (size_t i = 0; history_failed(h, i, &w); i++) {
         autobuf key = { 0 };
         struct history_alike *k;
@@ -224,10 +225,15 @@ void history_alikes(struct arena *a, const struct history *h, struct history_ali
             k->first = w;
             map_put(&known, arena_str(a, buf_view(&key)), k);
             *vec_push(a, &ret->list) = k;
-        } else {
-            *vec_push(a, &k->others) = w.pod;
+        }
+        buf_fmt(&key, "\n%.*s", STR_ARG(w.pod));
+        if (!map_get(&pods, buf_view(&key))) {
+            map_put(&pods, arena_str(a, buf_view(&key)), k);
+            if (k->failures)
+                *vec_push(a, &k->others) = w.pod;
         }
         k->failures += w.failures;
     }
+    map_done(&pods);
     map_done(&known);
 }

@@ -348,8 +348,8 @@ void history_alike_key(struct buf *out, const struct history_failure *f);
 /* Failures that are alike, in the order of history_failed(). */
 struct history_alike {
     struct history_failure first;
-    VEC(struct str) others; /* names of the other pods */
-    int64_t failures;       /* of all of them */
+    VEC(struct str) others; /* names of the other pods, each once */
+    int64_t failures;       /* of all of them, in all their attempts */
 };
 struct history_alikes {
     VEC(struct history_alike *) list;

@@ -104,6 +104,8 @@ static void read_job(struct history *h, struct history_job *j, const struct obje
     history_set(h, &j->reason, json_member_text(state, "reason"));
     history_set(h, &j->message, json_member_text(state, "message"));
     j->retries = json_i64(json_get(status, "retryCount"), 0);
+    if (j->retries && j->retries >= json_i64(json_get(spec, "maxRetry"), INT64_MAX))
+        j->retries--; /* the one that reaches maxRetry is counted and not made */
 }
 
 void history_job_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms)

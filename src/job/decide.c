@@ -93,8 +93,7 @@ static bool give_up(struct status_draft *d, struct str cause, int32_t budget, in
     d->memo.scope = RESTART_NONE;
     d->memo.timers.n = 0;
     d->is_urgent = true;
-    status_set_phase(d, PHASE_FAILED, now_ms, "RetriesExhausted", "%.*s: retry %d of %d", STR_ARG(cause),
-                     d->retry_count, budget);
+    status_set_phase(d, PHASE_FAILED, now_ms, "RetriesExhausted", "%.*s: " NO_RETRY_LEFT, STR_ARG(cause), budget);
     return true;
 }
 
@@ -120,9 +119,12 @@ static bool carry_out(struct status_draft *d, enum job_action action, const stru
     d->version += t.bumps_version;
     d->retry_count += t.is_retry && charged;
     d->forgets_done = action == ACTION_RESTART;
-    if (t.is_retry && charged)
+    if (t.is_retry && charged && d->retry_count < budget) /* the last one is counted and not made (B31) */
         status_set_phase(d, t.next, now_ms, job_action_name(action), "%.*s: %s, retry %d of %d", STR_ARG(cause),
-                         job_action_name(action), d->retry_count, budget);
+                         job_action_name(action), d->retry_count, budget - 1);
+    else if (t.is_retry && charged)
+        status_set_phase(d, t.next, now_ms, job_action_name(action), "%.*s: %s, " NO_RETRY_LEFT, STR_ARG(cause),
+                         job_action_name(action), budget);
     else
         status_set_phase(d, t.next, now_ms, job_action_name(action), "%.*s: %s", STR_ARG(cause),
                          job_action_name(action));

@@ -28,6 +28,9 @@ void status_begin(struct status_draft *d, struct arena *a, const struct job_obse
 /* Counters, taskStatusCount, notes of seen and done indices. Call once everything else is decided. */
 void status_count(struct status_draft *d);
 
+/* The message of a job whose last failure reaches maxRetry. */
+#define NO_RETRY_LEFT "no retry is left (maxRetry %d)"
+
 /* A new phase: state, condition, time; runningDuration when it ends. The same phase again changes only reason and
  * message. */
 void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_ms, const char *reason, const char *fmt,

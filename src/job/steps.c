@@ -280,8 +280,7 @@ struct job_outcome step_restarting(struct status_draft *d, int64_t now_ms, struc
     /* B31: nothing is prepared for an attempt that will not be made; pods are kept to look at */
     if (restart_is_exhausted(d)) {
         d->memo.scope = RESTART_NONE;
-        status_set_phase(d, PHASE_FAILED, now_ms, "RetriesExhausted", "retry %d of %d", d->retry_count,
-                         d->o->job->spec.max_retry);
+        status_set_phase(d, PHASE_FAILED, now_ms, "RetriesExhausted", NO_RETRY_LEFT, d->o->job->spec.max_retry);
     } else {
         if (tell_ending(d, now_ms, plan))
             return out;

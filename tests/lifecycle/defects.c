@@ -313,7 +313,7 @@ static void test_b39_running_duration(void **state)
 
 static void test_b40_reason_and_message(void **state)
 {
-    static const char *const words[] = { "PodFailed", "j-a-1", "42", "1 of 3" };
+    static const char *const words[] = { "PodFailed", "j-a-1", "42", "1 of 2" };
     autoh h = h_new();
 
     (void)state;

@@ -381,7 +381,7 @@ static const struct {
     { "it tries again",
       JOB("a", "maxRetry: 2, policies: [{event: PodFailed, action: RestartJob}], ",
           TASK("t", "1", "1", "test/ms: '10', test/exit: '9'")),
-      "4", .status = 9, .line = "RestartJob, retry 1 of 2", .summary = "2 retries" },
+      "4", .status = 9, .line = "RestartJob, retry 1 of 1", .summary = "1 retry: no retry is left (maxRetry 2)" },
     { "a policy completes it; the others are stopped",
       JOB("a", "policies: [{event: TaskCompleted, action: CompleteJob}], ",
           TASK("boss", "1", "1", FAST) "," TASK("w", "2", "1", "test/stop: '20'")),
@@ -475,7 +475,7 @@ static void ends(void **state)
 /* Every line is an object, of the kinds the guide names; the end says it all. */
 static void events(void **state)
 {
-    static const char text[] = JOB("a", "maxRetry: 1, policies: [{event: PodFailed, action: RestartJob}], ",
+    static const char text[] = JOB("a", "maxRetry: 2, policies: [{event: PodFailed, action: RestartJob}], ",
                                    TASK("t", "1", "1", "test/ms: '10', test/exit: '9', test/says: \"x\\ty\""));
     static const char *const wanted[] = { "job", "pod", "log", "decision", "end" };
     autoarena a = { 0 };

@@ -172,8 +172,8 @@ static void test_decisions(void **state)
           "AbortJob because CommandIssued: a Command asked for it" },
         { "state: {phase: Completed, reason: Completed, message: 'all pods have ended, enough of them with success'}",
           "Completed because all pods have ended, enough of them with success" },
-        { "state: {phase: Failed, reason: RetriesExhausted, message: 'retry 3 of 3'}, retryCount: 3",
-          "Failed because its retries are used up, retry 3 of 3" },
+        { "state: {phase: Failed, reason: RetriesExhausted, message: 'no retry is left (maxRetry 3)'}, retryCount: 3",
+          "Failed because no retry is left (maxRetry 3)" },
         { "state: {phase: Aborting, reason: AbortJob, message: 'somebody''s own words'}",
           "AbortJob because somebody's own words" },
         { "state: {phase: Restarting, reason: RestartPod, message: ': RestartPod'}",
@@ -524,7 +524,7 @@ static void test_real_controllers(void **state)
     history_finish(w.h, future_now_ms(w.f));
     check_sentence(
         w.h, 0,
-        "RestartJob because PodFailed: one-hand-1 exited with 3 (policy spec.tasks[1].policies[0]), retry 1 of 3");
+        "RestartJob because PodFailed: one-hand-1 exited with 3 (policy spec.tasks[1].policies[0]), retry 1 of 2");
     history_verdict(&verdict, w.h, &is_ok, &is_over);
     if (!is_ok)
         fail_msg("%.*s", STR_ARG(buf_view(&verdict)));
