@@ -648,6 +648,25 @@ def wrong_use():
         assert run.stdout == "", run.stdout
 
 
+def settings_without_effect():
+    """Each is told with its line and, where there is one, the word that was meant; by every command that reads the file."""
+    missing = "deviceshare extender numaaware rescheduling resource-strategy-fit resourcequota tdm usage".split()
+    text = 'actions: "enqueue, allocate, backfill"\nconfiguration: []\ntiers:\n- plugins:\n  - name: gangs\n' \
+           '  - name: binpack\n    arguments: {binpack.wait: 1}\n    enableNodeOrdr: true\n' + "".join(f"  - name: {m}\n" for m in missing)
+    told = {2: "did you mean configurations", 5: "did you mean gang", 7: "binpack.weight", 8: "enableNodeOrder",
+            **{9 + i: f"plugin {m} does nothing here" for i, m in enumerate(missing)}}
+    state = yaml.safe_dump_all([node("n1"), queue("default"), job("a", task())])
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
+        f.write(text)
+        f.flush()
+        for command in (["explain", "a", "-f", "-"], ["plan", "-"]):
+            run = pumice(*command, "--scheduler-config", f.name, stdin=state)
+            lines = run.stderr.splitlines()
+            for at, words in told.items():
+                assert any(line.startswith(f"warning: {f.name}:{at}: ") and words in line for line in lines), (command, at, words, run.stderr)
+            assert len(lines) == len(told), run.stderr
+
+
 def no_node():
     run = pumice("explain", "j", "-f", "-", stdin=json.dumps(job("j", task())))
     assert run.returncode == 0 and "no Node in STATE" in run.stderr, run.stderr
@@ -766,7 +785,7 @@ def main():
                  devices_are_counted, needs_and_free, requests_are_round, capability_is_raised_to_what_is_needed,
                  both_jobs_are_named, the_cheapest_job_is_freed, victims_are_named, ahead_in_order, estimate_from_runtimes,
                  estimate_after_those_ahead, no_estimate_without_runtime, not_waiting, blocked, depends_on,
-                 pod_group_by_name, bare_pod_group, pods_of_a_role_are_missing, list_of_all, the_only_job_needs_no_name, wrong_use, no_node, kubectl_forms, the_same_each_time,
+                 pod_group_by_name, bare_pod_group, pods_of_a_role_are_missing, list_of_all, the_only_job_needs_no_name, wrong_use, settings_without_effect, no_node, kubectl_forms, the_same_each_time,
                  strange_names_do_no_harm, manual_is_true):
         cases.append((test.__name__, test))
     with ThreadPoolExecutor(os.cpu_count()) as pool: # the program does the work, not this one

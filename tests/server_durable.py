@@ -458,9 +458,18 @@ def follows_its_settings():
         c.request("GET", "/api/v1/nodes/desk", headers={"Host": "x"})
         assert c.getresponse().status == 200
         write(conf, "actions: 7\n")
-        until("a bad file is told of", lambda: b"the new settings of the scheduler are not taken" in s.said())
+        until("a bad file is told of", lambda: b"Failed to reload the scheduler configuration" in s.said())
         write(conf, 'actions: "enqueue, allocate, backfill"\n')
-        until("a good one is taken", lambda: b"the scheduler has new settings" in s.said())
+        until("a good one is taken", lambda: b"Reloaded the scheduler configuration" in s.said())
+        write(conf, 'actions: "enqueue, allocate"\ntires: []\ntiers:\n- plugins:\n  - name: gangs\n  - name: numaaware\n')
+        until("settings without effect are logged", lambda: s.said().count(b"Scheduler configuration has a setting without effect") == 3)
+        assert b"line=5" in s.said() and b"did you mean" in s.said(), s.said().decode()
+        assert "pumice_scheduler_config_warnings 3\n" in s.call("GET", "/metrics")[1], "and counted"
+        event = until("and told as an Event", lambda: [e for e in s.ok("GET", "/api/v1/namespaces/default/events")["items"] if e["reason"] == "SchedulerConfig"])[0]
+        assert event["involvedObject"]["kind"] == "Queue" and event["involvedObject"]["uid"], event
+        assert "numaaware" in event["message"] and "tires" in event["message"] and f"{conf}:5: " in event["message"], event
+        write(conf, 'actions: "enqueue, allocate"\n')
+        until("none is left", lambda: "pumice_scheduler_config_warnings 0\n" in s.call("GET", "/metrics")[1])
         write(path, "drain: perhaps\n")
         s.process.send_signal(signal.SIGHUP)
         until("a bad file changes nothing", lambda: b"the new settings are not taken" in s.said() and b"must be true or false" in s.said())

@@ -9,26 +9,46 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "json/problem.h"
 
-struct arena;
+struct driver;
 struct sched_config;
 
-/* As they are now: --scheduler-config FILE; NULL: the default. */
+/* What the text of a volcano-scheduler.conf says. Settings without effect here (a misspelt plugin, one of Volcano's that
+ * Pumice has not) become warnings in 'ps', sorted by line. */
+int scheduler_config_parse(struct arena *a, struct str text, struct problems *ps, struct sched_config *ret,
+                           struct err *e);
+
+/* For a command with --scheduler-config FILE (NULL: the default settings): prints the warnings to stderr. */
 int scheduler_config(struct arena *a, const char *file, struct sched_config *ret, struct err *e);
 
+/* "FILE:12: tiers[0].plugins[2].name: unknown plugin "gangs", ignored; did you mean gang?" */
+void scheduler_config_print(struct buf *out, const char *file, const struct problem *p);
+
 struct config_watch {
-    const char *path; /* borrowed; NULL: there is none */
-    struct buf text;  /* as it was read last */
+    const char *path;    /* borrowed; NULL: there is none */
+    struct buf text;     /* as it was read last */
+    struct buf warnings; /* of the settings in force; "; " between them */
+    size_t n_warnings;
     bool is_missing;  /* it could not be read then */
+    bool is_told;     /* an Event was written about the warnings */
     int64_t check_ms; /* mono time of the next look */
 };
 
-/* The settings now; without a path the default ones. ERR_INVALID: the file is not fit for use, and nothing has changed. */
+/* Read the settings; without a path the default ones. Logs the warnings. ERR_INVALID: the file cannot be used, and
+ * nothing has changed. */
 int config_watch_open(struct config_watch *w, const char *path, struct sched_config *ret, struct err *e);
 void config_watch_done(struct config_watch *w);
 
-/* Are there new settings, and are they good? What is wrong with a new file is logged, and the old ones stay. */
+/* True: the file has changed and '*ret' holds its settings. A file that cannot be used is logged, and the old settings
+ * stay. */
 bool config_watch_turn(struct config_watch *w, struct sched_config *ret);
 int64_t config_watch_due_ms(const struct config_watch *w); /* mono time */
+
+#define CONFIG_WARNINGS_METRIC "pumice_scheduler_config_warnings" /* n_warnings */
+#define CONFIG_WARNINGS_HELP   "Settings of the scheduler configuration that have no effect"
+
+/* Write the warnings as an Event, once for each version of the file. 'd' schedules. */
+void config_watch_tell(struct config_watch *w, struct driver *d);
 
 #endif

@@ -65,6 +65,10 @@ void driver_stop(struct driver *d);
 /* Other settings for the scheduler, from the next turn on; copied. Only if the driver schedules. */
 void driver_configure(struct driver *d, const struct sched_config *config);
 
+/* A Warning Event of the scheduler that concerns every queue; it is about the Queue "default". Only if the driver
+ * schedules. */
+void driver_warn(struct driver *d, struct str reason, struct str message);
+
 enum { LATENCY_BUCKETS = 12 };
 
 struct latency {                       /* how long something took, each time */

@@ -8,7 +8,7 @@
 #include <assert.h>
 
 /* More Events than this waiting for room are not worth sending. */
-enum { NOTICES_MAX = 20000 };
+enum { NOTICES_MAX = 20000, MESSAGE_MAX = 1024 /* of an Event; the API server refuses longer ones */ };
 
 struct notice { /* an Event that waits for room */
     struct list_link link;
@@ -164,6 +164,19 @@ void schedule_tell(struct driver *d, const char *kind, struct str namespace, str
     d->schedule.n_events++;
 }
 
+void driver_warn(struct driver *d, struct str reason, struct str message)
+{
+    schedule_tell(d, "Queue", STR_NULL, STR("default"), STR_NULL, "Warning", reason, str_sub(message, 0, MESSAGE_MAX));
+}
+
+/* `kubectl describe` finds Events by uid, which driver_warn() may not know yet. */
+static struct str notice_uid(struct driver *d, const struct notice *n)
+{
+    const struct object *queue = n->uid.n ? NULL : cache_find(&d->cache, known_types()->queue, n->namespace, n->name);
+
+    return queue ? object_uid(queue->root) : n->uid;
+}
+
 static void send_notice(struct driver *d, const struct notice *n)
 {
     struct plan plan = { .arena = &d->arena };
@@ -173,7 +186,7 @@ static void send_notice(struct driver *d, const struct notice *n)
 
     arena_reset(&d->arena);
     about = object_new(&d->arena, api_version, n->kind, n->namespace, n->name);
-    json_set(json_get(about, "metadata"), "uid", json_str(&d->arena, n->uid));
+    json_set(json_get(about, "metadata"), "uid", json_str(&d->arena, notice_uid(d, n)));
     op = plan_event(&plan, about, n->type, arena_cstr(&d->arena, n->reason), d->last_now_ms, "%.*s",
                     STR_ARG(n->message));
     plan_event_from(&plan, op, d->opt.scheduler_name, STR_NULL); /* tools look for the scheduler's name */

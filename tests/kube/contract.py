@@ -188,9 +188,9 @@ def settings_are_taken_at_once(c, mount, link):
     def says(text):
         return c.log.count(text)
     for i in range(1, 3):
-        before = says("the scheduler has new settings")
+        before = says("Reloaded the scheduler configuration")
         settings(mount, i, conf("enqueue", "allocate", *(["backfill"] if i % 2 == 0 else [])))
-        until("the new settings are taken", lambda: says("the scheduler has new settings") > before, limit_s=20)
+        until("the new settings are taken", lambda: says("Reloaded the scheduler configuration") > before, limit_s=20)
     os.rename(link, f"{link}.away")
     c.until_says("No such file or directory")
     time.sleep(1.2)

@@ -319,10 +319,10 @@ def takes_new_settings(bed):
         c.until_ready()
         assert len(nodes_of("packed")) == 1
         publish(2, 'actions: "nonsense"\n')
-        c.until_says("the new settings of the scheduler are not taken")
+        c.until_says("Failed to reload the scheduler configuration")
         assert len(nodes_of("still-packed")) == 1
         publish(3, conf("nodeorder", **{"leastrequested.weight": 10, "balancedresource.weight": 0}))
-        c.until_says("the scheduler has new settings")
+        c.until_says("Reloaded the scheduler configuration")
         assert len(nodes_of("spread")) == 3
     run = subprocess.run([PUMICE, "controller", "--scheduler", f"--scheduler-config={mount}/none"], env=bed.environment(),
                          capture_output=True, text=True)

@@ -88,6 +88,22 @@ def with_volcano(bed):
     fix(bed, checks["kinds"])
 
 
+def settings_of_the_scheduler(bed):
+    """From the ConfigMap that the scheduler's Deployment mounts, ours or Volcano's."""
+    bed.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "volcano-scheduler-configmap", "namespace": "volcano-system"},
+               "data": {"volcano-scheduler.conf": 'actions: "enqueue, allocate"\ntiers:\n- plugins:\n  - name: gang\n  - name: numaaware\n'}})
+    patch = {"spec": {"template": {"spec": {
+        "containers": [{"name": "c", "args": ["--logtostderr", "--scheduler-conf=/volcano.scheduler/volcano-scheduler.conf"],
+                        "volumeMounts": [{"name": "config", "mountPath": "/volcano.scheduler"}]}],
+        "volumes": [{"name": "config", "configMap": {"name": "volcano-scheduler-configmap"}}]}}}}
+    status, answer = bed.call("PATCH", "/apis/apps/v1/namespaces/volcano-system/deployments/volcano-scheduler", patch,
+                              content_type="application/strategic-merge-patch+json")
+    assert status == 200, answer
+    checks, _ = look(bed)
+    assert checks["settings"]["verdict"] == "limited", checks["settings"]
+    assert "ConfigMap volcano-system/volcano-scheduler-configmap:5: tiers[0].plugins[1].name: plugin numaaware does nothing here" in checks["settings"]["says"], checks
+
+
 def with_both(bed):
     """Ours beside theirs: two write the same objects, and the fix stops the other one."""
     subprocess.run("pumice install --dry-run --scheduler | kubectl apply -f - > /dev/null", shell=True, check=True,
@@ -156,7 +172,7 @@ def main():
     suite = Suite()
     try:
         with Bed() as bed:
-            for case in (empty, with_volcano, with_both, webhooks_of_both, with_us, as_somebody, changes_nothing, out_of_reach):
+            for case in (empty, with_volcano, settings_of_the_scheduler, with_both, webhooks_of_both, with_us, as_somebody, changes_nothing, out_of_reach):
                 suite.case(case.__name__, lambda: case(bed))
     except Skip as e:
         print(e)

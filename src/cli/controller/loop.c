@@ -320,6 +320,8 @@ static int64_t driver_part(struct controller *c)
         return INT64_MAX;
     if (is_fresh && c->o->scheduler)
         driver_configure(c->driver, &c->sched);
+    if (c->o->scheduler)
+        config_watch_tell(&c->watch, c->driver);
     due_ms = driver_turn(c->driver, &is_busy);
     if (is_busy) {
         c->settle_ms = mono() + SETTLE_MS;

@@ -388,6 +388,7 @@ static void put_metrics(struct controller *c, struct buf *out)
         put_webhook(out, c->webhook);
     if (c->door)
         put_server(out, c->door);
+    figure(out, CONFIG_WARNINGS_METRIC, "gauge", CONFIG_WARNINGS_HELP, (double)c->watch.n_warnings);
     if (c->driver) {
         put_driver(out, c);
         put_queues(out, c->driver);

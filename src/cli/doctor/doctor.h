@@ -3,6 +3,7 @@
  *     doctor.c    the command, and how checks are printed
  *     cluster.c   a cluster: server, kinds, rights, jobs
  *     programs.c  … and the programs in it: controllers, schedulers, webhooks
+ *     scheduler_config.c  settings of the scheduler that have no effect
  *
  * The checks of this host are in node/doctor/host.h; those of a cluster have the same form.
  */
@@ -32,5 +33,8 @@ void cluster_examine(struct live *live, struct str namespace, struct host_checks
 void exam_controllers(struct cluster_exam *x);
 void exam_schedulers(struct cluster_exam *x);
 void exam_webhooks(struct cluster_exam *x);
+
+/* scheduler_config.c */
+void exam_scheduler_config(struct cluster_exam *x, const struct json *deployment);
 
 #endif

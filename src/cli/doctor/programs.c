@@ -20,6 +20,7 @@ static const struct resource_type deployments = { "apps",           "v1",     "D
 struct program { /* a Deployment that is to run */
     struct str namespace, name, image;
     int64_t wanted, ready;
+    const struct json *deployment;
 };
 
 /* ---- finding ---- */
@@ -68,8 +69,12 @@ static bool find_program(struct cluster_exam *x, const char *image, bool schedul
 
         if (wanted == 0 || !(image ? is_image(*d, image) : is_ours(*d, schedules)))
             continue;
-        *ret = (struct program){ object_namespace(*d), object_name(*d), json_member_text(container_of(*d), "image"),
-                                 wanted, json_i64(json_find(*d, "status", "readyReplicas", NULL), 0) };
+        *ret = (struct program){ object_namespace(*d),
+                                 object_name(*d),
+                                 json_member_text(container_of(*d), "image"),
+                                 wanted,
+                                 json_i64(json_find(*d, "status", "readyReplicas", NULL), 0),
+                                 *d };
         return true;
     }
     return false;
@@ -172,6 +177,8 @@ void exam_schedulers(struct cluster_exam *x)
         exam_say(x, "scheduler", HOST_LIMITED,
                  "pods of jobs with schedulerName volcano (the default) wait, unless one runs outside of the cluster",
                  "pumice install --dry-run --scheduler | kubectl apply -f -", "there is none for Jobs in the cluster");
+    if (has_ours || has_theirs)
+        exam_scheduler_config(x, has_ours ? ours.deployment : theirs.deployment);
 }
 
 /* ---- webhooks ---- */

@@ -161,6 +161,7 @@ int64_t serve_config_turn(struct serve *s)
         s->sched.scheduler_name = STR("volcano");
         driver_configure(s->driver, &s->sched);
     }
+    config_watch_tell(&s->sched_watch, s->driver);
     due_ms = config_watch_due_ms(&s->sched_watch);
     return due_ms == INT64_MAX ? due_ms : MAX_OF(due_ms - clock_mono_ms(&clock_real), 0);
 }

@@ -52,7 +52,7 @@ static int work_out(struct serve *s, struct str namespace, struct str name, stru
 {
     autoarena a = { 0 };
     struct objects all = { .arena = &a };
-    struct sched_config config;
+    struct sched_config config = s->sched; /* the configuration that the server's scheduler works by */
     struct advice_input in = { .namespace = namespace, .name = name, .config = &config, .may_fork = true };
     struct advice advice;
     struct err e;
@@ -60,7 +60,6 @@ static int work_out(struct serve *s, struct str namespace, struct str name, stru
     for (size_t i = 0; i < n_resource_types; i++)
         if (sched_wants(type_api_version(&a, &resource_types[i]), str_of(resource_types[i].kind)))
             store_list(s->store, &resource_types[i], STR_NULL, add_object, &all);
-    sched_config_default(&config);
     config.knows_claims = true;
     in.objects = all.list.v;
     in.n = all.list.n;

@@ -30,8 +30,9 @@ static void put_driver(const struct serve *s, struct buf *out)
               { "pumice_writes_total", "counter", "Writes of controllers and scheduler", (double)d.writes },
               { "pumice_binds_total", "counter", "Pods that were given a node", (double)d.binds },
               { "pumice_scheduling_rounds_total", "counter", "Rounds of the scheduler", (double)d.rounds },
+              { CONFIG_WARNINGS_METRIC, "gauge", CONFIG_WARNINGS_HELP, (double)s->sched_watch.n_warnings },
           },
-          5);
+          6);
 }
 
 /* A summary without quantiles: rate(sum) / rate(count) is the mean. */
