@@ -485,6 +485,28 @@ def huge_numbers():
         assert run.returncode == 1 and "replicas" in run.stderr or "pods" in run.stderr, (replicas, run.stderr)
 
 
+def kinds():
+    """A kind in another case, misspelt, or that a group of Volcano's does not have, is an error; kinds of others may be unknown."""
+    for version, kind, says in (("batch.volcano.sh/v1alpha1", "job", 'did you mean "Job"?'), ("batch.volcano.sh/v1alpha1", "Jobb", 'did you mean "Job"?'),
+                                ("batch.volcano.sh/v1alpha1", "Banana", 'has no kind "Banana"'), ("v1", "pod", 'did you mean "Pod"?'),
+                                ("scheduling.volcano.sh/v1beta1", "Qeue", 'did you mean "Queue"?'), ("v1", "configmap", 'did you mean "ConfigMap"?')):
+        for command in ("validate", "render"):
+            refused(run_on(json.dumps({**minimal(), "apiVersion": version, "kind": kind}), command), says)
+    for version, kind in (("apps/v1", "Deployment"), ("example.com/v1", "job"), ("cert-manager.io/v1", "Certificate")):
+        run = run_on(json.dumps({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}}))
+        assert not errors_of(run) and "is not known here" in run.stderr, run.stderr
+
+
+def paths_of_set():
+    """A path that leads to no field is an error: the job would run unchanged. The same in a file is a warning."""
+    for path in ("spec.minAvailabel", "spec.tasks[t].template.spec.containers[0].imagePullPolicyy", "spec.tasks[0].replica", "spec.nothing.at.all",
+                 "metadata.label.x"):
+        refused(run_on(json.dumps(minimal()), "run", "job.json", "--dry-run", "--set", f"{path}=3"), "unknown field")
+    for path in ("spec.minAvailable=1", "metadata.labels[a.b/c]=x", "spec.tasks[t].template.spec.nodeSelector[x/y]=z", "spec.plugins.svc=[]"):
+        run = run_on(json.dumps(minimal(minAvailabel=1)), "run", "job.json", "--dry-run", "--set", path)
+        assert run.returncode == 0 and "unknown field" in run.stderr, (path, run.stderr)
+
+
 def main():
     suite = Suite()
     for f in (empty_file, directory, no_metadata, too_many_to_print, terminal_escapes_are_harmless, arguments_of_wrong_types,
@@ -492,7 +514,7 @@ def main():
               billion_laughs, not_an_object, every_syntax_error_names_its_place, two_jobs_of_one_name,
               full_job_is_fine, pod_fields, null_everywhere_never_crashes, all_problems_at_once, misspelt_fields_are_warned_about,
               other_readings_are_warned_about,
-              one_message_for_a_misspelling, messages_read_well, huge_numbers):
+              one_message_for_a_misspelling, messages_read_well, huge_numbers, kinds, paths_of_set):
         suite.case(f.__name__, f)
     cases = type_cases()
     for start in range(0, len(cases), 100):

@@ -340,6 +340,41 @@ static void admit_known(struct load *l, struct loaded *doc, const struct admit_e
     }
 }
 
+/* A kind of a group that we know, mistyped ("job"), or one of Volcano's that there is not. Others have kinds that we need
+ * not know. */
+static bool is_wrong_kind(struct str version, struct str kind, const char **ret_near)
+{
+    const char *kinds[64];
+    size_t n = 0;
+    bool is_ours = false;
+
+    for (size_t i = 0; i < n_resource_types && n < ARRAY_LEN(kinds); i++) {
+        const struct resource_type *t = &resource_types[i];
+        struct str group = str_sub(version, 0, (size_t)MAX_OF(str_find_char(version, '/'), 0));
+
+        if (!str_is(group, t->group) || !str_ends(version, str_of(t->version)))
+            continue;
+        kinds[n++] = t->kind;
+        is_ours |= str_ends(group, STR(".volcano.sh"));
+    }
+    *ret_near = n ? suggest(kind, kinds, n) : NULL;
+    return *ret_near || is_ours;
+}
+
+static void check_kind(struct loaded *doc, const struct place *at, struct str version, struct str kind)
+{
+    const char *near;
+
+    if (!is_wrong_kind(version, kind, &near))
+        problem_warn(&doc->problems, at, "the kind %.*s of %.*s is not known here, so it was not checked",
+                     STR_ARG(kind), STR_ARG(version));
+    else if (near)
+        problem_error(&doc->problems, at, "%.*s has no kind \"%.*s\"; did you mean \"%s\"?", STR_ARG(version),
+                      STR_ARG(kind), near);
+    else
+        problem_error(&doc->problems, at, "%.*s has no kind \"%.*s\"", STR_ARG(version), STR_ARG(kind));
+}
+
 static void check_unknown(struct loaded *doc)
 {
     struct place root = { .node = doc->root };
@@ -361,8 +396,17 @@ static void check_unknown(struct loaded *doc)
         problem_error(&doc->problems, &version,
                       "%.*s Jobs are not ours: a Volcano Job has apiVersion: " JOB_API_VERSION, STR_ARG(v));
     else
-        problem_warn(&doc->problems, &kind, "the kind %.*s of %.*s is not known here, so it was not checked",
-                     STR_ARG(k), STR_ARG(v));
+        check_kind(doc, &kind, v, k);
+}
+
+/* --set with a path that leads nowhere would run the job unchanged. */
+static void refuse_unknown_set(struct loaded *doc)
+{
+    VEC_FOREACH(p, &doc->problems.list)
+        if (p->is_unknown && p->line == 0 && p->level == PROBLEM_WARNING) {
+            p->level = PROBLEM_ERROR;
+            doc->problems.n_errors++;
+        }
 }
 
 void load_files(struct load *l, const struct text_list *files)
@@ -395,6 +439,8 @@ void load_files(struct load *l, const struct text_list *files)
             admit_known(l, doc, &env);
     }
     for (size_t i = 0; i < l->docs.n; i++) {
+        if (l->has_set && !l->docs.v[i]->from)
+            refuse_unknown_set(l->docs.v[i]);
         problems_merge(&l->docs.v[i]->problems);
         problems_sort(&l->docs.v[i]->problems);
     }

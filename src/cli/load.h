@@ -36,6 +36,8 @@ struct load {
     /* Called when all files could be read, before anything is admitted: to change the documents. NULL: as they are. */
     void (*change)(void *ctx, struct load *l);
     void *ctx;
+    bool
+        has_set; /* by 'change': what has no place in a file was typed just now, and a field that is not known is an error */
     VEC(struct loaded *) docs;
     VEC(struct load_failure) failures; /* files that could not be read at all */
     struct map index;                  /* the documents by kind, namespace and name */

@@ -424,7 +424,7 @@ static int change_set(struct load *l, struct str text, struct err *e)
         if (parse_value(l->arena, str_from(text, (size_t)eq + 1), &value, e) < 0 ||
             set_path(l->arena, l->docs.v[i]->root, path, value, e) < 0)
             return -1;
-        any = true;
+        any = l->has_set = true;
     }
     return any ? 0 : no_such_job(l, job, e);
 }
