@@ -168,6 +168,23 @@ def the_same_each_time():
         same(fine(pumice("render", "-o", form, MPI)), fine(pumice("render", "-o", form, MPI)))
 
 
+def generated_names():
+    """No object is without a name, and two of one prefix are two."""
+    job = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"generateName": "sweep-" + "x" * 60},
+           "spec": {"tasks": [{"name": "w", "replicas": 1, "template": {"spec": {"containers": [{"name": "c", "image": "x"}]}}}]}}
+    short = dict(job, metadata={"generateName": "sweep-"})
+    text = "\n---\n".join(json.dumps(o) for o in (short, short))
+    for command in (["render"], ["run", "--dry-run"]):
+        objects = list(yaml.safe_load_all(pumice(*command, "-", stdin=text).stdout))
+        assert [o["metadata"]["name"] for o in objects if o["kind"] == "Job"] == ["sweep-00000", "sweep-00001"], objects
+        assert all(o["metadata"].get("name") for o in objects), objects
+        assert [o["metadata"]["name"] for o in objects if o["kind"] == "Pod"] == ["sweep-00000-w-0", "sweep-00001-w-0"], objects
+    r = pumice("validate", "-", stdin=text)
+    assert r.returncode == 0 and "Job sweep-00001 is fine" in r.stdout + r.stderr, r
+    r = pumice("validate", "-", stdin=json.dumps(job))
+    assert r.returncode != 0 and "must be no more than 63 characters" in r.stderr, "the pod's name is too long then"
+
+
 def secrets_are_masked():
     for form in ("yaml", "json", "tree", "summary"):
         assert "PRIVATE" not in fine(pumice("render", "-o", form, MPI))
@@ -555,7 +572,7 @@ def main():
     for f in (help_everywhere, jobs_are_told_to_this_machine, wrong_use_is_status_2, flags_of_volcano, version, manual_is_valid_roff, no_colour_unless_terminal,
               colour_on_a_terminal, colour_when_asked, installs, validate_for_programs, plugins_by_name, yaml_and_json_say_the_same, order_of_creation, native_gangs, json_list, standard_input, only,
               standard_input_has_a_name, lists, only_in_a_tree, only_that_matches_nothing, summary_of_an_empty_gang,
-              rendering_again_changes_nothing, the_same_each_time, secrets_are_masked, private_key_arguments_are_masked,
+              rendering_again_changes_nothing, the_same_each_time, generated_names, secrets_are_masked, private_key_arguments_are_masked,
               explain_names_the_writer, explain_in_json_points_at_parts, tree_and_summary_name_everything,
               namespace_option, full_disk_is_reported, state_keeps_the_secret, state_may_be_the_old_manifest,
               state_of_others_is_told, state_with_objects_that_fit, state_has_priorities, state_has_queues, state_that_is_none, ten_thousand_pods, examples_are_fine,

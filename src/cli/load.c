@@ -409,6 +409,21 @@ static void refuse_unknown_set(struct loaded *doc)
         }
 }
 
+enum { GENERATED_PREFIX = 58 }; /* so much of it the API server keeps: the result is a DNS label */
+
+/* The API server draws five characters; five digits stand for them, so that two renderings can be compared. */
+static void fill_names(struct load *l)
+{
+    for (size_t i = 0; i < l->docs.n; i++) {
+        struct json *meta = json_get(l->docs.v[i]->root, "metadata");
+        struct str prefix = str_sub(json_member_text(meta, "generateName"), 0, GENERATED_PREFIX);
+
+        if (prefix.n && !json_member_text(meta, "name").n)
+            json_set(meta, "name",
+                     json_mark(json_str(l->arena, arena_fmt(l->arena, "%.*s%05zu", STR_ARG(prefix), i)), MARK_DEFAULT));
+    }
+}
+
 void load_files(struct load *l, const struct text_list *files)
 {
     struct admit_env env = { .mark = MARK_DEFAULT, .namespace = default_namespace(l) }, jobs;
@@ -419,6 +434,8 @@ void load_files(struct load *l, const struct text_list *files)
         load_expand(l);
     if (l->change && l->failures.n == 0)
         l->change(l->ctx, l);
+    if (l->fills_names)
+        fill_names(l);
     index_documents(l);
     jobs = env;
     if (has_queue(l->state, NULL)) {

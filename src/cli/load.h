@@ -31,6 +31,7 @@ struct load {
     const char *namespace;    /* for objects without one; NULL: "default" */
     bool is_strict;           /* duplicate keys are errors, and so is every other warning */
     bool expands;             /* add the Jobs that JobFlows and CronJobs stand for */
+    bool fills_names;         /* give objects with a generateName a name: the prefix and five digits */
     bool fills_uid;           /* give Jobs without uid one that is made from their name */
     const struct load *state; /* objects that already exist, or NULL: an empty cluster */
     /* Called when all files could be read, before anything is admitted: to change the documents. NULL: as they are. */

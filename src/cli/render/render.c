@@ -367,7 +367,11 @@ static int render_run(struct arena *a, const void *options, const struct text_li
 {
     const struct render_options *o = options;
     autoload state = { .arena = a, .namespace = o->namespace };
-    autoload l = { .arena = a, .namespace = o->namespace, .expands = !live_is_asked(&o->live), .fills_uid = true };
+    autoload l = { .arena = a,
+                   .namespace = o->namespace,
+                   .expands = !live_is_asked(&o->live),
+                   .fills_names = true,
+                   .fills_uid = true };
     struct render r = {
         .arena = a,
         .form = form_by_name(o->output ? o->output : "yaml"),

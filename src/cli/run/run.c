@@ -132,7 +132,9 @@ static int load_all(struct load *l, const struct run_options *o, const struct te
 static int run_run(struct arena *a, const void *options, const struct text_list *files)
 {
     const struct run_options *o = options;
-    autoload l = { .arena = a, .namespace = o->namespace, .expands = true, .fills_uid = o->dry_run };
+    autoload l = {
+        .arena = a, .namespace = o->namespace, .expands = true, .fills_names = o->dry_run, .fills_uid = o->dry_run
+    };
     struct run_place place = { 0 };
     struct run_request q = { .o = o, .load = &l, .place = &place };
     struct text_list all = o->files;

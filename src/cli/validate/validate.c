@@ -34,7 +34,7 @@ static void tell_fine(struct arena *a, struct buf *out, const struct loaded *doc
 static int validate_run(struct arena *a, const void *options, const struct text_list *files)
 {
     const struct validate_options *o = options;
-    autoload l = { .arena = a, .namespace = o->namespace, .is_strict = o->strict };
+    autoload l = { .arena = a, .namespace = o->namespace, .is_strict = o->strict, .fills_names = true };
     autobuf fine = { 0 };
     size_t errors;
 
