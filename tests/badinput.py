@@ -507,6 +507,22 @@ def paths_of_set():
         assert run.returncode == 0 and "unknown field" in run.stderr, (path, run.stderr)
 
 
+def data_directories():
+    """Keys and Secrets are in it: a server closes its directory to others, and does not take one that has files of others."""
+    with tempfile.TemporaryDirectory() as d:
+        for name in ("empty", "used", "full", "disk"):
+            os.mkdir(f"{d}/{name}")
+        for name in ("used/server.lock", "full/file", "disk/lost+found"):
+            open(f"{d}/{name}", "w").close()
+        for name, is_taken in (("empty", True), ("used", True), ("disk", True), ("full", False), ("new", True)):
+            if os.path.exists(f"{d}/{name}"):
+                os.chmod(f"{d}/{name}", 0o755)
+            run = pumice("server", "--cleanup", "--data-dir", f"{d}/{name}")
+            mode = os.stat(f"{d}/{name}").st_mode & 0o777
+            assert (mode == 0o700) == is_taken, (name, oct(mode), run.stderr)
+            assert ("is open to other users" in run.stderr) == (not is_taken), run.stderr
+
+
 def main():
     suite = Suite()
     for f in (empty_file, directory, no_metadata, too_many_to_print, terminal_escapes_are_harmless, arguments_of_wrong_types,
@@ -516,6 +532,8 @@ def main():
               other_readings_are_warned_about,
               one_message_for_a_misspelling, messages_read_well, huge_numbers, kinds, paths_of_set):
         suite.case(f.__name__, f)
+    if os.geteuid() == 0:
+        suite.case("data_directories", data_directories)
     cases = type_cases()
     for start in range(0, len(cases), 100):
         part = cases[start:start + 100]

@@ -12,14 +12,54 @@
 #include "cli/node/node.h"
 #include "cli/server/server.h"
 #include "kubelet/kubelet.h"
+#include "os/dir.h"
 #include "os/lock.h"
 #include "os/path.h"
 #include "store/store.h"
 
+#include <sys/stat.h>
+
 enum { OLD_POD_PORT = 6443 }; /* pods that run since a version before know it by this */
 enum { LOCK_MS = 500 };       /* one that was killed is gone at once, unless the disk holds it */
 
+#define LOCK_NAME "server.lock"
+
 /* ---- opening ---- */
+
+/* Empty, or a server's already: nobody else needs what is in it. */
+static bool is_data_dir(int dir)
+{
+    autodir *d = dir_open(dir, ".");
+    struct dirent *entry;
+
+    if (faccessat(dir, LOCK_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return true;
+    while ((entry = dir_next(d)))
+        if (strcmp(entry->d_name, "lost+found") != 0)
+            return false;
+    return true;
+}
+
+/* Keys, tokens and all Secrets are below it. */
+static int close_data(int dir, const char *path, struct err *e)
+{
+    struct stat st;
+
+    if (fstat(dir, &st) < 0)
+        return err_errno(e, "open %s", path);
+    if (!(st.st_mode & 077))
+        return 0;
+    if (!is_data_dir(dir))
+        return err_set(e, ERR_FORBIDDEN,
+                       "%s is open to other users and has other files in it; give a directory of the server's own, or "
+                       "run: chmod 0700 %s",
+                       path, path);
+    if (fchmod(dir, 0700) < 0)
+        return err_errno(e, "close %s to other users", path);
+    log_warn("Closed the data directory to other users", LOG_STR("directory", str_of(path)),
+             LOG_STR("mode", STR("0700")));
+    return 0;
+}
 
 /* One server for each directory. */
 static int lock_data(struct serve *s, struct err *e)
@@ -27,9 +67,9 @@ static int lock_data(struct serve *s, struct err *e)
     const char *path = arena_cstr(s->arena, s->data_dir);
     autoclose int dir = -1;
 
-    if (make_dirs(path, 0700, e) < 0 || lock_dir_open(path, &dir, e) < 0)
+    if (make_dirs(path, 0700, e) < 0 || lock_dir_open(path, &dir, e) < 0 || close_data(dir, path, e) < 0)
         return err_wrap(e, "--data-dir");
-    if (lock_take(dir, "server.lock", LOCK_MS, &s->lock_fd, e) == 0)
+    if (lock_take(dir, LOCK_NAME, LOCK_MS, &s->lock_fd, e) == 0)
         return 0;
     if (e->code == ERR_CONFLICT)
         return err_set(e, ERR_CONFLICT,
