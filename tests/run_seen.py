@@ -301,6 +301,10 @@ def hints():
             r = run_text(two, "-e", f"PATH={os.environ['PATH']}", "--image", "foo=/usr")
             same(sorted(r.text), ["own-0    | trained\n", "script-0 | trained\n"])
             has(r.err, "--image foo: no container has this image; they have \"debian:12\". For all of them: --image '*=/usr'")
+            r = run_text(two, "-e", f"PATH={os.environ['PATH']}", "--image", "foo=host")
+            has(r.err, "--image foo: no container has this image; they have \"debian:12\". For all of them: --image '*=host'")
+            r = run_text(two, "-e", f"PATH={os.environ['PATH']}", "--image", "docker.io/library/debian:12=host")
+            assert "no container has this image" not in r.err, r.err
         finally:
             os.environ["PATH"] = before
     r = run(job("j", task("other", ["sh7", "-c", "true"]), task("none", sh("no-such-program; exit 127"))))

@@ -7,6 +7,7 @@
 #include "cli/pod_specs.h"
 #include "node/image/image.h"
 #include "os/proc.h"
+#include "registry/reference.h"
 
 #include <limits.h>
 
@@ -272,6 +273,14 @@ void hint_wait(struct buf *out, const struct hints *h, struct str namespace, str
 
 /* ---- images that nobody asks for ---- */
 
+/* "busybox" and "docker.io/library/busybox:latest". */
+static bool is_same_image(struct arena *a, struct str one, struct str other)
+{
+    struct str x, y;
+
+    return reference_normal(a, one, &x, NULL) == 0 && reference_normal(a, other, &y, NULL) == 0 && str_eq(x, y);
+}
+
 void hint_image(struct buf *out, const struct hints *h, struct str option)
 {
     autoarena a = { 0 };
@@ -279,6 +288,8 @@ void hint_image(struct buf *out, const struct hints *h, struct str option)
     struct pod_specs all;
     ptrdiff_t eq = str_find_char(option, '=');
     struct str name = str_sub(option, 0, (size_t)MAX_OF(eq, 0)), root;
+
+    bool is_host = str_is(str_from(option, (size_t)(eq + 1)), "host"); /* others may have the host's files as well */
 
     if (eq <= 0 || str_is(name, "*"))
         return;
@@ -288,7 +299,7 @@ void hint_image(struct buf *out, const struct hints *h, struct str option)
         CONTAINER_FOREACH(c, p->spec) {
             struct str image = json_member_text(c, "image");
 
-            if (str_eq(images_find(h->images, image)->root, root))
+            if (is_host ? is_same_image(&a, image, name) : str_eq(images_find(h->images, image)->root, root))
                 return;
             if (!str_has(buf_view(&names), arena_fmt(&a, "\"%.*s\"", STR_ARG(image))))
                 buf_fmt(&names, "%s\"%.*s\"", names.n ? ", " : "", STR_ARG(image));
