@@ -9,6 +9,7 @@
 #include "api/resources.h"
 #include "api/schemas.h"
 #include "base/util.h"
+#include "json/members.h"
 
 #include <math.h>
 
@@ -94,7 +95,8 @@ struct queue_check {
     const struct place *root; /* the queue itself */
     struct str name, parent;
     struct queue_tree tree;
-    size_t self; /* position in the tree */
+    size_t self;                             /* position in the tree */
+    struct json_members written[AMOUNT_MAX]; /* by resource: errors name the place of each amount */
 };
 
 static struct str parent_of(const struct json *queue)
@@ -188,7 +190,7 @@ static void amount_error(struct queue_check *qc, enum amount kind, struct str re
 {
     struct place spec = place_member(qc->root, "spec"), outer = place_member(&spec, amount_names[kind]);
     struct place inner = place_member(&outer, "resource"), *list = kind == GUARANTEE ? &inner : &outer;
-    struct place at = { list, json_get_str(list->node, resource), resource, 0 };
+    struct place at = { list, json_members_get(&qc->written[kind], resource), resource, 0 };
     va_list ap;
 
     va_start(ap, fmt);
@@ -216,6 +218,7 @@ static void check_amounts(struct queue_check *qc)
     for (int kind = 0; kind < AMOUNT_MAX; kind++) {
         resource_list_rules(qc->c, &lists[kind], false);
         resources_from_json(qc->c->arena, lists[kind].node, &amounts[kind]);
+        json_members_init(&qc->written[kind], lists[kind].node, json_count(lists[kind].node));
     }
     VEC_FOREACH(r, &amounts[GUARANTEE].list) {
         const struct quantity *deserved = resources_get(&amounts[DESERVED], r->name);
@@ -511,6 +514,16 @@ static void check_tree(struct queue_check *qc, const struct json *old)
 
 /* ---- all together ---- */
 
+static void check_place(struct queue_check *qc, const struct json *old)
+{
+    tree_gather(qc);
+    check_hierarchy(qc);
+    if (is_root_name(qc->name))
+        check_root(qc, old);
+    else
+        check_tree(qc, old);
+}
+
 void admit_queue(struct arena *a, struct json *queue, const struct json *old, const struct admit_env *env,
                  struct problems *ps)
 {
@@ -532,14 +545,10 @@ void admit_queue(struct arena *a, struct json *queue, const struct json *old, co
                    "is longer than 63 characters: jobs cannot use the queue, as pods carry its name as a label");
     check_amounts(&qc);
     check_state(&qc, old);
-    if (str_empty(qc.name))
-        return;
-    tree_gather(&qc);
-    check_hierarchy(&qc);
-    if (is_root_name(qc.name))
-        check_root(&qc, old);
-    else
-        check_tree(&qc, old);
+    if (qc.name.n)
+        check_place(&qc, old);
+    for (int kind = 0; kind < AMOUNT_MAX; kind++)
+        json_members_done(&qc.written[kind]);
 }
 
 void admit_queue_delete(const struct json *queue, const struct admit_env *env, struct problems *ps)
