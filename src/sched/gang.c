@@ -231,32 +231,43 @@ static int by_role(const void *x, const void *y)
 }
 
 /* The slots of each role together, in their order: a job may have thousands of roles. */
-static struct slot **slots_by_role(struct work *w)
-{
-    struct slot **v = arena_array(w->t->arena, struct slot *, w->slots->list.n + 1);
+struct sorted_slots {
+    struct slot **v; /* NULL: not sorted yet */
+    size_t n;
+};
 
-    for (size_t i = 0; i < w->slots->list.n; i++)
-        v[i] = &w->slots->list.v[i];
-    qsort(v, w->slots->list.n, sizeof(*v), by_role);
-    return v;
+static struct sorted_slots slots_by_role(struct arena *a, struct slots *slots)
+{
+    struct sorted_slots ret = { arena_array(a, struct slot *, slots->list.n + 1), slots->list.n };
+
+    for (size_t i = 0; i < ret.n; i++)
+        ret.v[i] = &slots->list.v[i];
+    qsort(ret.v, ret.n, sizeof(*ret.v), by_role);
+    return ret;
 }
 
-/* The same for one role, whose slots are in 'sorted'. */
-static int64_t seat_role(struct work *w, struct slot *const *sorted, const struct sched_role *role, int64_t want)
+static size_t role_first_slot(const struct sorted_slots *sorted, const struct sched_role *role)
 {
-    size_t low = 0, high = w->slots->list.n;
-    int64_t n = 0;
+    size_t low = 0, high = sorted->n;
 
-    while (low < high) { /* to its first */
+    while (low < high) {
         size_t mid = (low + high) / 2;
 
-        if (sorted[mid]->role < role)
+        if (sorted->v[mid]->role < role)
             low = mid + 1;
         else
             high = mid;
     }
-    for (; low < w->slots->list.n && sorted[low]->role == role && n < want; low++)
-        if (!sorted[low]->is_seated && !sorted[low]->sub && gang_take(w, sorted[low], false))
+    return low;
+}
+
+/* The same for one role, whose slots are in 'sorted'. */
+static int64_t seat_role(struct work *w, const struct sorted_slots *sorted, const struct sched_role *role, int64_t want)
+{
+    int64_t n = 0;
+
+    for (size_t i = role_first_slot(sorted, role); i < sorted->n && sorted->v[i]->role == role && n < want; i++)
+        if (!sorted->v[i]->is_seated && !sorted->v[i]->sub && gang_take(w, sorted->v[i], false))
             n++;
     return n;
 }
@@ -265,15 +276,17 @@ static int64_t seat_role(struct work *w, struct slot *const *sorted, const struc
 static bool seat_roles(struct work *w)
 {
     struct sched_group *g = w->t->group;
-    struct slot **sorted = g->roles.n > FEW_ROLES ? slots_by_role(w) : NULL;
+    struct sorted_slots sorted = { 0 };
     bool all = true;
 
+    if (g->roles.n > FEW_ROLES)
+        sorted = slots_by_role(w->t->arena, w->slots);
     VEC_FOREACH(r, &g->roles) {
         int64_t lacks = (*r)->min - role_ready(*r) - seats_of(w, *r), n;
 
         if (lacks <= 0)
             continue;
-        n = sorted ? seat_role(w, sorted, *r, lacks) : seat_loose(w, *r, lacks, false);
+        n = sorted.v ? seat_role(w, &sorted, *r, lacks) : seat_loose(w, *r, lacks, false);
         w->lacks -= n;
         lacks -= n;
         if (w->subs && lacks > 0)
@@ -628,14 +641,24 @@ void gang_complete(struct sched_model *m, struct sched_group *g, struct arena *a
 
 /* ---- how much ---- */
 
-/* Add the asks of the first 'n' slots of a role (any role: NULL) that are not counted yet. */
-static int64_t add_asks(struct sched_model *m, struct slots *slots, const struct sched_role *role, int64_t n,
-                        struct amounts *ret)
+/* Add the asks of the first 'n' slots of a role. Returns how many it lacks. */
+static int64_t add_role_asks(struct sched_model *m, const struct sorted_slots *sorted, const struct sched_role *role,
+                             int64_t n, struct amounts *ret)
+{
+    for (size_t i = role_first_slot(sorted, role); n > 0 && i < sorted->n && sorted->v[i]->role == role; i++, n--) {
+        amounts_add(ret, &sorted->v[i]->class->ask, m->dims.n);
+        sorted->v[i]->is_seated = true;
+    }
+    return n;
+}
+
+/* Add the asks of the first 'n' slots, of any role, that are not counted yet. Returns how many are missing. */
+static int64_t add_asks(struct sched_model *m, struct slots *slots, int64_t n, struct amounts *ret)
 {
     VEC_FOREACH(s, &slots->list) {
         if (n <= 0)
             break;
-        if (s->is_seated || (role && s->role != role))
+        if (s->is_seated)
             continue;
         amounts_add(ret, &s->class->ask, m->dims.n);
         s->is_seated = true;
@@ -647,6 +670,7 @@ static int64_t add_asks(struct sched_model *m, struct slots *slots, const struct
 void gang_needs(struct sched_model *m, const struct sched_group *g, struct arena *a, struct amounts *ret)
 {
     struct slots slots = { 0 };
+    struct sorted_slots sorted = { 0 };
     int64_t lacks;
 
     if (gang_facts(g)) {
@@ -659,10 +683,13 @@ void gang_needs(struct sched_model *m, const struct sched_group *g, struct arena
     VEC_FOREACH(r, &g->roles) {
         int64_t of_role = (*r)->min - role_ready(*r);
 
-        if (of_role > 0)
-            lacks -= of_role - add_asks(m, &slots, *r, of_role, ret);
+        if (of_role <= 0)
+            continue;
+        if (!sorted.v)
+            sorted = slots_by_role(a, &slots);
+        lacks -= of_role - add_role_asks(m, &sorted, *r, of_role, ret);
     }
-    lacks = add_asks(m, &slots, NULL, lacks, ret);
+    lacks = add_asks(m, &slots, lacks, ret);
     if (slots.list.n == 0 && g->spec.has_min_resources) { /* neither pods nor templates: what the group says */
         *ret = g->spec.min_resources;
         amounts_sub(ret, &g->counts.allocated, m->dims.n);

@@ -12,6 +12,7 @@ void terms_init(struct sched_model *m)
     struct terms *t = &m->fit->terms;
 
     map_init(&t->by_key, m->seed);
+    map_init(&t->topo_ids, m->seed);
     t->epoch = 1;
 }
 
@@ -40,6 +41,7 @@ void terms_done(struct sched_model *m)
     }
     free(t->topos);
     free(t->v);
+    map_done(&t->topo_ids);
     map_done(&t->by_key);
     arena_done(&t->arena);
 }
@@ -72,10 +74,9 @@ static struct term *term_new(struct sched_model *m, struct str key)
     JSON_FOREACH(p, json_get(j, "m"))
         read_part(&t->arena, p, vec_push(&t->arena, &t->parts));
     t->topo = topo_need(m, json_member_text(j, "k"));
-    if (map_count(&all->by_key) == all->n) /* no number is free */
-        t->id = all->n;
-    while (t->id < all->n && all->v[t->id])
-        t->id++;
+    while (all->first_free < all->n && all->v[all->first_free])
+        all->first_free++;
+    t->id = all->first_free;
     if (t->id == all->cap) {
         all->cap = all->cap ? 2 * all->cap : 16;
         all->v = xrealloc(all->v, all->cap * sizeof(struct term *));
@@ -266,6 +267,7 @@ static void term_unref(struct sched_model *m, uint32_t id, enum term_use use)
         return;
     map_remove(&all->by_key, t->key);
     all->v[id] = NULL;
+    all->first_free = MIN_OF(all->first_free, id);
     term_free(t);
 }
 
@@ -362,22 +364,30 @@ static void value_unref(struct topo *t, uint32_t id)
     free(v);
 }
 
+/* Room for one more behind 'n': an array that is grown so doubles, and need not remember its size. */
+static void *grown_for(void *v, uint32_t n, size_t size)
+{
+    return n & (n - 1) ? v : xrealloc(v, (n ? 2 * (size_t)n : 1) * size);
+}
+
+static void read_values(struct sched_model *m, struct node_facts *facts, const struct sched_node *n, uint32_t from);
+
 uint32_t topo_need(struct sched_model *m, struct str key)
 {
     struct terms *all = &m->fit->terms;
-    uint32_t id = 0;
+    uintptr_t known = (uintptr_t)map_get(&all->topo_ids, key);
+    uint32_t id = all->n_topos;
 
-    while (id < all->n_topos && !str_eq(all->topos[id].key, key))
-        id++;
-    if (id < all->n_topos)
-        return id;
-    all->topos = xrealloc(all->topos, (all->n_topos + 1) * sizeof(*all->topos));
+    if (known)
+        return (uint32_t)(known - 1);
+    all->topos = grown_for(all->topos, id, sizeof(*all->topos));
     all->topos[id] = (struct topo){ .key = arena_str(&all->arena, key) };
     map_init(&all->topos[id].values, m->seed);
+    map_put(&all->topo_ids, all->topos[id].key, (void *)((uintptr_t)id + 1)); /* NULL would be: not there */
     all->n_topos++;
     all->epoch++;
     MAP_FOREACH(struct sched_node *, n, &m->nodes) /* no term of this key has counted anything yet */
-        terms_facts_read(m, node_facts_of(m, n), n);
+        read_values(m, node_facts_of(m, n), n, id);
     return id;
 }
 
@@ -418,16 +428,17 @@ static void count_node(struct sched_model *m, uint32_t topo, const struct node_f
     }
 }
 
-void terms_facts_read(struct sched_model *m, struct node_facts *facts, const struct sched_node *n)
+/* What the node's labels say for the topology keys from number 'from' on. */
+static void read_values(struct sched_model *m, struct node_facts *facts, const struct sched_node *n, uint32_t from)
 {
     struct terms *all = &m->fit->terms;
 
-    if (facts->n_values < all->n_topos) {
-        facts->values = xrealloc(facts->values, all->n_topos * sizeof(*facts->values));
-        for (; facts->n_values < all->n_topos; facts->n_values++)
-            facts->values[facts->n_values] = NO_VALUE;
+    from = MIN_OF(from, facts->n_values);
+    for (; facts->n_values < all->n_topos; facts->n_values++) {
+        facts->values = grown_for(facts->values, facts->n_values, sizeof(*facts->values));
+        facts->values[facts->n_values] = NO_VALUE;
     }
-    for (uint32_t k = 0; k < all->n_topos; k++) {
+    for (uint32_t k = from; k < all->n_topos; k++) {
         uint32_t old = facts->values[k], new = value_ref(&all->topos[k], n);
 
         if (new != old) {
@@ -438,6 +449,11 @@ void terms_facts_read(struct sched_model *m, struct node_facts *facts, const str
         }
         value_unref(&all->topos[k], old);
     }
+}
+
+void terms_facts_read(struct sched_model *m, struct node_facts *facts, const struct sched_node *n)
+{
+    read_values(m, facts, n, 0);
 }
 
 void terms_facts_gone(struct sched_model *m, struct node_facts *facts)

@@ -56,9 +56,11 @@ struct terms {
     struct map by_key;
     struct term **v; /* by id; NULL: free */
     uint32_t n, cap;
+    uint32_t first_free; /* no number below it is free */
     struct topo *topos;
     uint32_t n_topos;
-    uint64_t epoch; /* goes up when a node gets another value or index */
+    struct map topo_ids; /* by key: the number in 'topos', and one */
+    uint64_t epoch;      /* goes up when a node gets another value or index */
     struct arena arena;
 };
 
