@@ -22,17 +22,11 @@ static void begin(struct status_draft *d, int64_t now_ms, struct plan *plan)
     status_send(d, now_ms, plan);
 }
 
+/* What a marker says follows from its key: one that is there is right. */
 static void mark_objects(struct status_draft *d)
 {
-    struct json *markers;
-
-    if (!d->o->set || !(phase_is_active(d->phase) || d->phase == PHASE_RESTARTING))
-        return;
-    markers = job_markers(d->arena, d->o->job, d->o->set);
-    for (struct json *m = json_first(markers), *next; m; m = next) {
-        next = m->next;
-        json_set_key(d->controlled, json_key(m), json_copy(d->arena, m));
-    }
+    if (d->o->set && (phase_is_active(d->phase) || d->phase == PHASE_RESTARTING))
+        json_add_missing(d->arena, d->controlled, job_markers(d->arena, d->o->job, d->o->set));
 }
 
 struct job_outcome job_plan(const struct job_observed *o, int64_t now_ms, struct plan *plan)

@@ -2,6 +2,7 @@
 #include "job/volume.h"
 
 #include "api/meta.h"
+#include "base/map.h"
 #include "base/util.h"
 
 /* Twelve characters of [0-9a-z] from a seed text: stable, and apart for other seeds. */
@@ -127,10 +128,14 @@ void job_volumes_mount(struct arena *a, const struct job *job, struct json *pod_
 
 void job_volumes_markers(struct arena *a, const struct job *job, struct json *controlled)
 {
+    struct map seen; /* a claim may be mounted twice */
+
+    map_init(&seen, 0);
     for (size_t i = 0; i < job->spec.volumes.n; i++) {
         struct str claim = job->spec.volumes.v[i].claim_name;
 
-        if (!str_empty(claim))
-            json_set_key(controlled, arena_cat(a, STR("volume-pvc-"), claim), json_str(a, claim));
+        if (!str_empty(claim) && map_add(&seen, a, claim))
+            json_add(controlled, arena_cat(a, STR("volume-pvc-"), claim), json_str(a, claim));
     }
+    map_done(&seen);
 }
