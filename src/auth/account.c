@@ -313,7 +313,7 @@ int accounts_request(const struct accounts *s, struct arena *a, struct str names
     struct json *claims, *answer, *status;
     autosecret token = { 0 };
     autobuf end = { 0 };
-    int64_t life_s;
+    int64_t life_s = 0;
 
     if (!account)
         return err_set(e, ERR_NOT_FOUND, "serviceaccounts \"%.*s\" not found", STR_ARG(name));
