@@ -32,6 +32,9 @@ enum {
 struct removal {
     int top; /* where deep directories are moved to */
     unsigned n_moved;
+    unsigned n_left; /* entries that may still be removed in this call */
+    size_t n_removed;
+    bool is_cut; /* there was more */
     struct err *e;
 };
 
@@ -112,12 +115,15 @@ static int empty_dir(struct removal *r, DIR *d, int parent, const char *name, un
     do {
         n_removed = n_failed = 0;
         n_moved = r->n_moved;
-        while ((entry = dir_next(d))) {
+        while (!r->is_cut && (entry = dir_next(d))) {
             if (remove_entry(r, dirfd(d), entry->d_name, entry->d_type == DT_DIR, level) < 0)
                 n_failed++;
             else
                 n_removed++;
         }
+        r->n_removed += n_removed;
+        if (r->is_cut)
+            return -1;
         if (n_removed && !n_failed && name && remove_name(parent, name, AT_REMOVEDIR) == 0)
             return 1;
         n_passes = r->n_moved == n_moved ? n_passes + 1 : 0;
@@ -145,7 +151,7 @@ static int remove_dir(struct removal *r, int parent, const char *name, unsigned 
         r->top = dirfd(d);
     rc = empty_dir(r, d, parent, name, level + 1);
     if (rc < 0)
-        return level < 4 ? err_wrap(r->e, "%s", name) : -1; /* a few names say where */
+        return level < 4 && !r->is_cut ? err_wrap(r->e, "%s", name) : -1; /* a few names say where */
     if (rc == 0 && remove_name(parent, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
         return io_errno(r->e, "remove \"%s\"", name);
     return 0;
@@ -154,6 +160,10 @@ static int remove_dir(struct removal *r, int parent, const char *name, unsigned 
 /* 'is_dir': it is thought to be one, and the other way is not tried first. It may have become something else. */
 static int remove_entry(struct removal *r, int parent, const char *name, bool is_dir, unsigned level)
 {
+    r->is_cut = r->n_left == 0;
+    if (r->is_cut)
+        return -1;
+    r->n_left--;
     if (is_dir && remove_name(parent, name, AT_REMOVEDIR) == 0) /* many are empty */
         return 0;
     if (is_dir && errno == ENOTEMPTY)
@@ -165,17 +175,28 @@ static int remove_entry(struct removal *r, int parent, const char *name, bool is
     return io_errno(r->e, "remove \"%s\"", name);
 }
 
+int tree_remove_some(int parent, const char *name, unsigned n, struct err *e)
+{
+    struct removal r = { .top = parent, .n_left = n, .e = e };
+    int rc = remove_entry(&r, parent, name, true, 0);
+
+    return r.is_cut && r.n_removed ? 1 : rc; /* where nothing can be removed, calling again would never end */
+}
+
 int tree_remove(int parent, const char *name, struct err *e)
 {
-    struct removal r = { .top = parent, .e = e };
+    int rc;
 
-    return remove_entry(&r, parent, name, true, 0);
+    do
+        rc = tree_remove_some(parent, name, UINT_MAX, e);
+    while (rc > 0);
+    return rc;
 }
 
 int tree_empty(int fd, struct err *e)
 {
     autodir *d = dir_read(fd, ".", 0);
-    struct removal r = { .e = e };
+    struct removal r = { .n_left = UINT_MAX, .e = e };
 
     if (!d)
         return io_errno(e, "read the directory");

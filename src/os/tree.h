@@ -18,6 +18,8 @@
 /* Delete 'name' in 'parent', whatever it is, and whatever flags (chattr) forbid it. Never leaves the file system it began in. Fine
  * if it is not there. Ends also if somebody who holds a descriptor goes on writing: ERR_IO. */
 int tree_remove(int parent, const char *name, struct err *e);
+/* The same, but of at most 'n' entries, for a loop that must not stop. 1: there is more, call again. */
+int tree_remove_some(int parent, const char *name, unsigned n, struct err *e);
 
 /* Delete all that is in the directory 'fd', which may be a mount, but not what is mounted further down. */
 int tree_empty(int fd, struct err *e);

@@ -72,6 +72,7 @@ static void set_defaults(struct agent *g)
     list_init(&g->dirty);
     list_init(&g->held);
     list_init(&g->waiting);
+    list_init(&g->removals);
     g->turns_max = agent_turns_max();
     heap_init(&g->timers, by_due);
     agent_images_open(g);
@@ -497,6 +498,7 @@ int64_t agent_turn(struct agent *g, bool *ret_busy)
         again |= agent_writes_again(g, now_ms);
         did |= again;
     } while (again);
+    did |= agent_removals_turn(g);
     if (ret_busy)
         *ret_busy = did || (has_room && !list_is_empty(&g->held));
     return next_due(g);
@@ -626,6 +628,7 @@ void agent_close(struct agent *g)
     map_u64_done(&g->writes);
     map_done(&g->told_image);
     agent_images_done(g);
+    agent_removals_done(g);
     list_init(&g->dirty);
     heap_done(&g->timers);
     if (g->epoll >= 0)

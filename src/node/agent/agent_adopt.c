@@ -369,8 +369,11 @@ static void sweep_dir(struct agent *g, const char *dir)
             strcmp(entry->d_name, "oci") == 0 || is_of_a_pod(g, entry->d_name) || is_shard(entry->d_name))
             continue;
         buf_fmt(&volumes, "%s/%s/%s/volumes", g->run.dir.p, dir, entry->d_name);
-        if (volumes_sweep(volumes.p, &e) < 0 || tree_remove(dirfd(d), entry->d_name, &e) < 0)
-            log_warn("files of a pod of before stay behind", LOG_TEXT("why", e.text));
+        if (volumes_sweep(volumes.p, &e) < 0)
+            log_warn("Failed to remove volumes of a pod that is gone", LOG_TEXT("why", e.text));
+        buf_reset(&volumes);
+        buf_fmt(&volumes, "%s/%s", dir, entry->d_name);
+        agent_remove_tree(g, g->run.dir_fd, volumes.p);
     }
 }
 

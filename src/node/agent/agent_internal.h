@@ -7,6 +7,7 @@
  * agent_node.c      the Node
  * agent_pod.c       a pod: from binding to the last trace of it
  * agent_sandbox.c   its sandbox: volumes, address, shim
+ * agent_removal.c   what it wrote, deleted in portions
  * agent_log.c       its output
  * agent_probe.c     its probes and hooks
  * agent_box.c       a container of the API as a box of box.h
@@ -197,6 +198,7 @@ struct agent {
     struct map pods;            /* struct agent_pod by uid */
     struct list dirty;          /* pods that something happened to */
     struct list held;           /* pods with an event that waits for room for output */
+    struct list removals;       /* trees of pods that are still to be deleted, see agent_removal.c */
     struct list waiting;        /* pods whose shim is asked for when it is their turn */
     size_t n_making, turns_max; /* pods that have a turn, see agent_sandbox.c; so many at a time */
     int64_t turn_ms;            /* when the next has its turn in any case; INT64_MAX: nobody waits */
@@ -302,6 +304,12 @@ void agent_pods_done(struct agent *g);
 void agent_pods_refresh(struct agent *g, const struct object *changed);
 void agent_pod_refresh(struct agent_pod *p);
 void agent_event(struct agent *g, const struct json *about, bool is_warning, const char *reason, struct str message);
+
+/* ---- agent_removal.c ---- */
+
+void agent_remove_tree(struct agent *g, int dir, const char *path); /* at once if it is small. 'dir': of the run */
+bool agent_removals_turn(struct agent *g);                          /* true: something was deleted */
+void agent_removals_done(struct agent *g);
 
 /* ---- agent_sandbox.c ---- */
 

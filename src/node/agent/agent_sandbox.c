@@ -184,14 +184,6 @@ bool agent_pods_turns(struct agent *g)
     return did;
 }
 
-static void remove_tree(int dir, const char *path)
-{
-    struct err e;
-
-    if (tree_remove(dir, path, &e) < 0)
-        log_warn("files of a pod stay behind", LOG_TEXT("why", e.text));
-}
-
 /* What every pod has there, by its name: to look for it would take three times the calls. */
 static void drop_small_files(struct agent_pod *p, struct arena *a)
 {
@@ -205,14 +197,17 @@ static void remove_files(struct agent_pod *p)
     autoarena a = { 0 };
 
     drop_small_files(p, &a);
-    remove_tree(p->agent->run.small_fd, arena_str(&a, p->object->uid).p);
-    if (p->agent->opt.keeps_state)
+    agent_remove_tree(p->agent, p->agent->run.small_fd, arena_str(&a, p->object->uid).p);
+    if (p->agent->opt.keeps_state) {
+        agent_remove_tree(p->agent, p->agent->run.dir_fd,
+                          arena_fmt(&a, "pods/%.*s/volumes", STR_ARG(p->object->uid)).p);
         return;
+    }
     if (needs_disk(p))
-        remove_tree(p->agent->run.dir_fd, arena_fmt(&a, "pods/%.*s", STR_ARG(p->object->uid)).p);
+        agent_remove_tree(p->agent, p->agent->run.dir_fd, arena_fmt(&a, "pods/%.*s", STR_ARG(p->object->uid)).p);
     VEC_FOREACH(layer, &p->layers)
         if (!layer->is_kept && !layer->is_gone)
-            remove_tree(p->agent->run.dir_fd, layer->dir.p);
+            agent_remove_tree(p->agent, p->agent->run.dir_fd, layer->dir.p);
     p->layers.n = 0;
 }
 

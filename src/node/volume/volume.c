@@ -124,6 +124,8 @@ static int open_dir(struct volume_set *s, struct err *e)
     return 0;
 }
 
+enum { VOLUME_REMOVED_MAX = 1000 };
+
 /* Secrets go first and by name: a mount namespace that still holds the tmpfs then holds an empty one. */
 static int remove_config(int dir, struct err *e)
 {
@@ -146,7 +148,9 @@ static int remove_data(int dir, struct err *e)
         return errno == ENOENT ? 0 : io_errno(e, "open \"%s\"", data_name);
     for (struct dirent *entry; rc == 0 && (entry = dir_next(d));)
         rc = unmount(dirfd(d), entry->d_name, e);
-    return rc < 0 ? -1 : tree_remove(dir, data_name, e);
+    if (rc == 0)
+        rc = tree_remove_some(dir, data_name, VOLUME_REMOVED_MAX, e);
+    return rc < 0 ? -1 : 0; /* what is left goes with the directory of the pod */
 }
 
 /* Both are tried, whatever comes of the first. */

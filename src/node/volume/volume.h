@@ -64,10 +64,11 @@ struct vars; /* expand.h */
 int volumes_make(const char *dir, const struct json *pod, const struct volume_source *source, bool may_mount,
                  struct volume_set **ret, struct err *e);
 
-/* NULL is fine. removes: unmount and delete, 'dir' too; claims and host paths stay. What cannot be is logged. */
+/* NULL is fine. removes: unmount and delete, 'dir' too; claims and host paths stay. Of many files some may stay: they go
+ * with the pod's directory, which the caller deletes. What cannot be deleted is logged. */
 void volumes_free(struct volume_set *v, bool removes);
 
-/* Unmount and delete what a program that died left below 'dir'. Fine if there is nothing. */
+/* The same for what a program that died left below 'dir'. Fine if there is nothing. */
 int volumes_sweep(const char *dir, struct err *e);
 
 /* The mounts of one container (by name; init containers too), in an order in which parents come first.

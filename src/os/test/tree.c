@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <linux/fs.h>
+#include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 
 static void test_remove(void **state)
@@ -28,6 +30,56 @@ static void test_remove(void **state)
     assert_int_equal(symlinkat("keep", place, "link"), 0);
     assert_int_equal(tree_remove(place, "link", &e), 0);
     assert_true(is_there("keep/file"));
+}
+
+/* In portions: each removes no more than it may, and the last one says so. */
+static void test_remove_some(void **state)
+{
+    int rc, n_calls = 0;
+    struct err e;
+
+    assert_int_equal(mkdirat(place, "many", 0700), 0);
+    for (int i = 0; i < 20; i++) {
+        char name[32];
+
+        (void)snprintf(name, sizeof(name), "many/%d", i);
+        assert_int_equal(mkdirat(place, name, 0700), 0);
+        for (int k = 0; k < 20; k++) {
+            (void)snprintf(name, sizeof(name), "many/%d/%d", i, k);
+            put(name, "");
+        }
+    }
+    assert_int_equal(tree_remove_some(place, "many", 50, &e), 1);
+    assert_true(is_there("many"));
+    do
+        rc = tree_remove_some(place, "many", 50, &e);
+    while (++n_calls < 100 && rc == 1);
+    assert_int_equal(rc, 0);
+    assert_in_range(n_calls, 8, 20); /* 421 entries; a directory counts each time it is opened */
+    assert_false(is_there("many"));
+    assert_int_equal(tree_remove_some(place, "many", 50, &e), 0);
+}
+
+/* Where nothing can be removed it ends with an error, however often it is called. The mounts are of a namespace of its own. */
+static void test_remove_some_fixed(void **state)
+{
+    char name[128];
+    struct err e;
+
+    if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        skip();
+    assert_int_equal(mkdirat(place, "fixed", 0700), 0);
+    for (int i = 0; i < 10; i++) {
+        (void)snprintf(name, sizeof(name), "%s/fixed/%d", place_path, i);
+        assert_int_equal(mkdir(name, 0700), 0);
+        assert_int_equal(mount("none", name, "tmpfs", 0, NULL), 0);
+    }
+    assert_int_equal(tree_remove_some(place, "fixed", 5, &e), -1);
+    for (int i = 0; i < 10; i++) {
+        (void)snprintf(name, sizeof(name), "%s/fixed/%d", place_path, i);
+        assert_int_equal(umount2(name, MNT_DETACH), 0);
+    }
+    assert_int_equal(tree_remove(place, "fixed", &e), 0);
 }
 
 /* More levels than are open at once, and a path longer than the kernel takes. */
@@ -224,8 +276,10 @@ static void test_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_PLACE(test_remove), WITH_PLACE(test_remove_deep), WITH_PLACE(test_remove_fixed), WITH_PLACE(test_empty),
-        WITH_PLACE(test_own),    WITH_PLACE(test_walk),        WITH_PLACE(test_walk_deep),    WITH_PLACE(test_copy),
+        WITH_PLACE(test_remove),      WITH_PLACE(test_remove_some),  WITH_PLACE(test_remove_some_fixed),
+        WITH_PLACE(test_remove_deep), WITH_PLACE(test_remove_fixed), WITH_PLACE(test_empty),
+        WITH_PLACE(test_own),         WITH_PLACE(test_walk),         WITH_PLACE(test_walk_deep),
+        WITH_PLACE(test_copy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
