@@ -106,16 +106,22 @@ void fair_leave(struct fair *f, struct fair_ticket *t)
         heap_remove(&f->waiting, &c->node);
 }
 
-struct fair_ticket *fair_pop(struct fair *f)
+struct fair_ticket *fair_first(const struct fair *f)
 {
     struct heap_node *first = heap_first(&f->waiting);
-    struct fair_client *c = first ? HEAP_ITEM(first, struct fair_client, node) : NULL;
-    struct fair_ticket *t;
 
-    if (!c)
+    return first ? LIST_FIRST(&HEAP_ITEM(first, struct fair_client, node)->waiting, struct fair_ticket, link) : NULL;
+}
+
+struct fair_ticket *fair_pop(struct fair *f)
+{
+    struct fair_ticket *t = fair_first(f);
+    struct fair_client *c;
+
+    if (!t)
         return NULL;
+    c = t->client;
     f->now_us = MAX_OF(f->now_us, c->account_us);
-    t = LIST_FIRST(&c->waiting, struct fair_ticket, link);
     fair_leave(f, t);
     if (heap_has(&c->node)) { /* behind those who have as much */
         c->seq = f->seq++;

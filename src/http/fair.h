@@ -35,7 +35,8 @@ void fair_init(struct fair *f);
 void fair_done(struct fair *f); /* nobody waits any more */
 
 void fair_push(struct fair *f, uint64_t key, struct fair_ticket *t); /* one more of this client waits */
-struct fair_ticket *fair_pop(struct fair *f);                        /* who is next; NULL: nobody waits */
+struct fair_ticket *fair_first(const struct fair *f);                /* who is next; NULL: nobody waits */
+struct fair_ticket *fair_pop(struct fair *f);                        /* the same, and it waits no longer */
 void fair_leave(struct fair *f, struct fair_ticket *t);              /* it waits no longer; fine if it does not */
 void fair_charge(struct fair *f, uint64_t key, int64_t us);          /* what it took */
 

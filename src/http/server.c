@@ -226,14 +226,23 @@ static void sweep(struct http_server *s)
         conn_free(LIST_ITEM(link, struct conn, link));
 }
 
-/* Those who have cost least first. Who is left has his turn in the next one, after those who come until then. */
+/* Those who have cost least first. Who is left has his turn in the next one, after those who come until then. Answers go
+ * out at the end of the turn, so a large request has one to itself: the answers to small ones do not wait for it. */
 static void serve(struct http_server *s)
 {
     int64_t begin_us = clock_mono_us(s->clock);
+    size_t n_served = 0;
 
-    for (struct fair_ticket *t; (t = fair_pop(&s->fair));) {
-        conn_serve(LIST_ITEM(t, struct conn, ticket));
-        if (clock_mono_us(s->clock) - begin_us >= HTTP_SERVE_US)
+    for (struct fair_ticket *t; (t = fair_first(&s->fair));) {
+        struct conn *c = LIST_ITEM(t, struct conn, ticket);
+        bool is_large = c->body.n >= HTTP_LARGE_BODY;
+
+        if (is_large && n_served)
+            return;
+        (void)fair_pop(&s->fair);
+        conn_serve(c);
+        n_served++;
+        if (is_large || clock_mono_us(s->clock) - begin_us >= HTTP_SERVE_US)
             return;
     }
 }

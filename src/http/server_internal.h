@@ -35,6 +35,7 @@ enum {
     HTTP_READ_BYTES = 64 << 10, /* at a time */
     HTTP_READS = 4,             /* of one connection in one turn: the others want to be served too */
     HTTP_SERVE_US = 20000,      /* requests are begun in one turn: then those that came meanwhile may be first */
+    HTTP_LARGE_BODY = 64 << 10, /* a request with such a body is served alone in its turn */
     HTTP_LINGER_MS = 2000,
     HTTP_LINGER_BYTES = 1 << 20,
     HTTP_REPLIES_BYTES = 64 << 10, /* of a stream that wait because of what came: more is not read before they go */
