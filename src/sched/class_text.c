@@ -6,19 +6,10 @@
 
 /* ---- label keys ---- */
 
-static bool watch_key(struct fit *f, struct str key)
+static void watch_key(struct fit *f, struct str key)
 {
-    size_t at = 0;
-
-    while (at < f->label_keys.n && str_cmp(f->label_keys.v[at], key) < 0)
-        at++;
-    if (at < f->label_keys.n && str_eq(f->label_keys.v[at], key))
-        return false;
-    vec_push(&f->arena, &f->label_keys);
-    memmove(&f->label_keys.v[at + 1], &f->label_keys.v[at], (f->label_keys.n - 1 - at) * sizeof(struct str));
-    f->label_keys.v[at] = arena_str(&f->arena, key);
-    f->must_relabel = true;
-    return true;
+    if (map_add(&f->label_keys, &f->arena, key))
+        f->must_relabel = true;
 }
 
 static void watch_selector(struct fit *f, const struct json *selector)
@@ -365,35 +356,39 @@ static void put_body(struct writer *w, const struct json *spec)
     put_spreads(w, spec);
 }
 
-/* The value of a key in "key=value" lines. */
-static bool line_value(struct str lines, struct str key, struct str *ret)
-{
-    struct str line;
+struct label {
+    struct str key, value;
+};
 
-    while (str_split(&lines, '\n', &line))
-        if (line.n > key.n && line.p[key.n] == '=' && str_starts(line, key)) {
-            *ret = str_from(line, key.n + 1);
-            return true;
-        }
-    return false;
+static int by_key(const void *x, const void *y)
+{
+    return str_cmp(((const struct label *)x)->key, ((const struct label *)y)->key);
 }
 
-/* The labels that some term looks at, from the pod or from its lines; the rest of the text. */
-static void put_labels(struct fit *f, struct buf *out, const struct json *labels, struct str lines)
+struct labels {
+    VEC(struct label) list;
+};
+
+static void take_label(struct fit *f, struct labels *ret, struct str key, struct str value)
+{
+    if (map_get(&f->label_keys, key))
+        *vec_push(&f->decode, &ret->list) = (struct label){ key, value };
+}
+
+/* The labels that some term looks at; the rest of the text. The pod's own labels are few, those that terms look at may be
+ * many: a tenant can name thousands. */
+static void put_labels(struct buf *out, struct labels *labels)
 {
     const char *before = "{";
 
     buf_str(out, STR(",\"l\":"));
-    VEC_FOREACH(key, &f->label_keys) {
-        const struct json *label = json_get_str(labels, *key);
-        struct str value = json_text(label, STR(""));
-
-        if (!json_is(label, JSON_STRING) && !line_value(lines, *key, &value))
-            continue;
+    if (labels->list.n)
+        qsort(labels->list.v, labels->list.n, sizeof(*labels->list.v), by_key);
+    VEC_FOREACH(l, &labels->list) {
         buf_str(out, str_of(before));
-        json_print_str(out, *key);
+        json_print_str(out, l->key);
         buf_char(out, ':');
-        json_print_str(out, value);
+        json_print_str(out, l->value);
         before = ",";
     }
     buf_str(out, *before == '{' ? STR("{}}") : STR("}}"));
@@ -402,18 +397,29 @@ static void put_labels(struct fit *f, struct buf *out, const struct json *labels
 size_t class_text(struct sched_model *m, struct buf *out, struct str namespace, const struct json *pod)
 {
     struct writer w = { m, &m->fit->decode, out, namespace, json_find(pod, "metadata", "labels", NULL) };
+    struct labels labels = { 0 };
     size_t body_n;
 
     arena_reset(w.a);
     put_body(&w, json_get(pod, "spec"));
     body_n = out->n;
-    put_labels(m->fit, out, w.labels, STR_NULL);
+    JSON_FOREACH(l, w.labels)
+        if (json_is(l, JSON_STRING))
+            take_label(m->fit, &labels, json_key(l), json_text(l, STR("")));
+    put_labels(out, &labels);
     return body_n;
 }
 
 void class_text_relabel(struct sched_model *m, struct buf *out, struct str body, struct str lines)
 {
+    struct labels labels = { 0 };
+    struct str line, key;
+
+    arena_reset(&m->fit->decode);
     buf_reset(out);
     buf_str(out, body);
-    put_labels(m->fit, out, NULL, lines);
+    while (str_split(&lines, '\n', &line))
+        if (str_split(&line, '=', &key))
+            take_label(m->fit, &labels, key, line);
+    put_labels(out, &labels);
 }

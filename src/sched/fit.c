@@ -17,6 +17,7 @@ void fit_init(struct sched_model *m)
 
     m->fit = f;
     map_init(&f->classes, m->seed);
+    map_init(&f->label_keys, m->seed);
     map_init(&f->images, m->seed);
     memcpy(f->weights, m->config.weights, sizeof(f->weights));
     terms_init(m);
@@ -38,6 +39,7 @@ void fit_done(struct sched_model *m)
     views_done(m);
     terms_done(m);
     map_done(&f->classes);
+    map_done(&f->label_keys);
     map_done(&f->images);
     arena_done(&f->arena);
     arena_done(&f->scratch);

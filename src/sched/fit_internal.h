@@ -52,10 +52,10 @@ struct class_work {
 };
 
 struct fit {
-    struct map classes;         /* struct pod_class by key */
-    struct map images;          /* struct image by name */
-    struct arena arena;         /* of label keys */
-    VEC(struct str) label_keys; /* that terms look at, sorted */
+    struct map classes;    /* struct pod_class by key */
+    struct map images;     /* struct image by name */
+    struct arena arena;    /* of label keys */
+    struct map label_keys; /* that terms look at; a set */
     bool must_relabel;
     VEC(uint32_t) free_ids; /* of classes; in 'arena' */
     uint32_t next_id;
