@@ -309,6 +309,19 @@ def rights_of_authors(p):
     p.ok("admin", "POST", flow_url("b", "jobtemplates"), template("rich2", root_spec()))
     until("it is not", lambda: {"now", "waits"} <= set(p.events("b", "FailedCreate")))
     same([p.call("admin", "GET", batch("b", f"jobs/{name}-rich2"))[0] for name in ("now", "waits")], [404, 404])
+    minutely = lambda body: {**body, "spec": {**body["spec"], "schedule": "* * * * *"}}  # noqa: E731
+    p.reload(able, may)
+    p.ok("bob", "POST", batch("b", "cronjobs"), minutely(cron("rich", root_spec())))
+    p.ok("bob", "POST", batch("b", "cronjobs"), minutely(cron("plain")))
+    p.reload("", lambda: not may())
+    jobs = lambda name: [j["metadata"]["name"] for j in p.ok("admin", "GET", batch("b", "jobs"))["items"]  # noqa: E731
+                         if j["metadata"]["name"].startswith(name)]
+    before = jobs("rich-")
+    assert "bob, who wrote the CronJob" in until("the slot is refused", lambda: p.events("b", "FailedCreate").get("rich"), limit_s=120)
+    until("the other one is not", lambda: jobs("plain-"), limit_s=120)
+    same(jobs("rich-"), before)
+    for name in ("rich", "plain"):
+        p.ok("admin", "DELETE", batch("b", f"cronjobs/{name}"))
 
 
 # ---- entering pods ----
