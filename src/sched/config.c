@@ -59,7 +59,7 @@ void sched_config_default(struct sched_config *ret)
         .status_ms = 1000,
         .retell = 64,
         .retell_ms = 1000,
-        .coming_ms = 3000,
+        .coming_ms = 30000,
         .rewrite_ms = 60000,
         .max_depth = 5,
     };

@@ -46,7 +46,8 @@ struct sched_config {
     int64_t status_ms;  /* least time between two writes of a queue's status; 1 s */
     int retell;         /* so many groups that wait behind others like them are asked why in each round; 64 */
     int64_t retell_ms;  /* while there are more, rounds for their sake this far apart; 1 s. 0: none are */
-    int64_t coming_ms;  /* a gang lacks no pods while its youngest is not older: they are being made; 3 s. 0: it does */
+    int64_t coming_ms;  /* a gang lacks no pods while its youngest is not older: a busy API server takes its time to
+                           create the others; 30 s. 0: it lacks them at once */
     int64_t rewrite_ms; /* while there are more, least time between two writes of why one waits for its turn; 60 s */
     int max_depth;      /* of the queue tree; 5 */
     bool knows_claims;  /* every PersistentVolumeClaim is told: one that was not does not exist. Off for a state that

@@ -251,9 +251,15 @@ static void read_role(struct sched_model *m, struct sched_group *g, const struct
     read_role_priority(m, r, json_get(task, "template"));
 }
 
-/* Of its status only this: which pods are done and not made again. */
-static void read_done(struct sched_model *m, struct sched_group *g, const struct json *status)
+/* Of its status only this: whether it wants pods, and which pods are done and not made again. */
+static void job_read_status(struct sched_model *m, struct sched_group *g, const struct json *status)
 {
+    static const char *const wants_pods[] = { "", "Pending", "Inqueue", "Running" };
+    struct str phase = json_member_text(json_get(status, "state"), "phase");
+
+    g->job.is_ending = true;
+    for (size_t i = 0; i < ARRAY_LEN(wants_pods); i++)
+        g->job.is_ending &= !str_is(phase, wants_pods[i]);
     VEC_FOREACH(r, &g->roles)
         model_set_done(m, *r, (*r)->class ? job_task_done(status, (*r)->name) : STR_NULL);
 }
@@ -329,7 +335,7 @@ void job_put(struct sched_model *m, const struct json *root)
         read_job(m, g, &head, spec);
         settle(m, g);
     }
-    read_done(m, g, json_get(root, "status"));
+    job_read_status(m, g, json_get(root, "status"));
 }
 
 void job_gone(struct sched_model *m, struct str namespace, struct str name, struct str uid)
@@ -339,7 +345,7 @@ void job_gone(struct sched_model *m, struct str namespace, struct str name, stru
     if (!g || !g->job.exists)
         return;
     read_job(m, g, &(struct head){ 0 }, NULL);
-    read_done(m, g, NULL);
+    job_read_status(m, g, NULL);
     g->job.exists = false;
     g->job.rev = g->job.hash = 0;
     settle(m, g);

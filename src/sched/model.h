@@ -206,6 +206,7 @@ struct group_source {
     struct str job_name;
     struct str queue;
     int64_t runtime_ms; /* 0: it does not say */
+    bool is_ending;     /* a Job: its phase is one in which its pods are deleted, or no longer created */
 };
 
 /* What they ask for, both together. */

@@ -66,21 +66,31 @@ static bool has_pods(const struct sched_group *g, struct why *ret)
     return true;
 }
 
-/* Somebody is making them: that is not worth telling anybody. Clocks that do not agree are not believed. */
-static bool are_coming(const struct round *r, const struct sched_group *g)
+/* Until when their controller may still be creating them: by the age of the youngest, and by when one was lost. Clocks
+ * that do not agree are not believed. */
+static int64_t coming_until(const struct round *r, const struct sched_group *g)
 {
-    int64_t age_ms = r->now_ms - g->since.grown_ms, coming_ms = r->m->config.coming_ms;
+    int64_t coming_ms = r->m->config.coming_ms;
+    bool is_believed = g->since.grown_ms < r->now_ms + coming_ms;
 
-    return age_ms < coming_ms && age_ms > -coming_ms;
+    return MAX_OF(is_believed ? g->since.grown_ms : 0, g->since.lacking_ms) + coming_ms;
+}
+
+/* Pods are missing, but that is no failure to schedule and not told: their controller creates them, deletes them, or
+ * wants no more of them. */
+static bool are_expected_to_lack(const struct round *r, const struct sched_group *g)
+{
+    return r->m->config.coming_ms && (g->job.is_ending || g->counts.n[POD_GOING] || r->now_ms < coming_until(r, g));
 }
 
 static bool lacks_pods(struct round *r, struct sched_group *g, struct why *ret)
 {
     if (g->is_whole || has_pods(g, ret))
         return false;
-    if ((ret->kind == WHY_NOT_ENOUGH_PODS || ret->kind == WHY_NOT_ENOUGH_OF_ROLE) && are_coming(r, g)) {
+    if ((ret->kind == WHY_NOT_ENOUGH_PODS || ret->kind == WHY_NOT_ENOUGH_OF_ROLE) && are_expected_to_lack(r, g)) {
         *ret = (struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 };
-        round_retry(r, g, g->since.grown_ms + r->m->config.coming_ms);
+        if (r->now_ms < coming_until(r, g))
+            round_retry(r, g, coming_until(r, g));
     }
     return true;
 }

@@ -186,7 +186,8 @@ static void item_07_D83_fewer_pods_than_minimum(void **state)
     h_node(h, "n1", "cpu: 8");
     h_group(h, "g", .min = 3);
     h_pods(h, "g", "w", 2, "cpu: 1");
-    h_pass(h, 3000); /* nobody makes more */
+    h_settle(h);
+    h_pass(h, 30000); /* nobody makes more */
     h_settle(h);
     assert_int_equal(h_bound(h, "g"), 0);
     assert_has(h_said(h, "PodGroup", "g", "Unschedulable"), "2");
@@ -206,7 +207,8 @@ static void item_07_D83_fewer_pods_of_a_role(void **state)
     h_node(h, "n1", "cpu: 8");
     h_group(h, "g", .min = 3, .roles = "ps: 1, worker: 2");
     h_pods(h, "g", "worker", 4, "cpu: 1");
-    h_pass(h, 3000);
+    h_settle(h);
+    h_pass(h, 30000);
     h_settle(h);
     assert_int_equal(h_bound(h, "g"), 0);
     assert_text(json_member_text(h_condition(h, "PodGroup", "g", "Unschedulable"), "reason"), "NotEnoughPodsOfTask");

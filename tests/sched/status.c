@@ -160,7 +160,7 @@ static void D61_D69_silence(void **state)
     h_pods(h, "short", "w", 2, "cpu: 1");
     h_settle(h);
     h_run(h);
-    h_pass(h, 3000); /* nobody makes more pods for the third */
+    h_pass(h, 30000); /* nobody makes more pods for the third */
     h_settle(h);
     for (int i = 0; i < 30; i++) {
         h_pass(h, 1000);
@@ -270,14 +270,14 @@ static void pods_that_are_being_made(void **state)
     for (int i = 0; i < 4; i++) {
         h_pods(h, "g", "w", 1, "cpu: 1");
         h_settle(h);
-        h_pass(h, 2000);
+        h_pass(h, 20000);
         h_settle(h);
     }
     assert_null(h_condition(h, "PodGroup", "g", "Unschedulable"));
     assert_null(h_condition(h, "Pod", "g-w-0", "PodScheduled"));
     assert_int_equal(h_events(h, "Pod", "g-w-0", "FailedScheduling"), 0);
     assert_int_equal(h_events(h, "PodGroup", "g", "Unschedulable"), 0);
-    h_pass(h, 1000); /* the scheduler asked to be woken then */
+    h_pass(h, 10000); /* the scheduler asked to be woken then */
     h_settle(h);
     assert_text(json_member_text(h_condition(h, "PodGroup", "g", "Unschedulable"), "reason"), "NotEnoughTasks");
     assert_int_equal(h_events(h, "Pod", "g-w-0", "FailedScheduling"), 1);
@@ -285,6 +285,37 @@ static void pods_that_are_being_made(void **state)
     h_settle(h);
     assert_int_equal(h_bound(h, "g"), 5);
     h_free(h);
+}
+
+/* A Job whose policy ends it deletes its pods one by one: what is left is no gang that waits. */
+static void pods_that_are_being_deleted(void **state)
+{
+    static const char *const phases[] = { "Terminating", "Failed", "Aborting", "Aborted", "Restarting", "Completing" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(phases); i++) {
+        struct h *h = h_new(NULL);
+        const char *g = h_job(h, "j", .min = 3, .replicas = 3, .pod = "cpu: 1");
+        autobuf status = { 0 };
+
+        h_node(h, "n1", "cpu: 8");
+        h_settle(h);
+        h_job_pods(h, g, 3);
+        h_settle(h);
+        h_run(h);
+        h_settle(h);
+        h_pass(h, 60000);
+        buf_fmt(&status, "status: {state: {phase: %s}}", phases[i]);
+        h_phase(h, "j-w-0", "Failed");
+        h_settle(h); /* it runs on: the policy has not been asked yet */
+        h_change(h, h_get(h, "Job", "j"), status.p);
+        h_delete(h, "Pod", "j-w-1");
+        h_settle(h);
+        h_pass(h, 60000);
+        h_settle(h);
+        assert_int_equal(h_events(h, "PodGroup", g, "Unschedulable"), 0);
+        h_free(h);
+    }
 }
 
 static void place_nothing(struct sched_config *c)
@@ -409,6 +440,7 @@ int main(void)
         cmocka_unit_test(message_schedulable),
         cmocka_unit_test(message_for_extras),
         cmocka_unit_test(pods_that_are_being_made),
+        cmocka_unit_test(pods_that_are_being_deleted),
         cmocka_unit_test(without_allocate_nothing_is_placed),
         cmocka_unit_test(message_pipelined),
         cmocka_unit_test(message_sorted_causes),
