@@ -12,7 +12,7 @@
 #define COMPONENT "vc-controller-manager"
 
 /* Names of objects end at 253 bytes; an Event's is the object's, a dot and 16 digits. */
-enum { EVENT_NAME_MAX = 253, EVENT_HASH_CHARS = 17 };
+enum { EVENT_NAME_MAX = 253, EVENT_TIME_CHARS = 17 };
 
 static struct op *op_add(struct plan *p, enum op_kind kind, const struct resource_type *type)
 {
@@ -113,15 +113,20 @@ void plan_wake(struct plan *p, int64_t ms)
 
 /* ---- events ---- */
 
-/* The same for the same object, reason and message: telling twice makes one Event, the second create is refused. */
-static struct str event_name(struct arena *a, const struct json *about, struct str reason, struct str message)
+static struct str event_name(struct arena *a, struct str object, struct str time)
 {
-    uint64_t hash = str_hash(object_uid(about), 0);
+    return arena_fmt(a, "%.*s%.*s", STR_ARG(str_sub(object, 0, EVENT_NAME_MAX - EVENT_TIME_CHARS)), STR_ARG(time));
+}
 
-    hash = str_hash(reason, hash);
-    hash = str_hash(message, hash);
-    return arena_fmt(a, "%.*s.%016llx", STR_ARG(str_sub(object_name(about), 0, EVENT_NAME_MAX - EVENT_HASH_CHARS)),
-                     (unsigned long long)hash);
+/* Nanoseconds as client-go has them, so that names sort by time, ours and others'. What is finer than our clock comes
+ * from what is said: two Events of one moment have two names. */
+static struct str event_time(struct arena *a, const struct json *about, struct str reason, struct str message,
+                             int64_t now_ms)
+{
+    const uint64_t ms = 1000000;
+    uint64_t hash = str_hash(message, str_hash(reason, str_hash(object_uid(about), 0)));
+
+    return arena_fmt(a, ".%016llx", (unsigned long long)((uint64_t)now_ms * ms + hash % ms));
 }
 
 static void add_text(struct arena *a, struct json *to, const char *key, struct str text)
@@ -130,7 +135,7 @@ static void add_text(struct arena *a, struct json *to, const char *key, struct s
         json_add(to, str_of(key), json_str(a, arena_str(a, text)));
 }
 
-static struct json *event_about(struct arena *a, const struct json *about)
+struct json *plan_event_ref(struct arena *a, const struct json *about)
 {
     struct json *ref = json_object(a);
 
@@ -152,8 +157,8 @@ static struct json *event_body(struct arena *a, const struct json *about, struct
 
     /* Events have a namespace always; those about cluster-scoped objects live in "default". */
     event = object_new(a, "v1", "Event", namespace.n ? arena_str(a, namespace) : STR("default"),
-                       event_name(a, about, reason, message));
-    json_add(event, STR("involvedObject"), event_about(a, about));
+                       event_name(a, object_name(about), event_time(a, about, reason, message, now_ms)));
+    json_add(event, STR("involvedObject"), plan_event_ref(a, about));
     add_text(a, event, "reason", reason);
     add_text(a, event, "message", message);
     add_text(a, event, "type", str_of(type));
@@ -161,6 +166,10 @@ static struct json *event_body(struct arena *a, const struct json *about, struct
     add_text(a, event, "firstTimestamp", buf_view(&now));
     add_text(a, event, "lastTimestamp", buf_view(&now));
     json_add(event, STR("count"), json_int(a, 1));
+    buf_reset(&now);
+    clock_print_us(&now, now_ms * 1000);
+    add_text(a, event, "eventTime", buf_view(&now)); /* has parts of a second; with it "action" is required */
+    add_text(a, event, "action", reason);
     return event;
 }
 
@@ -188,6 +197,12 @@ void plan_event_from(struct plan *p, struct op *event, struct str component, str
     add_text(p->arena, source, "host", host);
     json_set(event->body, "source", source);
     json_set(event->body, "reportingComponent", json_str(p->arena, arena_str(p->arena, component)));
-    if (host.n)
-        json_set(event->body, "reportingInstance", json_str(p->arena, arena_str(p->arena, host)));
+    json_set(event->body, "reportingInstance", json_str(p->arena, arena_str(p->arena, host.n ? host : component)));
+}
+
+void plan_event_about(struct arena *a, struct op *event, const struct json *ref)
+{
+    json_set(event->body, "involvedObject", json_copy(a, ref));
+    event->name = event_name(a, json_member_text(ref, "name"), str_from(event->name, event->name.n - EVENT_TIME_CHARS));
+    json_set(json_get(event->body, "metadata"), "name", json_str(a, event->name));
 }

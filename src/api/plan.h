@@ -32,6 +32,13 @@ enum op_kind {
 
 enum propagation { PROPAGATE_BACKGROUND, PROPAGATE_FOREGROUND, PROPAGATE_ORPHAN };
 
+/* What is one more time, when the same Event comes again. */
+enum event_count {
+    COUNT_STATE,    /* it tells what is so: once in ten minutes */
+    COUNT_DECISION, /* of a plan, which may be made again: once for each resourceVersion of its object */
+    COUNT_EACH,     /* it tells what was done: each time */
+};
+
 struct op {
     enum op_kind kind;
     const struct resource_type *type;
@@ -44,6 +51,10 @@ struct op {
     struct str gather;   /* OP_DELETE: everything of this type and namespace with this GATHER_LABEL is to go, and nobody
                             waits for it: a cluster may do it a little later, with others in one request; empty: no */
     bool is_best_effort; /* nobody waits for the answer, and a failure is not looked into */
+
+    /* OP_CREATE of an Event (recorder.h) */
+    enum event_count count;
+    const struct json *whole; /* the gang that its object is a member of, as involvedObject has it; NULL: of none */
 };
 
 struct plan {
@@ -69,11 +80,14 @@ struct op *plan_bind(struct plan *p, struct str namespace, struct str name, stru
 /* Wake at 'ms' or earlier. */
 void plan_wake(struct plan *p, int64_t ms);
 
-/* A Kubernetes Event about 'about' (a Job …): type "Normal" or "Warning". An op like any other (OP_CREATE of an Event
- * whose name is a function of object, reason and message, so that a repeat is the same Event). */
+/* A Kubernetes Event about 'about' (a Job …): type "Normal" or "Warning". An op like any other: OP_CREATE of an Event
+ * whose name is the object's and the time, so that the Events of an object are listed in the order they happened. */
 struct op *plan_event(struct plan *p, const struct json *about, const char *type, const char *reason, int64_t now_ms,
                       const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 /* Who says so, where plan_event() says the controllers do: "kubelet" on "host"; host: may be empty. */
 void plan_event_from(struct plan *p, struct op *event, struct str component, struct str host);
+/* An object as involvedObject has it; and: the Event is about that one. */
+struct json *plan_event_ref(struct arena *a, const struct json *about);
+void plan_event_about(struct arena *a, struct op *event, const struct json *ref);
 
 #endif

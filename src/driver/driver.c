@@ -280,6 +280,7 @@ static bool plan_and_schedule(struct driver *d)
     if (schedule_turn(d))
         any |= plan_all(d);
     any |= schedule_flush(d);
+    any |= requests_send_counts(d);
     round_us = clock_mono_us(&clock_real) - round_us;
     d->stats.round_us += (uint64_t)round_us;
     if (d->stats.rounds != rounds)
@@ -300,6 +301,7 @@ int64_t driver_turn(struct driver *d, bool *ret_busy)
     if (cache_is_synced(&d->cache) && !d->is_stopped) {
         is_busy |= plan_and_schedule(d);
         queue_ms = d->is_full ? INT64_MAX : MIN_OF(work_queue_due(&d->queue), schedule_due(d));
+        queue_ms = MIN_OF(queue_ms, requests_counts_due(d));
     }
     due_ms = MIN_OF(MIN_OF(requests_due(d), job_keys_due(d)), queue_ms);
     if (ret_busy)

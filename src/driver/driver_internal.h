@@ -2,6 +2,7 @@
 #ifndef DRIVER_DRIVER_INTERNAL_H
 #define DRIVER_DRIVER_INTERNAL_H
 
+#include "api/recorder.h"
 #include "driver/cache.h"
 #include "driver/driver.h"
 #include "driver/flows.h"
@@ -20,14 +21,9 @@
 #define KEY_ENSURE "ensure"
 
 enum { REQUEST_LOST_MS = 60000, READ_AGAIN_MIN_MS = 100, READ_AGAIN_MAX_MS = 30000, WINDOW_START = 16 };
-enum { EVENTS_OF_A_PLAN = 25, EVENTS_REMEMBERED = 1024, EVENT_AGAIN_MS = 600000, TROUBLE_STAYS_MS = 10000 };
+enum { EVENTS_OF_A_PLAN = 25, TROUBLE_STAYS_MS = 10000 };
 /* Writes of counters alone, of all jobs together: one in so long, unless a job would wait for longer than a minute. */
 enum { COUNTERS_APART_MS = 600, COUNTERS_MOST_MS = 60000 };
-
-struct sent_event {
-    uint64_t id;
-    int64_t until_ms; /* 0: not used */
-};
 
 struct driver {
     struct cluster *cluster;
@@ -57,11 +53,9 @@ struct driver {
     /* request.c: writes and reads that have not come back. */
     struct map_u64 requests; /* struct request by token */
     struct list all_requests;
-    struct heap timers;         /* struct request: when to give it up, or to ask again */
-    struct map busy;            /* struct busy by key */
-    struct map_u64 sent_events; /* struct sent_event by hash of its name */
-    struct sent_event sent_ring[EVENTS_REMEMBERED];
-    size_t sent_at;
+    struct heap timers;       /* struct request: when to give it up, or to ask again */
+    struct map busy;          /* struct busy by key */
+    struct recorder recorder; /* of Events */
     uint64_t request_seq;
 
     /* contest.c: objects that were written lately. */
@@ -93,6 +87,12 @@ void requests_done(struct driver *d);
 
 /* Send a write of the controller that looks after 'key'; empty: nobody waits for it. */
 void request_send(struct driver *d, struct str key, const struct op *op);
+
+/* Counts of Events that have waited (recorder.h). Events take half of the room for writes at most: the other half is for
+ * what matters. */
+bool requests_send_counts(struct driver *d);
+int64_t requests_counts_due(const struct driver *d); /* when to call it next, in run_ms; INT64_MAX: never */
+bool request_has_event_room(const struct driver *d);
 
 /* Has the key writes in flight that it must wait for? All but those of pods and Events. */
 bool request_is_busy(const struct driver *d, struct str key);

@@ -61,7 +61,7 @@ static int earlier(const struct heap_node *a, const struct heap_node *b)
 void requests_init(struct driver *d, uint64_t seed)
 {
     map_u64_init(&d->requests, seed);
-    map_u64_init(&d->sent_events, seed);
+    recorder_init(&d->recorder, seed);
     map_init(&d->busy, seed);
     heap_init(&d->timers, earlier);
     list_init(&d->all_requests);
@@ -77,7 +77,7 @@ void requests_done(struct driver *d)
     MAP_FOREACH(struct busy *, b, &d->busy)
         free(b);
     map_u64_done(&d->requests);
-    map_u64_done(&d->sent_events);
+    recorder_done(&d->recorder);
     map_done(&d->busy);
 }
 
@@ -411,25 +411,6 @@ static void note_start(struct driver *d, struct request *f, const struct op *op)
     d->stats.job_writes += j != NULL;
 }
 
-/* The name of an Event follows from what it says: the same one is not sent again and again. */
-static bool event_was_sent(struct driver *d, const struct op *op)
-{
-    uint64_t id = str_hash(op->name, str_hash(op->namespace, d->opt.seed));
-    struct sent_event *e = map_u64_get(&d->sent_events, id);
-
-    if (e && d->run_ms < e->until_ms)
-        return true;
-    if (!e) {
-        e = &d->sent_ring[d->sent_at++ % EVENTS_REMEMBERED];
-        if (e->until_ms)
-            map_u64_remove(&d->sent_events, e->id);
-        e->id = id;
-        map_u64_put(&d->sent_events, id, e);
-    }
-    e->until_ms = d->run_ms + EVENT_AGAIN_MS;
-    return false;
-}
-
 /* The scheduler's keys are of PodGroups and pods, its Events have none: the job that these belong to. */
 static const struct cache_job *job_about(struct driver *d, struct str kind, struct str namespace, struct str name)
 {
@@ -463,13 +444,11 @@ static const char *job_of(struct driver *d, const struct request *f, const struc
 }
 #define JOB_FIELD(d, f, body) LOG_TEXT("job", job_of(d, f, body))
 
-void request_send(struct driver *d, struct str key, const struct op *op)
+static void send_write(struct driver *d, struct str key, const struct op *op)
 {
     struct str name = op->name, namespace = op->namespace, uid = op->uid;
     struct request *f;
 
-    if (is_uninteresting(op->type) && op->kind == OP_CREATE && (d->opt.is_silent || event_was_sent(d, op)))
-        return;
     if (str_empty(name) && op->body)
         name = object_name(op->body);
     f = request_new(d, key, op->type, namespace, name, uid);
@@ -488,6 +467,37 @@ void request_send(struct driver *d, struct str key, const struct op *op)
     note_start(d, f, op);
     set_token(d, f, cluster_write(d->cluster, op));
     set_timer(d, f, REQUEST_LOST_MS);
+}
+
+void request_send(struct driver *d, struct str key, const struct op *op)
+{
+    struct op event = *op;
+
+    if (!is_uninteresting(op->type) || op->kind != OP_CREATE)
+        send_write(d, key, op);
+    else if (!d->opt.is_silent && recorder_take(&d->recorder, &d->arena, &event, d->run_ms))
+        send_write(d, key, &event);
+}
+
+bool request_has_event_room(const struct driver *d)
+{
+    return d->n_writes < (d->opt.max_in_flight + 1) / 2 && !d->is_full;
+}
+
+bool requests_send_counts(struct driver *d)
+{
+    struct op op;
+    bool any = false;
+
+    arena_reset(&d->arena);
+    for (; request_has_event_room(d) && recorder_next(&d->recorder, &d->arena, d->run_ms, &op); any = true)
+        send_write(d, STR_NULL, &op);
+    return any;
+}
+
+int64_t requests_counts_due(const struct driver *d)
+{
+    return request_has_event_room(d) ? recorder_due(&d->recorder) : INT64_MAX;
 }
 
 /* ---- answers ---- */
@@ -542,6 +552,8 @@ static void write_failed(struct driver *d, struct request *f, const struct err *
     d->stats.failed_writes++;
     log_debug("write failed", LOG_TEXT("kind", f->type->kind), LOG_STR("name", f->name), LOG_TEXT("error", e->text),
               JOB_FIELD(d, f, NULL));
+    if (is_uninteresting(f->type) && e->code == ERR_NOT_FOUND)
+        recorder_forget(&d->recorder, f->namespace, f->name);
     if (f->is_loose) {
         request_end(d, f);
         return;

@@ -177,6 +177,19 @@ static struct str notice_uid(struct driver *d, const struct notice *n)
     return queue ? object_uid(queue->root) : n->uid;
 }
 
+/* The gang of a pod, as involvedObject has it; NULL: it is in none. */
+static struct json *notice_gang(struct driver *d, const struct notice *n)
+{
+    const struct sched_known *pod = strcmp(n->kind, "Pod") == 0
+                                        ? sched_feed_find(d, known_types()->pod, n->namespace, n->name, n->uid)
+                                        : NULL;
+    const struct object *group = pod && pod->group.n
+                                     ? cache_find(&d->cache, known_types()->group, n->namespace, pod->group)
+                                     : NULL;
+
+    return group ? plan_event_ref(&d->arena, group->root) : NULL;
+}
+
 static void send_notice(struct driver *d, const struct notice *n)
 {
     struct plan plan = { .arena = &d->arena };
@@ -190,17 +203,17 @@ static void send_notice(struct driver *d, const struct notice *n)
     op = plan_event(&plan, about, n->type, arena_cstr(&d->arena, n->reason), d->last_now_ms, "%.*s",
                     STR_ARG(n->message));
     plan_event_from(&plan, op, d->opt.scheduler_name, STR_NULL); /* tools look for the scheduler's name */
+    op->count = COUNT_EACH;                                      /* the scheduler tells what has changed */
+    op->whole = notice_gang(d, n);
     request_send(d, STR_NULL, op);
 }
 
-/* They take half of the room at most: the other half is for what matters. */
 bool schedule_flush(struct driver *d)
 {
     struct list_link *link;
     bool any = false;
 
-    while (d->n_writes < (d->opt.max_in_flight + 1) / 2 && !d->is_full &&
-           (link = list_pop_front(&d->schedule.events))) {
+    while (request_has_event_room(d) && (link = list_pop_front(&d->schedule.events))) {
         d->schedule.n_events--;
         send_notice(d, LIST_ITEM(link, struct notice, link));
         free(LIST_ITEM(link, struct notice, link));

@@ -130,7 +130,8 @@ static bool carry_out(struct status_draft *d, enum job_action action, const stru
                          job_action_name(action));
     d->is_urgent = true;
     plan_event(plan, d->o->job->raw, "Normal", "ExecuteAction", now_ms, "Start to execute action %s: %.*s",
-               job_action_name(action), STR_ARG(cause));
+               job_action_name(action), STR_ARG(cause))
+        ->count = COUNT_DECISION;
     return true;
 }
 
@@ -178,12 +179,14 @@ static bool decide_command(struct status_draft *d, int64_t now_ms, struct plan *
         if (action == ACTION_NONE || action_is_targeted(action)) {
             plan_event(plan, d->o->job->raw, "Warning", "CommandIssued", now_ms,
                        "Command %.*s: \"%.*s\" is not an action on a job and is ignored", STR_ARG(c->name),
-                       STR_ARG(c->action));
+                       STR_ARG(c->action))
+                ->count = COUNT_DECISION;
             delete_command(d, c, plan);
             continue;
         }
         plan_event(plan, d->o->job->raw, "Normal", "CommandIssued", now_ms, "Start to execute command %.*s: %s",
-                   STR_ARG(c->name), job_action_name(action));
+                   STR_ARG(c->name), job_action_name(action))
+            ->count = COUNT_DECISION;
         if (carry_out(d, action, &by_command, false, now_ms, plan)) {
             remember_command(d, c->uid, now_ms);
             return true;
@@ -276,7 +279,8 @@ static bool act(struct status_draft *d, const struct cause *c, int64_t now_ms, s
                                                                 c->uid };
     d->is_urgent = true;
     plan_event(plan, d->o->job->raw, "Normal", "ExecuteAction", now_ms, "Execute action %s after %lld ms: %.*s",
-               job_action_name(choice.action), (long long)choice.delay_ms, STR_ARG(why(d, c)));
+               job_action_name(choice.action), (long long)choice.delay_ms, STR_ARG(why(d, c)))
+        ->count = COUNT_DECISION;
     return true;
 }
 

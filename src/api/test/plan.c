@@ -139,13 +139,14 @@ static void event_says_all(void **state)
     assert_true(json_remove(json_get(event, "metadata"), "name"));
     json_print(&out, event);
     assert_string_equal(
-        out.p,
-        "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"namespace\":\"ns\"},"
-        "\"involvedObject\":{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"namespace\":\"ns\","
-        "\"name\":\"j\",\"uid\":\"u-1\",\"resourceVersion\":\"17\"},\"reason\":\"PodFailed\","
-        "\"message\":\"pod j-0 failed\",\"type\":\"Warning\","
-        "\"firstTimestamp\":\"1970-01-01T00:00:01Z\",\"lastTimestamp\":\"1970-01-01T00:00:01Z\",\"count\":1,"
-        "\"source\":{\"component\":\"vc-controller-manager\"},\"reportingComponent\":\"vc-controller-manager\"}");
+        out.p, "{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"namespace\":\"ns\"},"
+               "\"involvedObject\":{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\",\"namespace\":\"ns\","
+               "\"name\":\"j\",\"uid\":\"u-1\",\"resourceVersion\":\"17\"},\"reason\":\"PodFailed\","
+               "\"message\":\"pod j-0 failed\",\"type\":\"Warning\","
+               "\"firstTimestamp\":\"1970-01-01T00:00:01Z\",\"lastTimestamp\":\"1970-01-01T00:00:01Z\",\"count\":1,"
+               "\"eventTime\":\"1970-01-01T00:00:01.000000Z\",\"action\":\"PodFailed\","
+               "\"source\":{\"component\":\"vc-controller-manager\"},\"reportingComponent\":\"vc-controller-manager\","
+               "\"reportingInstance\":\"vc-controller-manager\"}");
 }
 
 static void event_of_another(void **state)
@@ -168,7 +169,8 @@ static void event_names(void **state)
     char longest[253];
 
     (void)state;
-    assert_true(str_eq(name, object_name(event_of(job(STR("j")), "A", 99, "m")))); /* time does not count */
+    assert_true(str_cmp(name, object_name(event_of(job(STR("j")), "A", 2, "m"))) < 0); /* they sort by time */
+    assert_true(str_cmp(name, object_name(event_of(job(STR("j")), "A", 1700000000000, "m"))) < 0);
     assert_false(str_eq(name, object_name(event_of(job(STR("j")), "B", 1, "m"))));
     assert_false(str_eq(name, object_name(event_of(job(STR("j")), "A", 1, "n"))));
     assert_false(

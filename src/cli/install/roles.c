@@ -54,7 +54,7 @@ static const struct rule rules[] = {
     { ROLE_CONTROLLER, "apps", "replicasets statefulsets daemonsets", "get", "owners of pods that name our scheduler" },
     { ROLE_CONTROLLER, "batch", "jobs", "get", "the same" },
     { ROLE_CONTROLLER, "", "replicationcontrollers", "get", "the same" },
-    { ROLE_CONTROLLER, "", "events", "create", "what happened, for people" },
+    { ROLE_CONTROLLER, "", "events", "create patch", "what happened, for people, and how often" },
 
     { ROLE_SCHEDULER, "", "pods/binding", "create", "placing" },
     { ROLE_SCHEDULER, "", "pods/status", "patch", "why a pod waits, and the node it is promised" },

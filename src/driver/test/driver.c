@@ -183,6 +183,48 @@ static void a_job_lives(void **state)
     world_done(&w);
 }
 
+struct rows {
+    const char *reason;
+    int64_t n, count;
+};
+
+static void count_row(void *ctx, const struct object *event)
+{
+    struct rows *r = ctx;
+
+    if (!str_is(json_member_text(event->root, "reason"), r->reason))
+        return;
+    r->n++;
+    r->count += json_i64(json_get(event->root, "count"), 0);
+}
+
+/* Three restarts are one Event, three times: also while a plan is made again and again. */
+static void restarts_are_counted(void **state)
+{
+    struct world w;
+    struct json *job;
+    struct rows rows = { "ExecuteAction", 0, 0 };
+
+    (void)state;
+    world_init(&w, false);
+    job = tree_of(&w.arena, job_text);
+    json_set(json_get(job, "spec"), "policies", tree_of(&w.arena, "[{event: PodFailed, action: RestartJob}]"));
+    json_set(json_get(job, "spec"), "maxRetry", json_int(&w.arena, 9));
+    assert_int_equal(store_create(w.store, job, NULL, NULL), 0);
+    settle(&w);
+    for (int i = 0; i < 3; i++) {
+        admit_group(&w);
+        run_for(&w, 1000);
+        set_pods(&w, 1, "{phase: Failed}");
+        run_for(&w, 1000);
+    }
+    run_for(&w, 60000);
+    store_list(w.store, type("event"), STR_NULL, count_row, &rows);
+    assert_int_equal(rows.n, 1);
+    assert_int_equal(rows.count, 3);
+    world_done(&w);
+}
+
 /* A job at rest costs nothing, and a driver started on a finished cluster has nothing to do. */
 static void rest_is_quiet(void **state)
 {
@@ -639,6 +681,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_lives),
+        cmocka_unit_test(restarts_are_counted),
         cmocka_unit_test(a_job_waits_for_its_keys),
         cmocka_unit_test(rest_is_quiet),
         cmocka_unit_test(same_events_same_writes),

@@ -69,6 +69,7 @@ static void set_defaults(struct agent *g)
     map_u64_init(&g->asked, map_seed_default());
     list_init(&g->sessions);
     map_u64_init(&g->writes, map_seed_default());
+    recorder_init(&g->recorder, map_seed_default());
     list_init(&g->dirty);
     list_init(&g->held);
     list_init(&g->waiting);
@@ -454,6 +455,7 @@ static int64_t next_due(struct agent *g)
     due = MIN_OF(due, g->rewrite_ms);
     due = MIN_OF(due, g->beat_ms);
     due = MIN_OF(due, g->turn_ms);
+    due = MIN_OF(due, recorder_due(&g->recorder));
     if (map_count(&g->pods))
         due = MIN_OF(due, g->usage_ms);
     return due;
@@ -481,6 +483,7 @@ int64_t agent_turn(struct agent *g, bool *ret_busy)
     }
     if (now_ms >= g->beat_ms)
         agent_node_write(g);
+    agent_events_due(g, now_ms);
     if (now_ms >= g->usage_ms) {
         g->usage_ms = now_ms + USAGE_MS;
         look_at_helpers(g);
@@ -626,6 +629,7 @@ void agent_close(struct agent *g)
     map_done(&g->refs); /* those of the last pods went with them */
     map_u64_done(&g->asked);
     map_u64_done(&g->writes);
+    recorder_done(&g->recorder);
     map_done(&g->told_image);
     agent_images_done(g);
     agent_removals_done(g);

@@ -29,6 +29,7 @@
 #ifndef NODE_AGENT_INTERNAL_H
 #define NODE_AGENT_INTERNAL_H
 
+#include "api/recorder.h"
 #include "api/security.h"
 #include "base/heap.h"
 #include "base/list.h"
@@ -168,6 +169,7 @@ struct agent {
     struct agent_services services;
     struct agent_filter filter;
     struct agent_images images;
+    struct recorder recorder; /* of Events */
     struct str node_name, host_ip;
     uint16_t api_port;      /* of an API server at the gateway; 0: none */
     struct str host_resolv; /* the host's resolv.conf */
@@ -304,6 +306,7 @@ void agent_pods_done(struct agent *g);
 void agent_pods_refresh(struct agent *g, const struct object *changed);
 void agent_pod_refresh(struct agent_pod *p);
 void agent_event(struct agent *g, const struct json *about, bool is_warning, const char *reason, struct str message);
+void agent_events_due(struct agent *g, int64_t now_ms); /* counts of Events that have waited (recorder.h) */
 
 /* ---- agent_removal.c ---- */
 

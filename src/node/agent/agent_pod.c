@@ -39,7 +39,18 @@ void agent_event(struct agent *g, const struct json *about, bool is_warning, con
 
     plan_event_from(&plan, op, STR("kubelet"), g->node_name);
     op->is_best_effort = true;
-    cluster_write(g->cluster, op);
+    op->count = COUNT_EACH;
+    if (recorder_take(&g->recorder, &a, op, cluster_now_ms(g->cluster)))
+        cluster_write(g->cluster, op);
+}
+
+void agent_events_due(struct agent *g, int64_t now_ms)
+{
+    autoarena a = { 0 };
+    struct op op;
+
+    while (recorder_next(&g->recorder, &a, now_ms, &op))
+        cluster_write(g->cluster, &op);
 }
 
 /* ---- containers ---- */
