@@ -29,6 +29,7 @@ struct sched_write { /* what is wanted of one object */
 
     /* PodGroups and Queues: the status, printed */
     struct buf status;
+    int64_t behind_ms; /* PodGroups, of run_ms: since when its counters alone are behind; 0: they are not */
 
     uint64_t wished, sent; /* statuses, counted: is there a newer wish than the one that was sent? */
 };
@@ -418,7 +419,34 @@ static bool says_the_same(const struct json *a, const struct json *b)
     return !x && !y && same_text(a, b, "phase");
 }
 
-static void plan_group(struct driver *d, struct sched_write *e, struct plan *plan)
+/* Its counters are as they should be, or go with a write that does not wait. */
+static void counters_are_told(struct driver *d, struct sched_write *e)
+{
+    d->schedule.n_behind -= e->behind_ms != 0;
+    e->behind_ms = 0;
+}
+
+/* Pods start and end one by one; a write for each of them would cost as much as placing it. So counters alone go by the
+ * rule of those of Jobs: one in so long, of all PodGroups together. */
+static bool may_counters_wait(struct driver *d, struct sched_write *e, const struct json *now,
+                              const struct json *status, int64_t now_ms, struct plan *plan)
+{
+    int64_t wait_ms;
+
+    if (!same_text(now, status, "phase") || !json_equal(json_get(now, "conditions"), json_get(status, "conditions")))
+        return false;
+    if (!e->behind_ms) {
+        e->behind_ms = MAX_OF(d->run_ms, 1);
+        d->schedule.n_behind++;
+    }
+    wait_ms = MIN_OF((int64_t)d->schedule.n_behind * COUNTERS_APART_MS, COUNTERS_MOST_MS);
+    if (d->run_ms >= e->behind_ms + wait_ms)
+        return false;
+    plan_wake(plan, now_ms + e->behind_ms + wait_ms - d->run_ms);
+    return true;
+}
+
+static void plan_group(struct driver *d, struct sched_write *e, int64_t now_ms, struct plan *plan)
 {
     const struct object *group = cache_find(&d->cache, e->type, e->namespace, e->name);
     const struct json *now = group ? json_get(group->root, "status") : NULL;
@@ -426,8 +454,12 @@ static void plan_group(struct driver *d, struct sched_write *e, struct plan *pla
 
     if (!status || (now && (json_equal(now, status) || (contest_is_on(d, group) && says_the_same(now, status))))) {
         buf_reset(&e->status);
+        counters_are_told(d, e);
         return;
     }
+    if (json_is(now, JSON_OBJECT) && may_counters_wait(d, e, now, status, now_ms, plan))
+        return;
+    counters_are_told(d, e);
     if (json_is(now, JSON_OBJECT))
         name_all(plan->arena, status, now);
     patch = json_object(plan->arena);
@@ -468,6 +500,7 @@ void sched_write_object_gone(struct driver *d, const struct resource_type *type,
 
 static void sched_write_end(struct driver *d, struct sched_write *e)
 {
+    counters_are_told(d, e);
     work_queue_forget(&d->queue, e->key);
     map_remove(&d->schedule.writes, e->key);
     sched_write_free(e);
@@ -489,7 +522,7 @@ void sched_write_plan(struct driver *d, struct str key_rest, int64_t now_ms, str
     if (known && e->type == known_types()->pod)
         plan_pod(d, e, known, now_ms, plan);
     else if (known && !rests && e->type == known_types()->group)
-        plan_group(d, e, plan);
+        plan_group(d, e, now_ms, plan);
     else if (known && !rests)
         plan_queue(d, e, now_ms, plan);
     if (!known || (!has_wishes(e) && e->failed == OP_KIND_MAX)) /* there is no such object any more, or all is done */

@@ -57,6 +57,7 @@ struct schedule {
     struct buf scratch;
     struct map writes;   /* struct sched_write by key */
     struct list waiting; /* struct sched_write.waits: bindings that wait for volumes */
+    unsigned n_behind;   /* PodGroups whose counters are behind */
     struct list events;  /* struct notice: Events that wait for room */
     size_t n_events;
     struct sched_round round;

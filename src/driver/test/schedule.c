@@ -1115,6 +1115,30 @@ static void only_the_newest_status_is_sent(void **state)
     world_done(&w);
 }
 
+/* Pods start one after the other: the first write says Running, their number follows in few writes, and the end in one. */
+static void counters_wait(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_with_pod(&w);
+    for (int i = 1; i <= 50; i++) {
+        const char *status = arena_fmt(&w.arena, "{phase: Running, running: %d, conditions: [{type: Scheduled}]}", i).p;
+
+        decide(&w, DECIDE_GROUP, "podgroup", "g")->status = tree_of(&puppet->arena, status);
+        nudge(&w);
+        run_for(&w, 40);
+    }
+    assert_in_range(count(buf_view(&w.flaky.log), "patch PodGroup g"), 2, 5);
+    run_for(&w, 1000);
+    assert_int_equal(json_i64(json_find(get(&w, "podgroup", "g")->root, "status", "running", NULL), -1), 50);
+    decide(&w, DECIDE_GROUP, "podgroup", "g")->status = tree_of(&puppet->arena, "{phase: Completed, succeeded: 50}");
+    nudge(&w);
+    settle(&w);
+    assert_true(str_is(json_member_text(json_get(get(&w, "podgroup", "g")->root, "status"), "phase"), "Completed"));
+    world_done(&w);
+}
+
 /* The first write works, but a newer wish came before its answer. */
 static void a_wish_that_comes_before_the_answer(void **state)
 {
@@ -1273,7 +1297,7 @@ static void another_writer_is_not_answered_at_once(void **state)
 
     (void)state;
     world_with_pod(&w);
-    theirs = tree_of(&w.arena, "{status: {phase: Running, running: 7}}");
+    theirs = tree_of(&w.arena, "{status: {phase: Inqueue, running: 7}}");
     for (int i = 0; i < 6000; i++) {
         decide(&w, DECIDE_GROUP, "podgroup", "g")->status = tree_of(&puppet->arena, "{phase: Running, running: 1}");
         nudge(&w);
@@ -1320,6 +1344,7 @@ int main(void)
         cmocka_unit_test(another_writer_is_not_answered_at_once),
         cmocka_unit_test(a_refusal_and_a_nomination),
         cmocka_unit_test(only_the_newest_status_is_sent),
+        cmocka_unit_test(counters_wait),
         cmocka_unit_test(a_wish_that_comes_before_the_answer),
         cmocka_unit_test(a_status_is_written_until_it_is_there),
         cmocka_unit_test(no_refusal_after_a_binding),
