@@ -345,7 +345,7 @@ static void make_names(struct webhook *w, const char *address)
     const char *colon = strrchr(address, ':');
 
     buf_fmt(&w->name, "%.*s.%.*s.svc", STR_ARG(buf_view(&w->service)), STR_ARG(buf_view(&w->namespace)));
-    w->names[0] = w->name.p;
+    w->shared_names[0] = w->names[0] = w->name.p;
     if (colon && colon != address && address[0] != '[') {
         buf_append(&w->host, address, (size_t)(colon - address));
         w->names[1] = w->host.p;

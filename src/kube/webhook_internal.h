@@ -43,7 +43,8 @@ struct webhook_keys {
 struct webhook {
     const struct webhook_options *opt;
     struct buf namespace, service, scheduler_name, name, host;
-    const char *names[4]; /* in the certificate, ended by NULL */
+    const char *shared_names[2]; /* in the certificate of the Secret, which all replicas show: the Service's */
+    const char *names[3];        /* … and the host of our own address, if it has one; both ended by NULL */
     int64_t life_ms;
     struct cluster *door;
     struct kube_view views[WEBHOOK_VIEWS];

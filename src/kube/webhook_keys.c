@@ -76,7 +76,7 @@ static void write_secret(struct webhook *w)
 
     k->again_ms = mono() + AGAIN_MS;
     read_secret(k->secret, &fresh);
-    if (certificate_make(&fresh, w->names, clock_now_ms(&clock_real), w->life_ms, &e) < 0) {
+    if (certificate_make(&fresh, w->shared_names, clock_now_ms(&clock_real), w->life_ms, &e) < 0) {
         log_error("webhook: no certificate", LOG_TEXT("error", e.text));
         return;
     }
@@ -95,7 +95,7 @@ static void take_secret(struct webhook *w, const struct object *o)
     object_unref(k->secret);
     k->secret = object_ref(o);
     read_secret(o, &fresh);
-    if (o && certificate_check(&fresh, w->names, &k->begin_ms, &k->end_ms, &e) == 0) {
+    if (o && certificate_check(&fresh, w->shared_names, &k->begin_ms, &k->end_ms, &e) == 0) {
         if (!k->is_good || !str_eq(buf_view(&fresh.cert), buf_view(&k->set.cert))) {
             certificate_set_done(&k->set);
             k->set = fresh;
@@ -212,14 +212,32 @@ static struct str first_of(struct str certificates)
     return at ? str_sub(certificates, 0, (size_t)(at - certificates.p) + strlen(end)) : certificates;
 }
 
+/* A replica with an address of its own has a certificate of its own, by the CA that all share. Were its address in the
+ * Secret, each replica would miss its own there and write the Secret anew. */
+static int sign_own(struct webhook *w, struct buf *ret_cert, struct buf *ret_key, struct err *e)
+{
+    const struct webhook_keys *k = &w->keys;
+    int64_t now_ms = clock_now_ms(&clock_real);
+    struct certificate_spec spec = {
+        .common_name = buf_view(&w->name), .names = w->names, .now_ms = now_ms, .life_ms = k->end_ms - now_ms
+    };
+
+    return certificate_sign(&k->set.ca, &k->set.ca_key, &spec, ret_cert, ret_key, e);
+}
+
 static void show(struct webhook *w)
 {
     struct webhook_keys *k = &w->keys;
     struct http_server_tls tls = { buf_view(&k->set.cert), buf_view(&k->set.key), STR_NULL };
-    autobuf end = { 0 };
+    autobuf end = { 0 }, cert = { 0 };
+    autosecret key = { 0 };
+    bool is_own = w->names[1];
     struct err e;
+    int rc = is_own ? sign_own(w, &cert, &key, &e) : 0;
 
-    if (http_server_set_tls(w->server, &tls, &e) < 0) {
+    if (is_own)
+        tls = (struct http_server_tls){ buf_view(&cert), buf_view(&key), STR_NULL };
+    if (rc < 0 || http_server_set_tls(w->server, &tls, &e) < 0) {
         log_error("webhook: the certificate cannot be shown", LOG_TEXT("error", e.text));
         k->is_good = false;
         return;

@@ -360,6 +360,22 @@ def rotation(bed):
     has(bed.call("GET", SECRET)[1]["type"], "kubernetes.io/tls")
 
 
+def replicas_with_addresses(bed):
+    """Each shows a certificate with its own address, by the CA that they share; none writes the other's Secret anew."""
+    hosts = ("127.0.0.1", "127.0.0.2")
+    with contextlib.ExitStack() as stack:
+        replicas = [stack.enter_context(Controller(bed, f"at-{h}", "--webhook", f"--webhook-address={h}:0", "--leader-elect=false", kubeconfig=bed.account)) for h in hosts]
+        for c in replicas:
+            until("it has shown a certificate", lambda: "webhook: certificate" in c.log)
+        secret = bed.call("GET", SECRET)[1]
+        time.sleep(8)  # two tries of each, if they fought
+        same(bed.call("GET", SECRET)[1]["metadata"]["resourceVersion"], secret["metadata"]["resourceVersion"])
+        trust = ssl.create_default_context(cadata=base64.b64decode(secret["data"]["ca.crt"]).decode())
+        for host, c in zip(hosts, replicas):
+            with socket.create_connection((host, webhook_port(c))) as s, trust.wrap_socket(s, server_hostname=host):
+                pass
+
+
 def chosen(*cases):
     return [c for c in cases if len(sys.argv) == 1 or c.__name__ in sys.argv[1:]]
 
@@ -390,7 +406,7 @@ def main():
                 suite.case("metrics", lambda: has(c.get("/metrics")[1], 'pumice_admissions_total{result="denied"}'))
                 suite.case("no trouble", lambda: same(re.findall("(?m)^.*level=(?:error|warn) .*Sanitizer.*$|runtime error", c.log), []))
                 stop(bed.door, c)
-            for case in chosen(rotation, no_right_is_idle):
+            for case in chosen(rotation, replicas_with_addresses, no_right_is_idle):
                 suite.case(case.__name__, lambda case=case: case(bed))
     except Skip as e:
         print(e)
