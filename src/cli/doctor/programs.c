@@ -271,6 +271,51 @@ static bool tell_servers(struct hooks_exam *h)
     return true;
 }
 
+/* The Deployment whose pods the Service selects; NULL: there is none, or it cannot be seen. */
+static const struct json *deployment_behind(struct cluster_exam *x, const struct json *service)
+{
+    struct str namespace = json_member_text(service, "namespace");
+    const struct json *selector;
+    struct json *found;
+    struct err e;
+
+    list_programs(x);
+    if (kube_ask_object(x->live->ask, x->arena, type_by_kind(STR("v1"), STR("Service")), namespace,
+                        json_member_text(service, "name"), &found, &e) < 0)
+        return NULL;
+    selector = json_find(found, "spec", "selector", NULL);
+    VEC_FOREACH(d, &x->programs.items) {
+        const struct json *labels = json_find(*d, "spec", "template", "metadata", "labels", NULL);
+        bool is_selected = json_count(selector) > 0 && str_eq(object_namespace(*d), namespace);
+
+        JSON_FOREACH(want, selector)
+            is_selected = is_selected &&
+                          str_eq(json_text(json_get_str(labels, json_key(want)), STR("")), json_text(want, STR("")));
+        if (is_selected)
+            return *d;
+    }
+    return NULL;
+}
+
+/* Pods that are down are to be brought up: who deletes the configuration takes every check of new objects away. Only what
+ * has no program behind it is left over, and may go. */
+static const char *cure_of_hook(struct cluster_exam *x, const struct json *config, size_t kind,
+                                const struct json *service)
+{
+    const struct json *d = deployment_behind(x, service);
+    struct str cure;
+
+    if (!d)
+        cure = arena_fmt(x->arena, "kubectl delete %s %.*s", hook_plurals[kind], STR_ARG(object_name(config)));
+    else if (json_i64(json_find(d, "spec", "replicas", NULL), 1) == 0)
+        cure = arena_fmt(x->arena, "kubectl scale -n %.*s deployment %.*s --replicas=2", STR_ARG(object_namespace(d)),
+                         STR_ARG(object_name(d)));
+    else
+        cure = arena_fmt(x->arena, "kubectl describe -n %.*s deployment %.*s", STR_ARG(object_namespace(d)),
+                         STR_ARG(object_name(d)));
+    return arena_cstr(x->arena, cure);
+}
+
 static void look_at_hook(struct hooks_exam *h, const struct json *config, size_t kind, const struct json *hook)
 {
     const struct json *service = json_find(hook, "clientConfig", "service", NULL);
@@ -289,8 +334,7 @@ static void look_at_hook(struct hooks_exam *h, const struct json *config, size_t
              is_strict
                  ? "every request it wants to see is refused; without it bad jobs are found by kinds and controller"
                  : "it is asked in vain, and passed over",
-             arena_cstr(h->x->arena, arena_fmt(h->x->arena, "kubectl delete %s %.*s", hook_plurals[kind],
-                                               STR_ARG(object_name(config)))),
+             cure_of_hook(h->x, config, kind, service),
              "nobody answers for %.*s: the Service %.*s/%.*s has no endpoints", STR_ARG(json_member_text(hook, "name")),
              STR_ARG(json_member_text(service, "namespace")), STR_ARG(json_member_text(service, "name")));
 }
