@@ -133,7 +133,8 @@ static struct json *describe_next(struct driver *d, struct arena *a, struct cach
     struct plan plan = { .arena = a };
     autobuf at = { 0 };
 
-    driver_preview_job(d, j, d->last_now_ms, &plan);
+    /* Not the time of the last turn, which may be long ago. */
+    driver_preview_job(d, j, cluster_now_ms(d->cluster), &plan);
     for (size_t i = 0; i < plan.ops.n && i < WRITES_SHOWN; i++) {
         const struct op *op = &plan.ops.v[i];
         struct str name = op->name.n || !op->body ? op->name : object_name(op->body);
@@ -165,6 +166,7 @@ struct json *driver_describe_job(struct driver *d, struct arena *a, struct str n
     if (j->drive.trouble.n)
         json_set(all, "trouble", json_str(a, buf_view(&j->drive.trouble)));
     json_set(all, "waitsForAnswers", json_bool_new(a, request_is_busy(d, key)));
-    json_set(all, "next", describe_next(d, a, j));
+    if (!request_is_busy(d, key)) /* else it is planned when the answers are there, and from them */
+        json_set(all, "next", describe_next(d, a, j));
     return all;
 }

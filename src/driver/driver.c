@@ -322,5 +322,5 @@ void driver_stats(const struct driver *d, struct driver_stats *ret)
     ret->is_synced = cache_is_synced(&d->cache);
     ret->job_events = d->cache.job_events;
     ret->jobs = map_count(&d->cache.jobs_name);
-    ret->pods = d->cache.n_pods;
+    ret->pods = d->opt.schedules ? sched_feed_count(d, known_types()->pod) : d->cache.n_pods;
 }

@@ -65,8 +65,7 @@ void driver_stop(struct driver *d);
 /* Other settings for the scheduler, from the next turn on; copied. Only if the driver schedules. */
 void driver_configure(struct driver *d, const struct sched_config *config);
 
-/* A Warning Event of the scheduler that concerns every queue; it is about the Queue "default". Only if the driver
- * schedules. */
+/* A Warning Event that concerns every queue; it is about the Queue "default". */
 void driver_warn(struct driver *d, struct str reason, struct str message);
 
 enum { LATENCY_BUCKETS = 12 };
@@ -84,13 +83,13 @@ struct driver_stats {
     uint64_t failed_binds, refusals;   /* bindings that did not; pods that were told why they wait, again and again */
     uint64_t preempts, reclaims;       /* groups that others were evicted for, each time */
     uint64_t plan_us, round_us;        /* spent on plans and rounds */
-    size_t jobs, pods;
-    size_t queued, in_flight;     /* keys that wait for a plan; writes without an answer */
-    bool is_synced;               /* everything was listed once */
-    struct latency pod_latency;   /* from the creation of a job to that of each of its pods */
-    struct latency gang_latency;  /* from the creation of a PodGroup to the decision that its gang is placed */
-    struct latency bind_latency;  /* from the creation of a pod to the answer that it is bound */
-    struct latency round_latency; /* a round of the scheduler */
+    size_t jobs, pods;                 /* that are known. Pods: of Jobs; with the scheduler all */
+    size_t queued, in_flight;          /* keys that wait for a plan; writes without an answer */
+    bool is_synced;                    /* everything was listed once */
+    struct latency pod_latency;        /* from the creation of a job to that of each of its pods */
+    struct latency gang_latency;       /* from the creation of a PodGroup to the decision that its gang is placed */
+    struct latency bind_latency;       /* from the creation of a pod to the answer that it is bound */
+    struct latency round_latency;      /* a round of the scheduler */
 };
 void driver_stats(const struct driver *d, struct driver_stats *ret);
 

@@ -11,7 +11,7 @@
 
 #define GROUP_KEY "scheduling.k8s.io/group-name"
 
-static struct sched_known_type *type_of(struct driver *d, const struct resource_type *type)
+static struct sched_known_type *type_of(const struct driver *d, const struct resource_type *type)
 {
     for (size_t i = 0; i < d->schedule.n_types; i++)
         if (d->schedule.types[i].type == type)
@@ -66,6 +66,13 @@ const struct sched_known *sched_feed_find(struct driver *d, const struct resourc
     const struct sched_known *f = t ? find(d, t, namespace, name) : NULL;
 
     return f && (str_empty(uid) || str_eq(f->uid, uid)) ? f : NULL;
+}
+
+size_t sched_feed_count(const struct driver *d, const struct resource_type *type)
+{
+    const struct sched_known_type *t = type_of(d, type);
+
+    return t ? map_count(&t->by_key) : 0;
 }
 
 static struct str group_of(const struct sched_known_type *t, const struct object *o)

@@ -80,6 +80,8 @@ void sched_feed_gone(struct driver *d, const struct resource_type *type, struct 
 const struct sched_known *sched_feed_find(struct driver *d, const struct resource_type *type, struct str namespace,
                                           struct str name, struct str uid);
 
+size_t sched_feed_count(const struct driver *d, const struct resource_type *type);
+
 /* ---- sched_write.c ---- */
 
 void sched_writes_init(struct driver *d);

@@ -425,6 +425,21 @@ def outlives_a_renewal_that_hangs(bed):
             bed.server.resume()
 
 
+def says_that_it_is_throttled(bed):
+    """A server that is too busy (429): the job gets its pods, and log, readiness, metrics and an Event say why it took longer."""
+    bed.user("throttled", ["system:masters"])
+    with FaultProxy(bed, "throttled") as proxy, Controller(bed, "throttled", "--leader-elect=false", "--scheduler", kubeconfig=proxy.kubeconfig) as c:
+        c.until_ready()
+        proxy.add(fault="status", code=429, retry_after=1, method="POST", path="/pods", times=3)
+        submit(bed, job("throttled"))
+        until_phase(bed, "throttled", "Completed")
+        c.until_says("API server throttles requests")
+        status, text = c.get("/readyz")
+        assert status == 200 and "throttles requests: 3 were answered with 429" in text, text
+        assert "pumice_throttled_total 3" in c.get("/metrics")[1]
+        until("the Event", lambda: [e for e in bed.call("GET", "/api/v1/namespaces/default/events")[1]["items"] if e["reason"] == "Throttled"])
+
+
 def holder_renewed(bed, name):
     spec = bed.call("GET", LEASE.rsplit("/", 1)[0] + f"/{name}")[1]["spec"]
     return stamp(spec["renewTime"]) > stamp(spec["acquireTime"]) + 3
@@ -439,7 +454,7 @@ def main():
             install(bed)
             with Hollow(bed, "n0", "n1", "n2"):
                 for case in (completes_a_job, goes_on_after_kill, goes_on_after_an_outage, restarts_a_job_whose_pod_fails,
-                             takes_new_settings, another_takes_over, outlives_a_renewal_that_hangs):
+                             takes_new_settings, another_takes_over, says_that_it_is_throttled, outlives_a_renewal_that_hangs):
                     suite.case(case.__name__, lambda: case(bed))
     except Skip as e:
         print(e)

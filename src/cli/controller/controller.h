@@ -68,6 +68,8 @@ struct controller {
     bool told_lacks;
     bool lacks_native, had_native; /* the kinds of --native-podgroups; the cluster had them once */
     int64_t begin_ms;
+    uint64_t n_throttled;       /* requests that the API server answered with 429 … */
+    int64_t throttled_ms;       /* … mono time: the last of them that is worth telling; 0: none is */
     struct http_server *status; /* NULL: nobody is listened to */
     struct webhook *webhook;    /* NULL: admission is not ours */
 };

@@ -30,6 +30,7 @@ enum {
     TROUBLE_MS = 1500,    /* what is over by then was none */
     SLEEP_MAX_MS = 60000, /* clocks are set */
     SETTLE_MS = 1000,     /* without work: memory is given back */
+    THROTTLED_MS = 60000, /* after the last 429: it is over */
     NAP_US = 1000,        /* after a turn that had work: what comes meanwhile is one turn, and one plan */
 };
 
@@ -186,6 +187,41 @@ static void tell_trouble(struct controller *c)
                  LOG_TEXT("advice", advice_for(e.code)));
         c->told = e;
     }
+}
+
+static uint64_t count_throttled(const struct controller *c)
+{
+    struct cluster *const doors[] = { c->door, c->others_door, c->lease_door };
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(doors); i++) {
+        struct kube_stats s = { 0 };
+
+        if (doors[i])
+            cluster_kube_stats(doors[i], &s);
+        n += s.busy;
+    }
+    return n;
+}
+
+/* Everything works, but slower than it could: who wonders why should find it. */
+static void tell_throttling(struct controller *c)
+{
+#define THROTTLED "API server throttles requests (429 Too Many Requests)"
+    uint64_t n = count_throttled(c);
+
+    if (n != c->n_throttled && !c->throttled_ms) {
+        log_warn(THROTTLED, LOG_INT("answers", (int64_t)n),
+                 LOG_TEXT("advice", "a FlowSchema of its own: docs/controller.md, Throttling"));
+        if (c->driver)
+            driver_warn(c->driver, STR("Throttled"), STR(THROTTLED ": jobs take longer; see docs/controller.md"));
+    } else if (n == c->n_throttled && c->throttled_ms && mono() >= c->throttled_ms + THROTTLED_MS) {
+        log_info("API server no longer throttles requests", LOG_INT("answers", (int64_t)n));
+        c->throttled_ms = 0;
+    }
+    if (n != c->n_throttled)
+        c->throttled_ms = mono();
+    c->n_throttled = n;
 }
 
 static void tell_lacks(struct controller *c)
@@ -361,6 +397,7 @@ int controller_loop(struct controller *c)
         wait_ms = MIN_OF(wait_ms, webhook_part(c));
         wait_ms = MIN_OF(wait_ms, settle_part(c));
         tell_trouble(c);
+        tell_throttling(c);
         tell_lacks(c);
         tell_native(c);
         advance(c);

@@ -265,7 +265,7 @@ static void put_driver(struct buf *out, struct controller *c)
 
     driver_stats(c->driver, &s);
     figure(out, "pumice_jobs", "gauge", "Jobs in the cache", (double)s.jobs);
-    figure(out, "pumice_pods", "gauge", "Pods of Jobs in the cache", (double)s.pods);
+    figure(out, "pumice_pods", "gauge", "Pods in the cache: of Jobs; with --scheduler all", (double)s.pods);
     figure(out, "pumice_queue_depth", "gauge", "Keys that wait for a plan", (double)s.queued);
     figure(out, "pumice_writes_in_flight", "gauge", "Writes without an answer", (double)s.in_flight);
     figure(out, "pumice_synced", "gauge", "1 when everything was listed", s.is_synced);
@@ -332,6 +332,7 @@ static void put_server(struct buf *out, struct cluster *door)
     figure(out, "pumice_watch_lag_seconds_total", "counter", "The same, added up", (double)s.lag_us / 1e6);
     figure(out, "pumice_watch_lags_total", "counter", "The same, counted", (double)s.n_lags);
     figure(out, "pumice_requests_limit", "gauge", "Requests the server takes at a time", s.limit);
+    figure(out, "pumice_throttled_total", "counter", "Requests the server answered with 429", (double)s.busy);
     figure(out, "pumice_requests_in_flight", "gauge", "Reads and writes sent", s.in_flight);
     figure(out, "pumice_requests_waiting", "gauge", "Reads and writes that wait for room", s.waiting);
     figure(out, "pumice_received_bytes_total", "counter", "Bodies received", (double)s.received_bytes);
@@ -427,6 +428,9 @@ static void answer_ready(struct controller *c, struct http_reply *a, struct buf 
     if (is_ready(c, &why)) {
         a->status = 200;
         buf_fmt(body, "ok (%s)\n", controller_stage_names[c->stage]);
+        if (c->throttled_ms)
+            buf_fmt(body, "API server throttles requests: %llu were answered with 429\n",
+                    (unsigned long long)c->n_throttled);
     } else {
         a->status = 503;
         buf_fmt(body, "%s\n", why.p);
