@@ -76,12 +76,64 @@ def kustomize(bed):
         assert objects(made) == objects(install())
         dry(bed, made)
         os.mkdir(f"{d}/o")
-        for component, flag in (("webhook", "--webhook"), ("native-podgroups", "--native-podgroups")):
+        for component, flag in (("webhook", "--webhook"), ("scheduler", "--scheduler"), ("native-podgroups", "--native-podgroups")):
             with open(f"{d}/o/kustomization.yaml", "w") as f:
                 f.write(f"resources: [../p]\ncomponents: [../p/{component}]\n")
             made = bed.kubectl("kustomize", f"{d}/o")
             assert objects(made) == objects(install(flag))
             dry(bed, made)
+
+
+CONFIG = 'actions: "enqueue, allocate"\ntiers:\n- plugins:\n  - name: gang\n'
+
+
+def config_of(text):
+    return objects(text)["ConfigMap", "pumice-scheduler-config"]["data"]["volcano-scheduler.conf"]
+
+
+def settings(bed, path, helm):
+    """What the chart can be told besides; what it refuses."""
+    values = {"scheduler": True, "schedulerConfig": CONFIG, "logLevel": "debug", "extraArgs": ["--leader-elect-lease-duration=30s"],
+              "resources": {"limits": {"memory": "1Gi"}}, "tolerations": [{"key": "infra", "operator": "Exists"}], "nodeSelector": {"pool": "infra"},
+              "affinity": {"nodeAffinity": {}}, "imagePullSecrets": [{"name": "registry"}], "networkPolicy": {"apiServerPorts": [16443]}}
+    made = objects(helm("--set-json", ",".join(f"{k}={json.dumps(v)}" for k, v in values.items())))
+    pod = made["Deployment", "pumice-controller"]["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    assert container["command"][-2:] == ["--log-level=debug", "--leader-elect-lease-duration=30s"], container
+    assert container["resources"] == {"requests": {"cpu": "50m", "memory": "32Mi"}, "limits": {"memory": "1Gi"}} and pod["nodeSelector"] == {"kubernetes.io/os": "linux", "pool": "infra"}, pod
+    assert all(pod[k] == values[k] for k in ("tolerations", "affinity", "imagePullSecrets")), pod
+    assert made["ConfigMap", "pumice-scheduler-config"]["data"]["volcano-scheduler.conf"] == CONFIG
+    ports = [p["port"] for p in made["NetworkPolicy", "pumice-controller"]["spec"]["egress"][0]["ports"]]
+    assert ports == [53, 53, 16443], ports
+    dry(bed, yaml.dump_all(made.values()))
+    watched = objects(helm("--set", "monitoring.serviceMonitor=true,monitoring.alertRules=true,monitoring.labels.release=prom"))
+    rules = watched["PrometheusRule", "pumice-controller"]
+    assert rules["metadata"]["labels"]["release"] == "prom" and len(rules["spec"]["groups"][0]["rules"]) >= 5, rules
+    assert watched["ServiceMonitor", "pumice-controller"]["spec"]["endpoints"] == [{"port": "http"}]
+    for bad in (("--set-string", "scheduler=false"), ("--set", "sheduler=true"), ("--set", "logLevel=loud"), ("--set", "replicas=many"),
+                ("--set", "webhook.enable=true")):
+        run = subprocess.run([f"{binaries('helm')}/helm", "template", "pumice", path, *bad], capture_output=True, text=True)
+        assert run.returncode != 0 and "values don't meet the specifications of the schema" in run.stderr, (bad, run)
+
+
+def scheduler_settings(bed):
+    """A file becomes the ConfigMap that the scheduler has mounted; one that it cannot use is refused."""
+    with tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
+        f.write(CONFIG)
+        f.flush()
+        text = install("--scheduler", "--scheduler-config", f.name)
+        assert config_of(text) == CONFIG
+        dry(bed, text)
+        pod = objects(text)["Deployment", "pumice-controller"]["spec"]["template"]["spec"]
+        mount, volume = pod["containers"][0]["volumeMounts"][0], pod["volumes"][0]
+        assert f"--scheduler-config={mount['mountPath']}/volcano-scheduler.conf" in pod["containers"][0]["command"]
+        assert volume["configMap"]["name"] == "pumice-scheduler-config" and volume["name"] == mount["name"]
+        run = pumice("install", "--dry-run", "--scheduler-config", f.name)
+        assert run.returncode == 2 and "add --scheduler" in run.stderr, run
+        f.write("actions: [\n")
+        f.flush()
+        run = pumice("install", "--dry-run", "--scheduler", "--scheduler-config", f.name)
+        assert run.returncode != 0 and f.name in run.stderr and not run.stdout, run
 
 
 def chart(bed):
@@ -101,13 +153,14 @@ def chart(bed):
         assert objects(helm()) == rest
         assert objects(helm("--include-crds")) == {**rest, **crds}
         changed = helm("--set", "scheduler=true,webhook.enabled=true,replicas=3,image=registry.example/pumice:2")
-        want = objects(install("--scheduler", "--webhook", "--only", "webhook", "--replicas", "3", "--image", "registry.example/pumice:2", "--only", "roles", "--only", "controller",
+        want = objects(install("--scheduler", "--webhook", "--only", "webhook", "--only", "scheduler", "--replicas", "3", "--image", "registry.example/pumice:2", "--only", "roles", "--only", "controller",
                                "--only", "network"))
         assert objects(changed) == want
         dry(bed, changed)
         both = subprocess.run([f"{helm_bin}/helm", "template", "pumice", f"{d}/p/helm", "--set", "nativePodGroups=true,scheduler=true"],
                               capture_output=True, text=True)
         assert both.returncode != 0 and "nativePodGroups: leave scheduler out" in both.stderr, both  # as the program says
+        settings(bed, f"{d}/p/helm", helm)
         assert objects(helm("--set", "nativePodGroups=true")) == objects(install("--native-podgroups", "--only", "roles", "--only", "controller", "--only", "network"))
 
 
@@ -126,11 +179,11 @@ def restricted(bed):
         assert status == 403 and 'violates PodSecurity "restricted' in answer["message"], answer
 
 
-def may(bed, verb, resource, namespace="default"):
+def may(bed, verb, resource, namespace="default", name=""):
     resource, _, subresource = resource.partition("/")
     resource, _, group = resource.partition(".")
     review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {"user": ACCOUNT, "resourceAttributes": {
-        "namespace": namespace, "verb": verb, "group": group, "resource": resource, "subresource": subresource}}}
+        "namespace": namespace, "verb": verb, "group": group, "resource": resource, "subresource": subresource, "name": name}}}
     status, answer = bed.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
     assert status == 201, answer
     return answer["status"]["allowed"]
@@ -144,7 +197,10 @@ def rights(bed):
                            ("create", "clusterrolebindings.rbac.authorization.k8s.io"), ("delete", "queues.scheduling.volcano.sh"), ("escalate", "clusterroles.rbac.authorization.k8s.io"),
                            ("impersonate", "users"), ("create", "serviceaccounts/token")):
         assert not may(bed, verb, resource), (verb, resource)
-    assert may(bed, "update", "leases.coordination.k8s.io", NAMESPACE)
+    for verb in ("get", "update"):
+        assert may(bed, verb, "leases.coordination.k8s.io", NAMESPACE, "vc-controller-manager")
+        assert not may(bed, verb, "leases.coordination.k8s.io", NAMESPACE, "kube-controller-manager")
+    assert may(bed, "create", "leases.coordination.k8s.io", NAMESPACE)
 
 
 def rights_without_scheduler(bed):
@@ -185,7 +241,7 @@ def wrong_use(_):
     for args, piece in (((), "--dry-run"), (("--dry-run", "--namespace", "A_B"), "--namespace must be a DNS label"),
                         (("--dry-run", "--replicas", "0"), "--replicas"), (("--dry-run", "--replicas", "many"), "--replicas"),
                         (("--dry-run", "--image", "a\nb: c"), "--image"), (("--dry-run", "--image", ""), "--image"),
-                        (("--dry-run", "--only", "all"), "--only")):
+                        (("--dry-run", "--only", "all"), "--only"), (("--dry-run", "--only", "webhook"), "add --webhook")):
         run = pumice("install", *args)
         assert run.returncode == 2 and piece in run.stderr and not run.stdout, (args, run)
     run = pumice("install", "--output", "/proc/nowhere")
@@ -196,7 +252,7 @@ def main():
     suite = Suite()
     try:
         with Bed() as bed:
-            for case in (applied_twice, nothing_unknown, in_another_namespace, parts, kustomize, chart, restricted, rights,
+            for case in (applied_twice, nothing_unknown, in_another_namespace, parts, kustomize, scheduler_settings, chart, restricted, rights,
                          rights_without_scheduler, roles_of_people, rules_name_what_there_is, wrong_use):
                 suite.case(case.__name__, lambda: case(bed))
     except Skip as e:

@@ -256,10 +256,10 @@ def is_not_more(bed):
 # ---- without one of them ----
 
 
-def may(bed, right, namespace):
+def may(bed, right, namespace, name=""):
     group, (resource, _, subresource), verb = right[0], right[1].partition("/"), right[2]
     review = {"spec": {"user": ACCOUNT, "resourceAttributes": {"namespace": namespace, "group": group, "resource": resource,
-                                                              "subresource": subresource, "verb": verb}}}
+                                                              "subresource": subresource, "verb": verb, "name": name}}}
     status, answer = bed.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review)
     assert status == 201, answer
     return answer["status"]["allowed"]
@@ -270,12 +270,13 @@ def each_rule_is_missed(bed):
     for role in ours(roles()):
         namespace = NAMESPACE if role["kind"] == "Role" else "default"
         for i, rule in enumerate(role["rules"]):
-            assert all(may(bed, right, namespace) for right in rights(rule)), rule
+            name = rule.get("resourceNames", [""])[0]
+            assert all(may(bed, right, namespace, name) for right in rights(rule)), rule
             rest = {**role, "rules": role["rules"][:i] + role["rules"][i + 1:]}
             assert bed.call("PUT", path_of(role), rest)[0] == 200
-            until(f"missed: {rule}", lambda: not any(may(bed, right, namespace) for right in rights(rule)))
+            until(f"missed: {rule}", lambda: not any(may(bed, right, namespace, name) for right in rights(rule)))
             assert bed.call("PUT", path_of(role), role)[0] == 200
-            until("it is back", lambda: may(bed, min(rights(rule)), namespace))
+            until("it is back", lambda: may(bed, min(rights(rule)), namespace, name))
 
 
 def says_which_one(bed):

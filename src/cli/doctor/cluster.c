@@ -156,6 +156,8 @@ static struct json *review_of(struct arena *a, const struct rights_exam *r, cons
     json_set(what, "resource", json_str(a, right->resource));
     json_set(what, "subresource", json_str(a, right->subresource));
     json_set(what, "verb", json_str(a, right->verb));
+    if (right->name.n)
+        json_set(what, "name", json_str(a, right->name));
     if (right->is_own_namespace)
         json_set(what, "namespace", json_str(a, r->x->namespace));
     return review;

@@ -3,8 +3,9 @@
  *     crds/KIND.yaml
  *     kustomization.yaml  manifests/PART.yaml
  *     webhook/            a kustomize component: what --webhook adds
+ *     scheduler/          another: what --scheduler adds
  *     native-podgroups/   another: what --native-podgroups adds
- *     helm/Chart.yaml  helm/values.yaml  helm/crds → ../crds  helm/templates/{PART,checks}.yaml
+ *     helm/               chart.c
  *
  * The base is the directory itself, because kustomize reads nothing beside or above one.
  */
@@ -27,7 +28,7 @@ static int make_dir(int at, const char *name, struct err *e)
     return mkdirat(at, name, 0777) < 0 && errno != EEXIST ? err_errno(e, "make %s", name) : 0;
 }
 
-static int write_file(int at, const char *name, const struct buf *text, struct err *e)
+int install_write_file(int at, const char *name, const struct buf *text, struct err *e)
 {
     autoclose int fd = openat(at, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
@@ -46,14 +47,14 @@ static int write_crds(int at, struct buf *kustomization, struct err *e)
             continue;
         buf_fmt(kustomization, "- %s\n", name.p);
         yaml_print(&text, crd_make(&a, t), NULL);
-        if (write_file(at, name.p, &text, e) < 0)
+        if (install_write_file(at, name.p, &text, e) < 0)
             return -1;
     }
     return 0;
 }
 
 /* Each part as a file of that form; the CRDs have files of their own, and a chart does not make its namespace. */
-static int write_parts(int at, const char *dir, const struct install *in, struct buf *list, struct err *e)
+int install_write_parts(int at, const char *dir, const struct install *in, struct buf *list, struct err *e)
 {
     for (size_t i = 0; i < n_install_parts; i++) {
         const struct install_part *part = &install_parts[i];
@@ -61,10 +62,10 @@ static int write_parts(int at, const char *dir, const struct install *in, struct
         autobuf text = { 0 };
         struct str name = arena_fmt(&a, "%s/%s.yaml", dir, part->name);
 
-        if (strcmp(part->name, "crds") == 0 || (in->is_chart && strcmp(part->name, "namespace") == 0))
+        if (part->is_extra || strcmp(part->name, "crds") == 0 || (in->is_chart && strcmp(part->name, "namespace") == 0))
             continue;
         install_print(&text, part, in);
-        if (text.n && write_file(at, name.p, &text, e) < 0)
+        if (text.n && install_write_file(at, name.p, &text, e) < 0)
             return -1;
         if (list && text.n)
             buf_fmt(list, "- %s\n", name.p);
@@ -93,9 +94,9 @@ static int write_webhook(int at, const struct install *in, struct err *e)
     for (size_t i = 0; i < n_install_parts; i++)
         if (strcmp(install_parts[i].name, "webhook") == 0)
             install_print(&hooks, &install_parts[i], &with);
-    return write_file(at, "webhook/kustomization.yaml", &text, e) < 0 ||
-                   write_file(at, "webhook/roles.yaml", &roles, e) < 0 ||
-                   write_file(at, "webhook/webhook.yaml", &hooks, e) < 0
+    return install_write_file(at, "webhook/kustomization.yaml", &text, e) < 0 ||
+                   install_write_file(at, "webhook/roles.yaml", &roles, e) < 0 ||
+                   install_write_file(at, "webhook/webhook.yaml", &hooks, e) < 0
                ? -1
                : 0;
 }
@@ -112,8 +113,40 @@ static int write_native(int at, const struct install *in, struct err *e)
 
     buf_fmt(&text, "%s", component);
     install_print(&roles, &(struct install_part){ .print = install_print_native_roles }, in);
-    return write_file(at, "native-podgroups/kustomization.yaml", &text, e) < 0 ||
-                   write_file(at, "native-podgroups/roles.yaml", &roles, e) < 0
+    return install_write_file(at, "native-podgroups/kustomization.yaml", &text, e) < 0 ||
+                   install_write_file(at, "native-podgroups/roles.yaml", &roles, e) < 0
+               ? -1
+               : 0;
+}
+
+/* The same of --scheduler, with the ConfigMap of its settings. */
+static int write_scheduler(int at, const struct install *in, struct err *e)
+{
+    static const char component[] =
+        "# Made by 'pumice install --output'; do not edit. In an overlay: components: [../packaging/scheduler], and "
+        "the\n"
+        "# scheduler's settings by a patch of the ConfigMap " SCHEDULER_MAP ".\n"
+        "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources:\n- roles.yaml\n- scheduler.yaml\n"
+        "patches:\n- target:\n    kind: Deployment\n    name: pumice-controller\n  patch: |-\n"
+        "    - op: add\n      path: /spec/template/spec/containers/0/command/-\n      value: --scheduler\n"
+        "    - op: add\n      path: /spec/template/spec/containers/0/command/-\n"
+        "      value: --scheduler-config=" SCHEDULER_DIR "/" SCHEDULER_FILE "\n"
+        "    - op: add\n      path: /spec/template/spec/containers/0/volumeMounts\n"
+        "      value: [{name: scheduler-config, mountPath: " SCHEDULER_DIR ", readOnly: true}]\n"
+        "    - op: add\n      path: /spec/template/spec/volumes\n"
+        "      value: [{name: scheduler-config, configMap: {name: " SCHEDULER_MAP "}}]\n";
+    struct install with = *in;
+    autobuf text = { 0 }, roles = { 0 }, map = { 0 };
+
+    with.value[INSTALL_SCHEDULER] = "true";
+    buf_fmt(&text, "%s", component);
+    install_print(&roles, &(struct install_part){ .print = install_print_scheduler_roles }, &with);
+    for (size_t i = 0; i < n_install_parts; i++)
+        if (strcmp(install_parts[i].name, "scheduler") == 0)
+            install_print(&map, &install_parts[i], &with);
+    return install_write_file(at, "scheduler/kustomization.yaml", &text, e) < 0 ||
+                   install_write_file(at, "scheduler/roles.yaml", &roles, e) < 0 ||
+                   install_write_file(at, "scheduler/scheduler.yaml", &map, e) < 0
                ? -1
                : 0;
 }
@@ -124,50 +157,15 @@ static int write_base(int at, const struct install *in, struct err *e)
 
     buf_fmt(&list, "# Made by 'pumice install --output'; do not edit: build on it with an overlay.\n"
                    "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n");
-    if (write_crds(at, &list, e) < 0 || write_parts(at, "manifests", in, &list, e) < 0)
+    if (write_crds(at, &list, e) < 0 || install_write_parts(at, "manifests", in, &list, e) < 0)
         return -1;
-    return write_file(at, "kustomization.yaml", &list, e);
-}
-
-static int write_chart(int at, const struct install *in, struct err *e)
-{
-    struct install chart = { .is_chart = true };
-    autobuf about = { 0 };
-    autobuf values = { 0 };
-    autobuf checks = { 0 }; /* what the program itself would refuse */
-
-    buf_fmt(
-        &about,
-        "# Made by 'pumice install --output'; do not edit.\n"
-        "apiVersion: v2\nname: pumice\ndescription: Controller and gang scheduler for Volcano Jobs\ntype: application\n"
-        "version: %s\nappVersion: \"%s\"\n",
-        PUMICE_VERSION, PUMICE_VERSION);
-    buf_fmt(
-        &values,
-        "# Image of the controller.\nimage: %s\n"
-        "# Controllers, of which one leads.\nreplicas: %s\n"
-        "# Schedule pods too, and the rights for it.\nscheduler: %s\n"
-        "# Gangs as PodGroups of scheduling.k8s.io, for kube-scheduler; not together with scheduler.\n"
-        "nativePodGroups: %s\n"
-        "# Refuse bad objects when they are written, by a webhook, and the rights for it.\nwebhook:\n  enabled: %s\n",
-        in->value[INSTALL_IMAGE], in->value[INSTALL_REPLICAS], in->value[INSTALL_SCHEDULER][0] ? "true" : "false",
-        in->value[INSTALL_NATIVE][0] ? "true" : "false", in->value[INSTALL_WEBHOOK][0] ? "true" : "false");
-    buf_fmt(&checks,
-            "{{- /* Made by 'pumice install --output'; do not edit. */}}\n"
-            "{{- if and .Values.scheduler .Values.nativePodGroups }}\n"
-            "{{- fail \"nativePodGroups: leave scheduler out: kube-scheduler places the pods of such gangs\" }}\n"
-            "{{- end }}\n");
-    if (write_file(at, "helm/Chart.yaml", &about, e) < 0 || write_file(at, "helm/values.yaml", &values, e) < 0 ||
-        write_file(at, "helm/templates/checks.yaml", &checks, e) < 0)
-        return -1;
-    if (symlinkat("../crds", at, "helm/crds") < 0 && errno != EEXIST)
-        return err_errno(e, "make helm/crds");
-    return write_parts(at, "helm/templates", &chart, NULL, e);
+    return install_write_file(at, "kustomization.yaml", &list, e);
 }
 
 int install_write(const char *dir, const struct install *in, struct err *e)
 {
-    static const char *const below[] = { "crds", "manifests", "webhook", "native-podgroups", "helm", "helm/templates" };
+    static const char *const below[] = { "crds", "manifests",     "webhook", "scheduler", "native-podgroups",
+                                         "helm", "helm/templates" };
     autoclose int at = -1;
 
     if (make_dir(AT_FDCWD, dir, e) < 0)
@@ -179,7 +177,7 @@ int install_write(const char *dir, const struct install *in, struct err *e)
         if (make_dir(at, below[i], e) < 0)
             return err_wrap(e, "%s", dir);
     if (write_base(at, in, e) < 0 || write_webhook(at, in, e) < 0 || write_native(at, in, e) < 0 ||
-        write_chart(at, in, e) < 0)
+        write_scheduler(at, in, e) < 0 || install_write_chart(at, in, e) < 0)
         return err_wrap(e, "%s", dir);
     return 0;
 }

@@ -4,6 +4,8 @@
  *
  *     @name@                    a parameter by its name
  *     @if flag@ … @end@         lines of their own: only when the flag is set
+ *     @chart@ … @end chart@     the same: only in a chart, in Helm's own words
+ *     @plain@ … @end plain@     … only elsewhere. None of them within another
  *
  * A plain manifest gets the values; a chart gets the mark's Helm spelling ("{{ .Values.image }}").
  */
@@ -20,6 +22,7 @@ enum install_parameter {
     INSTALL_SCHEDULER, /* a flag: "true" or "" */
     INSTALL_NATIVE,    /* a flag */
     INSTALL_WEBHOOK,   /* a flag */
+    INSTALL_CONFIG,    /* volcano-scheduler.conf, each line four columns to the right */
     INSTALL_PARAMETER_MAX,
 };
 
@@ -28,11 +31,12 @@ struct install {
     bool is_chart; /* marks become Helm's */
 };
 
-/* All of them, in this order, are the plain manifest. */
+/* All of them but the extras, in this order, are the plain manifest. */
 struct install_part {
     const char *name; /* "controller" */
     const char *text;
     void (*print)(struct buf *out); /* what is made from tables instead */
+    bool is_extra;                  /* only where it is asked for by name */
 };
 
 extern const struct install_part install_parts[];
@@ -43,8 +47,18 @@ void install_print(struct buf *out, const struct install_part *part, const struc
 
 /* Roles of the controller, with why each rule is there: roles.c. */
 void install_print_roles(struct buf *out);
-void install_print_webhook_roles(struct buf *out); /* those that only --webhook needs */
-void install_print_native_roles(struct buf *out);  /* … only --native-podgroups */
+void install_print_webhook_roles(struct buf *out);   /* those that only --webhook needs */
+void install_print_scheduler_roles(struct buf *out); /* … only --scheduler */
+void install_print_node_role(struct buf *out);       /* for machines that run `pumice node` */
+void install_print_native_roles(struct buf *out);    /* … only --native-podgroups */
+
+/* Names of the webhook configurations of a kind, one in a line of a list: webhook.c. */
+void install_print_hook_names(struct buf *out, bool mutates);
+
+/* Where the scheduler's settings are, in the cluster and in the pod. */
+#define SCHEDULER_MAP  "pumice-scheduler-config"
+#define SCHEDULER_FILE "volcano-scheduler.conf"
+#define SCHEDULER_DIR  "/etc/pumice/scheduler"
 
 /* The Service of the webhook and the configurations that name it: webhook.c. */
 void install_print_webhook(struct buf *out);
@@ -52,6 +66,7 @@ void install_print_webhook(struct buf *out);
 /* One by one: what the controller, and (with 'schedules') the scheduler, may do. */
 struct install_right {
     struct str group, resource, subresource, verb;
+    struct str name;       /* only the object of this name; empty: all */
     bool is_own_namespace; /* only in that of the controller; else everywhere */
 };
 void install_rights(bool schedules, void (*each)(void *ctx, const struct install_right *r), void *ctx);
@@ -59,5 +74,12 @@ void install_rights(bool schedules, void (*each)(void *ctx, const struct install
 /* The CRDs, a kustomize base and a Helm chart as files below 'dir', which is made if it is not there. What is there
  * under the same names is written over; nothing else is touched. */
 int install_write(const char *dir, const struct install *in, struct err *e);
+
+/* ---- for files.c and chart.c ---- names are below 'at' ---- */
+
+int install_write_file(int at, const char *name, const struct buf *text, struct err *e);
+/* Each part as a file of that form below 'dir'; 'list' (may be NULL) gets a line for each. */
+int install_write_parts(int at, const char *dir, const struct install *in, struct buf *list, struct err *e);
+int install_write_chart(int at, const struct install *in, struct err *e);
 
 #endif

@@ -45,9 +45,28 @@ static const char controller_text[] = "apiVersion: v1\n"
                                       "        app.kubernetes.io/component: controller\n"
                                       "    spec:\n"
                                       "      serviceAccountName: pumice-controller\n"
+                                      "@chart@\n"
+                                      "      {{- with .Values.imagePullSecrets }}\n"
+                                      "      imagePullSecrets:\n"
+                                      "        {{- toYaml . | nindent 8 }}\n"
+                                      "      {{- end }}\n"
+                                      "      {{- with .Values.affinity }}\n"
+                                      "      affinity:\n"
+                                      "        {{- toYaml . | nindent 8 }}\n"
+                                      "      {{- end }}\n"
+                                      "      {{- with .Values.tolerations }}\n"
+                                      "      tolerations:\n"
+                                      "        {{- toYaml . | nindent 8 }}\n"
+                                      "      {{- end }}\n"
+                                      "@end chart@\n"
                                       "      priorityClassName: system-cluster-critical\n"
                                       "      nodeSelector:\n"
                                       "        kubernetes.io/os: linux\n"
+                                      "@chart@\n"
+                                      "        {{- with .Values.nodeSelector }}\n"
+                                      "        {{- toYaml . | nindent 8 }}\n"
+                                      "        {{- end }}\n"
+                                      "@end chart@\n"
                                       "      topologySpreadConstraints:\n"
                                       "      - maxSkew: 1\n"
                                       "        topologyKey: kubernetes.io/hostname\n"
@@ -71,6 +90,7 @@ static const char controller_text[] = "apiVersion: v1\n"
                                       "        - --listen-address=:8081\n"
                                       "@if scheduler@\n"
                                       "        - --scheduler\n"
+                                      "        - --scheduler-config=" SCHEDULER_DIR "/" SCHEDULER_FILE "\n"
                                       "@end@\n"
                                       "@if native@\n"
                                       "        - --native-podgroups\n"
@@ -78,6 +98,14 @@ static const char controller_text[] = "apiVersion: v1\n"
                                       "@if webhook@\n"
                                       "        - --webhook\n"
                                       "@end@\n"
+                                      "@chart@\n"
+                                      "        {{- with .Values.logLevel }}\n"
+                                      "        - --log-level={{ . }}\n"
+                                      "        {{- end }}\n"
+                                      "        {{- range .Values.extraArgs }}\n"
+                                      "        - {{ . | quote }}\n"
+                                      "        {{- end }}\n"
+                                      "@end chart@\n"
                                       "        ports:\n"
                                       "        - name: http\n"
                                       "          containerPort: 8081\n"
@@ -100,17 +128,32 @@ static const char controller_text[] = "apiVersion: v1\n"
                                       "            path: /readyz\n"
                                       "            port: http\n"
                                       "        resources:\n"
+                                      "@plain@\n"
                                       "          requests:\n"
                                       "            cpu: 50m\n"
                                       "            memory: 32Mi\n"
                                       "          limits:\n"
                                       "            memory: 512Mi\n"
+                                      "@end plain@\n"
+                                      "@chart@\n"
+                                      "          {{- toYaml .Values.resources | nindent 10 }}\n"
+                                      "@end chart@\n"
                                       "        securityContext:\n"
                                       "          allowPrivilegeEscalation: false\n"
                                       "          readOnlyRootFilesystem: true\n"
                                       "          capabilities:\n"
                                       "            drop:\n"
                                       "            - ALL\n"
+                                      "@if scheduler@\n"
+                                      "        volumeMounts:\n"
+                                      "        - name: scheduler-config\n"
+                                      "          mountPath: " SCHEDULER_DIR "\n"
+                                      "          readOnly: true\n"
+                                      "      volumes:\n"
+                                      "      - name: scheduler-config\n"
+                                      "        configMap:\n"
+                                      "          name: " SCHEDULER_MAP "\n"
+                                      "@end@\n"
                                       "---\n"
                                       "apiVersion: policy/v1\n"
                                       "kind: PodDisruptionBudget\n"
@@ -120,6 +163,17 @@ static const char controller_text[] = "apiVersion: v1\n"
                                       "  maxUnavailable: 1\n"
                                       "  selector:\n"
                                       "    matchLabels:\n" SELECTOR;
+
+/* The program reads it again when it changes; the kubelet brings a change into the pod within a minute or so. */
+static const char scheduler_text[] = "@if scheduler@\n"
+                                     "apiVersion: v1\n"
+                                     "kind: ConfigMap\n"
+                                     "metadata:\n"
+                                     "  name: " SCHEDULER_MAP "\n"
+                                     "  namespace: @namespace@\n" LABELS "data:\n"
+                                     "  " SCHEDULER_FILE ": |\n"
+                                     "@config@\n"
+                                     "@end@\n";
 
 static const char network_text[] =
     "apiVersion: v1\n"
@@ -162,12 +216,20 @@ static const char network_text[] =
     "      protocol: UDP\n"
     "    - port: 53\n"
     "      protocol: TCP\n"
+    "@plain@\n"
     "    - port: 443\n"
     "      protocol: TCP\n"
     "    - port: 6443\n"
     "      protocol: TCP\n"
     "    - port: 8443\n"
-    "      protocol: TCP\n";
+    "      protocol: TCP\n"
+    "@end plain@\n"
+    "@chart@\n"
+    "    {{- range .Values.networkPolicy.apiServerPorts }}\n"
+    "    - port: {{ . }}\n"
+    "      protocol: TCP\n"
+    "    {{- end }}\n"
+    "@end chart@\n";
 
 static void print_crds(struct buf *out)
 {
@@ -183,9 +245,10 @@ static void print_crds(struct buf *out)
 }
 
 const struct install_part install_parts[] = {
-    { "namespace", namespace_text, NULL },  { "crds", NULL, print_crds },
-    { "roles", NULL, install_print_roles }, { "controller", controller_text, NULL },
-    { "network", network_text, NULL },      { "webhook", NULL, install_print_webhook },
+    { "namespace", namespace_text, NULL, false },      { "crds", NULL, print_crds, false },
+    { "roles", NULL, install_print_roles, false },     { "scheduler", scheduler_text, NULL, false },
+    { "controller", controller_text, NULL, false },    { "network", network_text, NULL, false },
+    { "webhook", NULL, install_print_webhook, false }, { "node", NULL, install_print_node_role, true },
 };
 const size_t n_install_parts = ARRAY_LEN(install_parts);
 
@@ -202,6 +265,7 @@ static const struct mark marks[INSTALL_PARAMETER_MAX] = {
     [INSTALL_SCHEDULER] = { "scheduler", ".Values.scheduler" },
     [INSTALL_NATIVE] = { "native", ".Values.nativePodGroups" },
     [INSTALL_WEBHOOK] = { "webhook", ".Values.webhook.enabled" },
+    [INSTALL_CONFIG] = { "config", "{{ .Values.schedulerConfig | trim | indent 4 }}" },
 };
 
 /* What stands between two '@'. INSTALL_PARAMETER_MAX: not one of ours. */
@@ -251,7 +315,11 @@ static void print_text(struct buf *out, struct str text, const struct install *i
     while (str_split(&text, '\n', &line)) {
         struct str flag = condition_of(line);
 
-        if (flag.n) {
+        if (str_is(line, "@chart@") || str_is(line, "@plain@")) {
+            is_left_out = in->is_chart != str_is(line, "@chart@");
+        } else if (str_is(line, "@end chart@") || str_is(line, "@end plain@")) {
+            is_left_out = false;
+        } else if (flag.n) {
             enum install_parameter p = mark_by_name(flag);
 
             is_left_out = !in->is_chart && !in->value[p][0];

@@ -16,6 +16,7 @@ enum role {
     ROLE_CERTIFICATE, /* the same, with --webhook */
     ROLE_VIEW,        /* for people: joins the cluster's role "view" … */
     ROLE_EDIT,        /* … and "edit" */
+    ROLE_NODE,        /* for machines that run `pumice node`: what a kubelet's rights lack */
     ROLE_MAX,
 };
 
@@ -23,7 +24,10 @@ struct rule {
     enum role role;
     const char *group, *resources, *verbs; /* words with blanks between */
     const char *why;
+    const char *names; /* resourceNames: words, or one of the two below; NULL: all */
 };
+
+static const char mutating_hooks[] = "", validating_hooks[] = ""; /* those of webhook.c */
 
 static const struct rule rules[] = {
     { ROLE_CONTROLLER, "batch.volcano.sh", "jobs", "get list watch create update delete",
@@ -70,11 +74,17 @@ static const struct rule rules[] = {
       "the same; one that is replaced is let go" },
 
     { ROLE_WEBHOOK, "admissionregistration.k8s.io", "mutatingwebhookconfigurations validatingwebhookconfigurations",
-      "list watch update", "the CA that they trust" },
+      "list watch", "those that are labelled as ours" },
+    { ROLE_WEBHOOK, "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "update", "the CA that they trust",
+      mutating_hooks },
+    { ROLE_WEBHOOK, "admissionregistration.k8s.io", "validatingwebhookconfigurations", "update", "the same",
+      validating_hooks },
     { ROLE_WEBHOOK, "", "namespaces", "get", "the queue that a namespace names" },
-    { ROLE_CERTIFICATE, "", "secrets", "list watch update", "the certificate that all replicas show" },
+    { ROLE_CERTIFICATE, "", "secrets", "list watch update", "the certificate that all replicas show",
+      "pumice-webhook" },
 
-    { ROLE_LEADER, "coordination.k8s.io", "leases", "get create update", "one leader" },
+    { ROLE_LEADER, "coordination.k8s.io", "leases", "create", "one leader; what does not exist has no name yet" },
+    { ROLE_LEADER, "coordination.k8s.io", "leases", "get update", "the same", "vc-controller-manager" },
 
     { ROLE_VIEW, "batch.volcano.sh", "jobs cronjobs", "get list watch", NULL },
     { ROLE_VIEW, "scheduling.volcano.sh", "podgroups queues", "get list watch", NULL },
@@ -82,6 +92,9 @@ static const struct rule rules[] = {
     { ROLE_EDIT, "batch.volcano.sh", "jobs cronjobs", "create update patch delete deletecollection", NULL },
     { ROLE_EDIT, "bus.volcano.sh", "commands", "create", "suspend and resume" },
     { ROLE_EDIT, "flow.volcano.sh", "jobflows jobtemplates", "create update patch delete deletecollection", NULL },
+
+    { ROLE_NODE, "", "namespaces", "list watch", "network policies select by their labels" },
+    { ROLE_NODE, "networking.k8s.io", "networkpolicies", "list watch", "no pod starts before those for it are known" },
 };
 
 struct role_info {
@@ -98,6 +111,7 @@ static const struct role_info roles[ROLE_MAX] = {
     [ROLE_LEADER] = { "pumice-leader", NULL, NULL, true },
     [ROLE_VIEW] = { "pumice-view", NULL, "view", false },
     [ROLE_EDIT] = { "pumice-edit", NULL, "edit", false },
+    [ROLE_NODE] = { "pumice-node", NULL, NULL, false },
 };
 
 static void print_words(struct buf *out, const char *key, const char *words)
@@ -116,6 +130,12 @@ static void print_rule(struct buf *out, const struct rule *r)
     buf_fmt(out, "- apiGroups:\n  - %s\n", r->group[0] ? r->group : "\"\"");
     print_words(out, "resources", r->resources);
     print_words(out, "verbs", r->verbs);
+    if (r->names == mutating_hooks || r->names == validating_hooks) {
+        buf_fmt(out, "  resourceNames:\n");
+        install_print_hook_names(out, r->names == mutating_hooks);
+    } else if (r->names) {
+        print_words(out, "resourceNames", r->names);
+    }
 }
 
 static void print_head(struct buf *out, const struct role_info *info, const char *what)
@@ -146,10 +166,10 @@ static void print_binding(struct buf *out, enum role role)
 
     buf_fmt(out, "---\n");
     print_head(out, info, "RoleBinding");
-    buf_fmt(out,
-            "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s\n"
-            "subjects:\n- kind: ServiceAccount\n  name: pumice-controller\n  namespace: @namespace@\n",
-            info->is_namespaced ? "Role" : "ClusterRole", info->name);
+    buf_fmt(out, "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: %s\n  name: %s\nsubjects:\n%s",
+            info->is_namespaced ? "Role" : "ClusterRole", info->name,
+            role == ROLE_NODE ? "- kind: Group\n  apiGroup: rbac.authorization.k8s.io\n  name: system:nodes\n"
+                              : "- kind: ServiceAccount\n  name: pumice-controller\n  namespace: @namespace@\n");
 }
 
 static void print_whole(struct buf *out, enum role role)
@@ -161,7 +181,7 @@ static void print_whole(struct buf *out, enum role role)
 
 void install_print_roles(struct buf *out)
 {
-    for (int role = 0; role < ROLE_MAX; role++) {
+    for (int role = 0; role < ROLE_NODE; role++) {
         if (roles[role].flag)
             buf_fmt(out, "@if %s@\n", roles[role].flag);
         if (role > 0)
@@ -179,6 +199,16 @@ void install_print_webhook_roles(struct buf *out)
     print_whole(out, ROLE_CERTIFICATE);
 }
 
+void install_print_scheduler_roles(struct buf *out)
+{
+    print_whole(out, ROLE_SCHEDULER);
+}
+
+void install_print_node_role(struct buf *out)
+{
+    print_whole(out, ROLE_NODE);
+}
+
 void install_print_native_roles(struct buf *out)
 {
     print_whole(out, ROLE_NATIVE);
@@ -189,7 +219,9 @@ void install_print_native_roles(struct buf *out)
 static void each_verb(const struct rule *rule, struct str resource,
                       void (*each)(void *ctx, const struct install_right *r), void *ctx)
 {
-    struct install_right right = { .group = str_of(rule->group), .is_own_namespace = roles[rule->role].is_namespaced };
+    struct install_right right = { .group = str_of(rule->group),
+                                   .name = rule->names ? str_of(rule->names) : STR_NULL, /* one name, of those roles */
+                                   .is_own_namespace = roles[rule->role].is_namespaced };
     struct str verbs = str_of(rule->verbs);
 
     (void)str_split(&resource, '/', &right.resource);

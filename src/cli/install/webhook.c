@@ -64,17 +64,35 @@ static void print_rule(struct buf *out, const struct hook *h)
             h->is_cluster_wide ? "Cluster" : "Namespaced");
 }
 
+static void print_config_name(struct buf *out, const struct hook *h)
+{
+    buf_fmt(out, "volcano-admission-service-%s-%s", h->resource, h->mutates ? "mutate" : "validate");
+}
+
+void install_print_hook_names(struct buf *out, bool mutates)
+{
+    for (size_t i = 0; i < ARRAY_LEN(hooks); i++) {
+        if (hooks[i].mutates != mutates)
+            continue;
+        buf_fmt(out, "  - ");
+        print_config_name(out, &hooks[i]);
+        buf_char(out, '\n');
+    }
+}
+
 static void print_hook(struct buf *out, const struct hook *h)
 {
     const char *verb = h->mutates ? "mutate" : "validate";
 
+    buf_fmt(out, "---\napiVersion: admissionregistration.k8s.io/v1\nkind: %sWebhookConfiguration\nmetadata:\n  name: ",
+            h->mutates ? "Mutating" : "Validating");
+    print_config_name(out, h);
     buf_fmt(out,
-            "---\napiVersion: admissionregistration.k8s.io/v1\nkind: %sWebhookConfiguration\nmetadata:\n"
-            "  name: volcano-admission-service-%s-%s\n  labels:\n    app.kubernetes.io/name: pumice\n"
+            "\n  labels:\n    app.kubernetes.io/name: pumice\n"
             "webhooks:\n- name: %s%s.volcano.sh\n  admissionReviewVersions:\n  - v1\n  clientConfig:\n"
             "    # The controller adds the caBundle.\n    service:\n      name: pumice-webhook\n"
             "      namespace: @namespace@\n      path: /%s/%s\n",
-            h->mutates ? "Mutating" : "Validating", h->resource, verb, verb, h->kind, h->resource, verb);
+            verb, h->kind, h->resource, verb);
     print_rule(out, h);
     if (!h->is_cluster_wide)
         buf_fmt(out, "  namespaceSelector:\n    matchExpressions:\n    - key: kubernetes.io/metadata.name\n"
