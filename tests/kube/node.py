@@ -109,10 +109,9 @@ def certificates(bed):
 
 
 def allow(bed):
-    """What a kubelet's rights lack: docs/node.md."""
-    with open(os.path.join(HERE, "..", "..", "docs", "node.md")) as f:
-        manifest = re.search(r"```yaml\n(.*?)```", f.read(), re.S).group(1)
-    bed.kubectl("apply", "-f", "-", stdin=manifest)
+    """What a kubelet's rights lack."""
+    role = subprocess.run([PUMICE, "install", "--dry-run", "--only", "node"], capture_output=True, text=True, check=True).stdout
+    bed.kubectl("apply", "-f", "-", stdin=role)
 
 
 # ---- pods ----
@@ -167,9 +166,39 @@ def refuses_what_makes_no_sense():
 def says_which_right_is_missing(bed):
     with Node(bed, user="stranger", groups=(), state="state-2", name="n2") as n:
         n.until_says('cannot get resource \\"leases\\"')
-        n.until_says("docs/node.md")
+        n.until_says("pumice install --dry-run --only node")
         n.popen.terminate()
         assert n.until_ends() == 0
+
+
+def is_not_ready_without_rights(bed):
+    """It can register and start nothing: so it says, and no pod is sent to it; once it has the rights, it is Ready by itself."""
+    bed.kubectl("delete", "clusterrolebinding", "pumice-node")
+    with Node(bed, user="system:node:n3", groups=("system:nodes",), state="state-3", name="n3") as n:
+        n.until("it says so", lambda: "NotListed" in json.dumps(bed.call("GET", "/api/v1/nodes/n3")[1]))
+        ready = next(c for c in bed.call("GET", "/api/v1/nodes/n3")[1]["status"]["conditions"] if c["type"] == "Ready")
+        assert ready["status"] == "False" and "NetworkPolicy, Namespace" in ready["message"], ready
+        allow(bed)
+        n.until("it is Ready", lambda: is_ready(bed.call("GET", "/api/v1/nodes/n3")[1]))
+        n.popen.terminate()
+        assert n.until_ends() == 0
+
+
+def asks_once_for_a_certificate(bed):
+    """A request that nobody has approved is the same one after a restart."""
+    path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+
+    def requests():
+        return [o["metadata"]["name"] for o in bed.call("GET", path)[1]["items"] if o["spec"].get("username") == "system:node:n4"]
+
+    for _ in range(3):
+        with Node(bed, user="system:node:n4", groups=("system:nodes",), state="state-4", name="n4") as n:
+            n.until("it has asked", requests)
+            n.until("it works", lambda: is_ready(bed.call("GET", "/api/v1/nodes/n4")[1]))
+            time.sleep(1)
+            n.popen.terminate()
+            assert n.until_ends() == 0
+    assert len(requests()) == 1, requests()
 
 
 def waits_for_the_server(bed):
@@ -797,7 +826,7 @@ def main():
                 registers(bed, node)
                 first_pods(bed)
                 talker(bed)
-                for case in (has_its_name_alone, says_which_right_is_missing, waits_for_the_server, says_what_it_lacks_of_a_file, shows_logs, runs_commands,
+                for case in (has_its_name_alone, says_which_right_is_missing, is_not_ready_without_rights, asks_once_for_a_certificate, waits_for_the_server, says_what_it_lacks_of_a_file, shows_logs, runs_commands,
                              has_a_terminal, attaches, debugs, commands_go_with_their_client, forwards_ports, lets_in_nobody_else, reads_its_certificates_again, gives_what_pods_refer_to, pulls_images,
                              refuses_pods_that_open_the_machine, runs_the_seeds_jobs, makes_its_node_again, deletes_gracefully, asks_for_little, goes_on_without_the_server, outlives_its_program):
                     if case.__name__ not in os.environ.get("ONLY", case.__name__):

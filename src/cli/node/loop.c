@@ -72,7 +72,7 @@ static int64_t lease_part(struct node *n)
 
 static const char *advice_for(enum err_code code)
 {
-    return code == ERR_FORBIDDEN ? "the rights it needs are in docs/node.md"
+    return code == ERR_FORBIDDEN ? "the role it needs: pumice install --dry-run --only node | kubectl apply -f -"
                                  : "pods go on; it is tried again and again";
 }
 

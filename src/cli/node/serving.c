@@ -1,7 +1,8 @@
 /* serving.c - the kubelet API of this node: where it listens, and by which certificates it is known and knows
  *
  *     ours      --tls-cert-file; else one that the cluster signs (a CertificateSigningRequest for
- *               kubernetes.io/kubelet-serving, if somebody approves it); until then one that nobody signed
+ *               kubernetes.io/kubelet-serving, if somebody approves it), which is kept below --state, as is the request;
+ *               until then one that nobody signed
  *     clients'  signed by a CA of --client-ca-file; else by the one the API server itself believes, as it says in
  *               kube-system/extension-apiserver-authentication, if we may read that
  *
@@ -19,6 +20,7 @@
 #include "os/io.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 enum { FILE_MAX = 1 << 20, LOOK_MS = 2000, LOOK_MAX_MS = 60000, FILES_MS = 2000, PATH_BYTES = 300 };
 
@@ -31,6 +33,7 @@ struct serving {
     struct kubelet *kubelet;
     struct buf cert, key, client_ca;
     struct buf next_key;   /* of the request that is not answered yet */
+    struct str files;      /* of what is kept from one start to the next, without their ends */
     char path[PATH_BYTES]; /* of the request; empty: there is none */
     bool has_begun, is_busy;
     bool was_told;  /* that the certificate is nobody's */
@@ -75,6 +78,73 @@ static void on_client_ca(void *ctx, const struct json *answer, const struct err 
     put_in_force(s);
 }
 
+/* ---- what is kept ---- so that a node asks once, and not at each start ----
+ *
+ *     .crt .key        what the cluster signed, and its key
+ *     .csr .next.key   the request that is not answered yet, by name, and its key
+ */
+
+static const char *kept_path(const struct serving *s, const char *end)
+{
+    return arena_fmt(s->node->arena, "%.*s%s", STR_ARG(s->files), end).p;
+}
+
+static void keep(const struct serving *s, const char *end, struct str text)
+{
+    if (file_write(AT_FDCWD, kept_path(s, end), O_TRUNC, 0600, text) < 0) /* the next start asks again, then */
+        log_warn("Failed to store the serving certificate", LOG_TEXT("file", kept_path(s, end)));
+}
+
+static void keep_no_request(const struct serving *s)
+{
+    (void)unlink(kept_path(s, ".csr")); /* not there: as it should be */
+    (void)unlink(kept_path(s, ".next.key"));
+}
+
+static bool read_kept(const struct serving *s, const char *end, struct buf *out)
+{
+    return file_read(AT_FDCWD, kept_path(s, end), 0, FILE_MAX, out) == 0 && out->n;
+}
+
+/* Of an address that the node has no more it is of no use: so the address is in the name. */
+static void name_files(struct serving *s)
+{
+    s->files = arena_fmt(s->node->arena, "%.*s/node-%.*s-%.*s", STR_ARG(s->node->machine.state), STR_ARG(s->node->name),
+                         STR_ARG(s->node->ip));
+}
+
+/* Again when four fifths of its time are over. */
+static void renew_later(struct serving *s, int64_t end_ms)
+{
+    s->due_ms = mono() + MAX_OF((end_ms - clock_now_ms(&clock_real)) / 5 * 4, (int64_t)LOOK_MAX_MS);
+}
+
+/* That of an earlier start, if it is still good. */
+static bool take_kept(struct serving *s)
+{
+    autobuf cert = { 0 };
+    autosecret key = { 0 };
+    int64_t end_ms;
+    struct err e;
+
+    if (!read_kept(s, ".crt", &cert) || !read_kept(s, ".key", &key) || !certificate_fits(&cert, &key) ||
+        certificate_end(buf_view(&cert), &end_ms, &e) < 0 || end_ms <= clock_now_ms(&clock_real))
+        return false;
+    buf_str(&s->cert, buf_view(&cert));
+    buf_str(&s->key, buf_view(&key));
+    renew_later(s, end_ms);
+    return true;
+}
+
+/* The request of an earlier start, which nobody has answered yet. */
+static void take_kept_request(struct serving *s)
+{
+    autobuf name = { 0 };
+
+    if (read_kept(s, ".csr", &name) && read_kept(s, ".next.key", &s->next_key))
+        (void)snprintf(s->path, sizeof(s->path), REQUESTS "/%.*s", STR_ARG(str_trim(buf_view(&name))));
+}
+
 /* ---- a certificate that the cluster signs ---- */
 
 static void look_later(struct serving *s)
@@ -92,7 +162,6 @@ static void give_up(struct serving *s, const char *why)
     s->due_ms = INT64_MAX;
 }
 
-/* Again when four fifths of its time are over. */
 static void take_certificate(struct serving *s, struct str base64)
 {
     autobuf pem = { 0 };
@@ -113,7 +182,10 @@ static void take_certificate(struct serving *s, struct str base64)
     s->path[0] = '\0';
     s->is_busy = false;
     s->pause_ms = 0;
-    s->due_ms = mono() + MAX_OF((end_ms - clock_now_ms(&clock_real)) / 5 * 4, (int64_t)LOOK_MAX_MS);
+    keep(s, ".crt", buf_view(&s->cert));
+    keep(s, ".key", buf_view(&s->key));
+    keep_no_request(s);
+    renew_later(s, end_ms);
 }
 
 static bool is_denied(const struct json *request)
@@ -152,8 +224,11 @@ static void on_request_made(void *ctx, const struct json *answer, const struct e
         give_up(s, e->text);
         return;
     }
-    if (name.n)
+    if (name.n) {
         (void)snprintf(s->path, sizeof(s->path), REQUESTS "/%.*s", STR_ARG(name));
+        keep(s, ".next.key", buf_view(&s->next_key));
+        keep(s, ".csr", name);
+    }
     if (name.n && !s->was_told)
         log_info("asked for a certificate; until it is there nobody can check who this node is",
                  LOG_STR("request", name), LOG_TEXT("advice", "kubectl certificate approve NAME, or --tls-cert-file"));
@@ -225,7 +300,11 @@ static int find_certificates(struct serving *s, struct err *e)
     s->files_ms = o->client_ca || o->cert ? mono() + FILES_MS : INT64_MAX;
     if (read_files(o, &s->cert, &s->key, &s->client_ca, e) < 0)
         return -1;
-    return o->cert ? 0 : make_own(s, e);
+    if (o->cert)
+        return 0;
+    name_files(s);
+    take_kept_request(s);
+    return take_kept(s) ? 0 : make_own(s, e);
 }
 
 static bool replace(struct buf *old, struct buf *new)
@@ -325,7 +404,7 @@ static void begin(struct serving *s)
     s->has_begun = true;
     if (!s->node->o->client_ca)
         cluster_kube_ask(s->node->door, "GET", STR(CA_MAP), NULL, on_client_ca, s);
-    if (!s->node->o->cert)
+    if (!s->node->o->cert && s->due_ms == INT64_MAX)
         s->due_ms = mono();
 }
 

@@ -308,6 +308,14 @@ int agent_open(const struct agent_options *opt, struct agent **ret, struct err *
     return -1;
 }
 
+bool agent_is_synced(const struct agent *g)
+{
+    for (int w = 0; w < WANT_MAX; w++)
+        if (!g->is_known[w])
+            return false;
+    return true;
+}
+
 void agent_attach(struct agent *g, struct cluster *c)
 {
     g->cluster = c;
@@ -386,7 +394,13 @@ static void take_synced(struct agent *g, enum agent_want w)
     g->is_listing[w] = false;
     if (w == WANT_POD && !g->is_known[w] && g->is_adopted)
         agent_kept_end(g);
+    if (g->is_known[w])
+        return;
     g->is_known[w] = true;
+    if (g->opt.remote && agent_is_synced(g)) { /* from now on it is Ready */
+        g->since_ms = cluster_now_ms(g->cluster);
+        agent_node_changed(g);
+    }
 }
 
 static void take_one(struct agent *g, enum agent_want w, const struct cluster_event *ev)
@@ -461,15 +475,6 @@ static int64_t next_due(struct agent *g)
     return due;
 }
 
-/* A pod must not start before the policies that hold for it are known. */
-static bool is_synced(const struct agent *g)
-{
-    for (int w = 0; w < WANT_MAX; w++)
-        if (!g->is_known[w])
-            return false;
-    return true;
-}
-
 int64_t agent_turn(struct agent *g, bool *ret_busy)
 {
     int64_t now_ms = cluster_now_ms(g->cluster);
@@ -496,8 +501,9 @@ int64_t agent_turn(struct agent *g, bool *ret_busy)
         again = take_news(g);
         again |= agent_pods_unhold(g);
         again |= take_shims(g);
-        again |= is_synced(g) && agent_pods_step(g);
-        again |= (is_synced(g) || !g->is_adopted) && agent_services_refresh(g, now_ms); /* what is in force holds */
+        again |= agent_is_synced(g) && agent_pods_step(g);
+        again |= (agent_is_synced(g) || !g->is_adopted) &&
+                 agent_services_refresh(g, now_ms); /* what is in force holds */
         again |= agent_writes_again(g, now_ms);
         did |= again;
     } while (again);

@@ -66,6 +66,9 @@ enum agent_want {
 };
 bool agent_wants(const struct agent *g, enum agent_want w); /* does the cluster tell of it? */
 const struct resource_type *agent_type(enum agent_want w);
+
+/* Was everything listed once? A pod must not start before the policies that hold for it are known. */
+bool agent_is_synced(const struct agent *g);
 struct agent_object {
     struct object *object;
     enum agent_want want;

@@ -76,14 +76,34 @@ static void add_condition(struct arena *a, struct json *list, const char *type, 
     json_set(c, "lastTransitionTime", json_str(a, at.since));
 }
 
+/* A node of somebody else's cluster that may not list what it needs can start nothing: then no pod should be sent to it.
+ * (Our own has listed everything before anybody can ask.) '*reason' is changed where it is not Ready. */
+static struct str ready_why(struct agent *g, struct arena *a, const char **reason)
+{
+    autobuf kinds = { 0 };
+
+    if (g->is_closing) {
+        *reason = "NodeShutdown";
+        return STR("the node is being shut down");
+    }
+    for (int w = 0; g->opt.remote && w < WANT_MAX; w++)
+        if (!g->is_known[w])
+            buf_fmt(&kinds, "%s%s", kinds.n ? ", " : "", agent_type(w)->kind);
+    if (!kinds.n)
+        return STR("pods can be started");
+    *reason = "NotListed";
+    return arena_fmt(
+        a, "pods cannot be started before these are listed: %s. Rights: pumice install --dry-run --only node", kinds.p);
+}
+
 static struct json *conditions(struct agent *g, struct arena *a)
 {
-    static const char *const why[] = { "pods can be started", "the node is being shut down" };
+    const char *reason = "AgentReady";
+    struct str why = ready_why(g, a, &reason);
     struct json *list = json_array(a);
     struct times at = { text_of(a, cluster_now_ms(g->cluster)), text_of(a, g->since_ms) };
 
-    add_condition(a, list, "Ready", !g->is_closing, g->is_closing ? "NodeShutdown" : "AgentReady",
-                  str_of(why[g->is_closing]), at);
+    add_condition(a, list, "Ready", strcmp(reason, "AgentReady") == 0, reason, why, at);
     add_condition(a, list, "MemoryPressure", false, "HasSufficientMemory", STR("memory is available"), at);
     add_condition(a, list, "DiskPressure", false, "HasNoDiskPressure", STR("disk is available"), at);
     add_condition(a, list, "PIDPressure", false, "HasSufficientPID", STR("process ids are available"), at);
