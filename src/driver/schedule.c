@@ -14,6 +14,7 @@ struct notice { /* an Event that waits for room */
     struct list_link link;
     const char *kind, *type;
     struct str namespace, name, uid, reason, message; /* the bytes follow this struct */
+    struct str group, group_uid;                      /* Pod: its PodGroup, which may be gone when this is sent */
 };
 
 void schedule_init(struct driver *d)
@@ -146,12 +147,19 @@ struct sched *driver_sched(struct driver *d)
 void schedule_tell(struct driver *d, const char *kind, struct str namespace, struct str name, struct str uid,
                    const char *type, struct str reason, struct str message)
 {
+    const struct sched_known *pod = strcmp(kind, "Pod") == 0 && d->schedule.sched
+                                        ? sched_feed_find(d, known_types()->pod, namespace, name, uid)
+                                        : NULL;
+    struct str group = pod ? pod->group : STR_NULL, group_uid = STR_NULL;
+    const struct object *o = group.n ? cache_find(&d->cache, known_types()->group, namespace, group) : NULL;
     struct notice *n;
     char *text;
 
+    if (o)
+        group_uid = o->uid;
     if (d->opt.is_silent || d->schedule.n_events >= NOTICES_MAX)
         return;
-    n = xcalloc(1, sizeof(*n) + namespace.n + name.n + uid.n + reason.n + message.n);
+    n = xcalloc(1, sizeof(*n) + namespace.n + name.n + uid.n + reason.n + message.n + group.n + group_uid.n);
     text = (char *)(n + 1);
     n->kind = kind;
     n->type = type;
@@ -160,6 +168,8 @@ void schedule_tell(struct driver *d, const char *kind, struct str namespace, str
     n->uid = text_put(&text, uid);
     n->reason = text_put(&text, reason);
     n->message = text_put(&text, message);
+    n->group = text_put(&text, group);
+    n->group_uid = text_put(&text, group_uid);
     list_push(&d->schedule.events, &n->link);
     d->schedule.n_events++;
 }
@@ -177,34 +187,28 @@ static struct str notice_uid(struct driver *d, const struct notice *n)
     return queue ? object_uid(queue->root) : n->uid;
 }
 
-/* The gang of a pod, as involvedObject has it; NULL: it is in none. */
-static struct json *notice_gang(struct driver *d, const struct notice *n)
+static struct json *notice_about(struct driver *d, const char *kind, struct str namespace, struct str name,
+                                 struct str uid)
 {
-    const struct sched_known *pod = strcmp(n->kind, "Pod") == 0
-                                        ? sched_feed_find(d, known_types()->pod, n->namespace, n->name, n->uid)
-                                        : NULL;
-    const struct object *group = pod && pod->group.n
-                                     ? cache_find(&d->cache, known_types()->group, n->namespace, pod->group)
-                                     : NULL;
+    struct json *about = object_new(&d->arena, strcmp(kind, "Pod") == 0 ? "v1" : "scheduling.volcano.sh/v1beta1", kind,
+                                    namespace, name);
 
-    return group ? plan_event_ref(&d->arena, group->root) : NULL;
+    json_set(json_get(about, "metadata"), "uid", json_str(&d->arena, uid));
+    return about;
 }
 
 static void send_notice(struct driver *d, const struct notice *n)
 {
     struct plan plan = { .arena = &d->arena };
-    const char *api_version = strcmp(n->kind, "Pod") == 0 ? "v1" : "scheduling.volcano.sh/v1beta1";
-    struct json *about;
     struct op *op;
 
     arena_reset(&d->arena);
-    about = object_new(&d->arena, api_version, n->kind, n->namespace, n->name);
-    json_set(json_get(about, "metadata"), "uid", json_str(&d->arena, notice_uid(d, n)));
-    op = plan_event(&plan, about, n->type, arena_cstr(&d->arena, n->reason), d->last_now_ms, "%.*s",
-                    STR_ARG(n->message));
+    op = plan_event(&plan, notice_about(d, n->kind, n->namespace, n->name, notice_uid(d, n)), n->type,
+                    arena_cstr(&d->arena, n->reason), d->last_now_ms, "%.*s", STR_ARG(n->message));
     plan_event_from(&plan, op, d->opt.scheduler_name, STR_NULL); /* tools look for the scheduler's name */
     op->count = COUNT_EACH;                                      /* the scheduler tells what has changed */
-    op->whole = notice_gang(d, n);
+    if (n->group.n)
+        op->whole = plan_event_ref(&d->arena, notice_about(d, "PodGroup", n->namespace, n->group, n->group_uid));
     request_send(d, STR_NULL, op);
 }
 

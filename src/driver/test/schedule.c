@@ -1252,6 +1252,48 @@ static void events_come_through(void **state)
     world_done(&w);
 }
 
+/* The pods of a gang are told of together, also when their Events had to wait and its PodGroup is gone by then. */
+static void events_of_a_gang(void **state)
+{
+    struct driver_options opt = { .seed = 11, .schedules = true, .max_in_flight = 4 };
+    struct world w;
+
+    (void)state;
+    world_with_pod(&w);
+    driver_free(w.driver);
+    cluster_free(w.flaky.inner);
+    w.flaky.inner = cluster_embedded_new(w.store, &w.clock.clock);
+    w.driver = driver_new(&w.flaky.cluster, &opt);
+    settle(&w);
+    for (int i = 0; i < 50; i++)
+        create(&w, arena_fmt(&w.arena,
+                             "{apiVersion: v1, kind: Pod, metadata: {name: p%d, namespace: ns, annotations: "
+                             "{scheduling.k8s.io/group-name: g}}, spec: {containers: [{name: c, image: i}]}}",
+                             i)
+                       .p);
+    settle(&w);
+    for (int i = 0; i < 50; i++) {
+        struct decision *what = decide(&w, DECIDE_EVENT, "pod", arena_fmt(&w.arena, "p%d", i).p);
+
+        what->event_kind = "Pod";
+        what->event_type = "Normal";
+        what->reason = STR("Scheduled");
+        what->message = arena_fmt(&puppet->arena, "assigned p%d", i);
+    }
+    nudge(&w);
+    (void)driver_turn(w.driver, NULL); /* decided; few of the Events have left */
+    assert_int_equal(store_delete(w.store, known_types()->group, STR("ns"), STR("g"),
+                                  &(struct store_delete_options){ 0 }, NULL, NULL),
+                     0);
+    settle(&w);
+    run_for(&w, 10000);
+    assert_int_equal(count(str_of(events(&w, "PodGroup", "Scheduled")),
+                           "Normal volcano: (combined from similar events): assigned p49"),
+                     1);
+    assert_int_equal(store_count(w.store, known_types()->event), 10);
+    world_done(&w);
+}
+
 /* Many more decisions than may be in flight: all are carried out, never too many at once. */
 static void limits_hold(void **state)
 {
@@ -1349,6 +1391,7 @@ int main(void)
         cmocka_unit_test(a_status_is_written_until_it_is_there),
         cmocka_unit_test(no_refusal_after_a_binding),
         cmocka_unit_test(events_come_through),
+        cmocka_unit_test(events_of_a_gang),
         cmocka_unit_test(limits_hold),
     };
 
