@@ -411,9 +411,9 @@ def state_has_queues():
     below["spec"]["parent"] = "above"
     listed = json.dumps({"apiVersion": "v1", "kind": "List",
                          "items": [queue("shut", "Closed"), queue("good", "Open"), queue("above", "Open"), below]})
-    for name, want in (("shut", 'spec.queue: can only submit to Open queue: queue "shut" status is Closed'),
-                       ("gone", "spec.queue: unable to find job queue: gone"),
-                       ("above", 'spec.queue: can submit to only leaf queue: queue "above" has child queues'), ("good", None), ("default", None)):
+    for name, want in (("shut", "spec.queue: can only submit job to queue with state `Open`, queue `shut` status is `Closed`"),
+                       ("gone", 'spec.queue: unable to find job queue: queue.scheduling.volcano.sh "gone" not found'),
+                       ("above", "spec.queue: can only submit job to leaf queue, queue `above` has 1 child queues: below"), ("good", None), ("default", None)):
         job["spec"]["queue"] = name
         run = with_state(listed, job)
         same((name, run.returncode), (name, 1 if want else 0))

@@ -53,7 +53,7 @@ def into(r, *args):
 
 REFUSED = {
     "plugins-fragment": "2:1: error: found a tab where indentation is expected; use blanks",
-    "guide-plugins": "5:1: error: spec.tasks: no task specified in job spec: add at least one",
+    "guide-plugins": "5:1: error: spec.tasks: No task specified in job spec: add at least one",
     "guide-env-fragment": "1:1: error: apiVersion: missing: a Volcano Job begins with apiVersion: batch.volcano.sh/v1alpha1 and kind: Job",
     "article-plugins": "1:3: error: apiVersion: missing: a Volcano Job begins with apiVersion: batch.volcano.sh/v1alpha1 and kind: Job",
     "article-restart": "8:13: error: expected a name after '*' or '&'; quote text that begins with it",

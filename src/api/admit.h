@@ -21,8 +21,7 @@
 struct admit_env {
     void *ctx;
     const struct json *(*find_queue)(void *ctx, struct str name);
-    bool (*queue_has_children)(void *ctx, struct str name);
-    /* All queues, for the sums of hierarchy: calls 'each' for every queue. */
+    /* All queues, for children and for the sums of hierarchy: calls 'each' for every queue. */
     void (*each_queue)(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg);
     const struct json *(*find_namespace)(void *ctx, struct str name);
     struct str scheduler_name; /* default for spec.schedulerName; empty: "volcano" */

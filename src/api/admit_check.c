@@ -122,23 +122,17 @@ void check_warn(struct check *c, const struct place *at, const char *fmt, ...)
     va_end(ap);
 }
 
-void check_supersede(struct check *c, const struct place *at)
+void check_error_instead(struct check *c, const struct place *at, const char *fmt, ...)
 {
-    struct str key = place_key_of(c->arena, at);
-    size_t kept = c->start;
+    size_t i;
+    va_list ap;
 
-    if (!name_map_find(&c->reported, key, NULL))
-        return;
-    for (size_t i = c->start; i < c->ps->list.n; i++) {
-        struct problem *p = &c->ps->list.v[i];
-
-        if (p->level == PROBLEM_ERROR && str_eq(place_key(c->arena, p->path, p->line, p->col), key))
-            c->ps->n_errors--;
-        else
-            c->ps->list.v[kept++] = *p;
-    }
-    c->ps->list.n = kept;
-    *c = check_begin(c->ps, c->start);
+    va_start(ap, fmt);
+    if (name_map_find(&c->reported, place_key_of(c->arena, at), &i))
+        c->ps->list.v[i].text = arena_vfmt(c->arena, fmt, ap);
+    else
+        check_add(c, PROBLEM_ERROR, at, fmt, ap);
+    va_end(ap);
 }
 
 struct str check_hint(struct arena *a, struct str word, const char *const *names, size_t n)
@@ -294,14 +288,16 @@ bool check_quantity(struct check *c, const struct place *at, struct quantity *re
     return true;
 }
 
-void check_topology(struct check *c, const struct place *topology)
+void check_topology(struct check *c, const struct place *topology, struct str group)
 {
     struct place by_name = place_member(topology, "highestTierName");
     struct str name;
 
     if (place_text(topology, "highestTierName", &name) && is_set(json_get(topology->node, "highestTierAllowed")))
         check_error(c, &by_name,
-                    "must not specify both highestTierAllowed and highestTierName simultaneously: remove one");
+                    "%smust not specify 'highestTierAllowed' and 'highestTierName' in networkTopology simultaneously. "
+                    "Remove one of them",
+                    group.n ? arena_fmt(c->arena, "in subGroupPolicy '%.*s': ", STR_ARG(group)).p : "");
 }
 
 void default_text(struct arena *a, struct json *j, const char *key, struct str value, uint8_t mark)
@@ -335,16 +331,40 @@ void check_queue_open(struct check *c, const struct place *at, const struct admi
         return;
     queue = env->find_queue(env->ctx, name);
     if (!queue)
-        check_error(c, at, "unable to find %squeue: %.*s: create it or use another one", is_job ? "job " : "",
-                    STR_ARG(name));
+        check_error(c, at, "unable to find %squeue: " QUEUE_NOT_FOUND ": create it or use another one",
+                    is_job ? "job " : "", STR_ARG(name));
     else if (queue_is_open(queue, &state))
         return;
-    else if (is_job)
-        check_error(c, at, "can only submit to Open queue: queue \"%.*s\" status is %.*s", STR_ARG(name),
-                    STR_ARG(state));
     else
-        check_error(c, at, "can only submit PodGroup to queue with state `Open`, queue `%.*s` status is `%.*s`",
-                    STR_ARG(name), STR_ARG(state));
+        check_error(c, at, "can only submit %s to queue with state `Open`, queue `%.*s` status is `%.*s`",
+                    is_job ? "job" : "PodGroup", STR_ARG(name), STR_ARG(state));
+}
+
+struct children_walk {
+    struct arena *arena;
+    struct str parent;
+    struct queue_children found;
+};
+
+static void add_child(void *arg, const struct json *queue)
+{
+    enum { NAMES_MAX = 16 }; /* more are only counted */
+    struct children_walk *w = arg;
+
+    if (!str_eq(json_member_text(json_get(queue, "spec"), "parent"), w->parent))
+        return;
+    if (w->found.n++ < NAMES_MAX)
+        w->found.names = arena_fmt(w->arena, "%.*s%s%.*s", STR_ARG(w->found.names), w->found.n > 1 ? ", " : "",
+                                   STR_ARG(object_name(queue)));
+}
+
+struct queue_children queue_children(struct arena *a, const struct admit_env *env, struct str parent)
+{
+    struct children_walk w = { .arena = a, .parent = parent, .found.names = STR("") };
+
+    if (env->each_queue)
+        env->each_queue(env->ctx, add_child, &w);
+    return w.found;
 }
 
 void check_no_dotdot(struct check *c, const struct place *at)

@@ -44,8 +44,9 @@ void check_warn(struct check *c, const struct place *at, const char *fmt, ...) _
 /* Are there more problems than anybody will read? Then they are only counted, and no words need be made. */
 bool check_is_full(const struct check *c);
 
-/* Forget the errors of the schema check at this place: the caller has a better sentence. */
-void check_supersede(struct check *c, const struct place *at);
+/* Report at a place in the place of what the schema check said of it: the caller has a better sentence. */
+void check_error_instead(struct check *c, const struct place *at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* " (did you mean "x"?)", or empty. */
 struct str check_hint(struct arena *a, struct str word, const char *const *names, size_t n);
@@ -116,8 +117,8 @@ bool check_quantity(struct check *c, const struct place *at, struct quantity *re
 /* The quantity of a node without reporting. */
 bool quantity_of(const struct json *j, struct quantity *ret);
 
-/* A tier by number or by name, not both. */
-void check_topology(struct check *c, const struct place *topology);
+/* A tier by number or by name, not both. 'group': the subGroupPolicy it belongs to; empty: none. */
+void check_topology(struct check *c, const struct place *topology, struct str group);
 
 /* networkTopology.mode is "hard" unless said otherwise. */
 void default_topology(struct arena *a, struct json *topology, uint8_t mark);
@@ -125,8 +126,18 @@ void default_topology(struct arena *a, struct json *topology, uint8_t mark);
 /* Set a member and stamp it, if it is missing, null or "". */
 void default_text(struct arena *a, struct json *j, const char *key, struct str value, uint8_t mark);
 
+/* What Volcano says of a queue that does not exist; %.*s is its name. */
+#define QUEUE_NOT_FOUND "queue.scheduling.volcano.sh \"%.*s\" not found"
+
 /* The queue a job or a PodGroup names exists and is open. */
 void check_queue_open(struct check *c, const struct place *at, const struct admit_env *env, bool is_job);
+
+/* The queues whose parent this one is; none where the cluster's queues are not known. */
+struct queue_children {
+    size_t n;
+    struct str names; /* "a, b"; the first ones */
+};
+struct queue_children queue_children(struct arena *a, const struct admit_env *env, struct str parent);
 
 /* ---- pods ---- */
 

@@ -182,10 +182,12 @@ static void check_totals(struct job_check *jc)
             if (tell_misspelt(jc, &task))
                 return;
     if (json_to_i64(min.node, &n) == 0 && n > jc->replicas && n != jc->minimums)
-        check_error(jc->c, &min,
-                    "job 'minAvailable' greater than total replicas: %lld > %lld; lower it or raise the replicas of a "
-                    "task",
+        check_error(jc->c, &min, "job 'minAvailable' %s: %lld > %lld; lower it or raise the replicas of a task",
+                    jc->is_update ? "must not be greater than total replicas"
+                                  : "should not be greater than total replicas in tasks",
                     (long long)n, total);
+    if (json_to_i64(min.node, &n) == 0 && n < 0)
+        check_error_instead(jc->c, &min, "job 'minAvailable' must be >= 0 (got %lld)", (long long)n);
     if (json_to_i64(success.node, &n) < 0 || n <= jc->replicas)
         return;
     if (jc->is_update) /* minSuccess cannot be changed, and upstream lets such a job shrink */
@@ -198,39 +200,64 @@ static void check_totals(struct job_check *jc)
 
 static void check_task_minimum(struct job_check *jc, const struct place *task)
 {
-    struct place min = place_member(task, "minAvailable");
+    struct place min = place_member(task, "minAvailable"), at = place_member(task, "replicas");
     struct str name = json_member_text(task->node, "name");
     int64_t n, replicas;
 
+    if (json_to_i64(at.node, &n) == 0 && n < 0)
+        check_error_instead(jc->c, &at, "'replicas' must be >= 0 in task: %.*s; got %lld", STR_ARG(name), (long long)n);
+    if (json_to_i64(min.node, &n) == 0 && n < 0)
+        check_error_instead(jc->c, &min, "'minAvailable' must be >= 0 in task: %.*s; got %lld", STR_ARG(name),
+                            (long long)n);
     if (count_of(task->node, "replicas", &replicas) == 0 && json_to_i64(min.node, &n) == 0 && n > replicas &&
-        !tell_misspelt(jc, task))
-        check_error(jc->c, &min, "'minAvailable' is greater than 'replicas' in task %.*s, job %.*s: %lld > %lld",
-                    STR_ARG(name), STR_ARG(jc->name), (long long)n, (long long)replicas);
+        !tell_misspelt(jc, task)) {
+        if (jc->is_update)
+            check_error(jc->c, &min, "'minAvailable' must be <= 'replicas' in task: %.*s; %lld > %lld", STR_ARG(name),
+                        (long long)n, (long long)replicas);
+        else
+            check_error(jc->c, &min, "'minAvailable' is greater than 'replicas' in task: %.*s, job: %.*s; %lld > %lld",
+                        STR_ARG(name), STR_ARG(jc->name), (long long)n, (long long)replicas);
+    }
+}
+
+static void check_partition_number(struct job_check *jc, const struct place *task, const char *key, const char *shown)
+{
+    struct place policy = place_object(task, "partitionPolicy"), at = place_member(&policy, key);
+    struct str name = json_member_text(task->node, "name");
+    int64_t n;
+
+    if (json_to_i64(at.node, &n) == 0 && n < 1)
+        check_error_instead(jc->c, &at, "'%s' must be greater than 0 in task: %.*s, job: %.*s; got %lld", shown,
+                            STR_ARG(name), STR_ARG(jc->name), (long long)n);
 }
 
 static void check_partition(struct job_check *jc, const struct place *task)
 {
     struct place policy = place_object(task, "partitionPolicy"), topology = place_object(&policy, "networkTopology");
     struct place at_replicas = place_member(task, "replicas"), at_min = place_member(task, "minAvailable");
+    struct str where;
     int64_t total, size, min_partitions, replicas, min;
 
     if (!policy.node)
         return;
-    check_topology(jc->c, &topology);
+    check_topology(jc->c, &topology, STR_NULL);
+    check_partition_number(jc, task, "totalPartitions", "TotalPartitions");
+    check_partition_number(jc, task, "partitionSize", "PartitionSize");
+    where = arena_fmt(jc->c->arena, "in task: %.*s, job: %.*s", STR_ARG(json_member_text(task->node, "name")),
+                      STR_ARG(jc->name));
     if (!place_int(&policy, "totalPartitions", &total) || !place_int(&policy, "partitionSize", &size) || total < 1 ||
         size < 1 || total > INT32_MAX || size > INT32_MAX || count_of(task->node, "replicas", &replicas) < 0 ||
         count_of(policy.node, "minPartitions", &min_partitions) < 0)
         return;
     if (replicas != total * size)
         check_error(jc->c, &at_replicas,
-                    "'replicas' must equal partitionPolicy.totalPartitions * partitionSize: %lld is not %lld * %lld = "
-                    "%lld",
-                    (long long)replicas, (long long)total, (long long)size, (long long)(total * size));
+                    "'Replicas' are not equal to TotalPartitions*PartitionSize %.*s; %lld is not %lld * %lld = %lld",
+                    STR_ARG(where), (long long)replicas, (long long)total, (long long)size, (long long)(total * size));
     if (min_partitions > 0 && json_to_i64(at_min.node, &min) == 0 && min != min_partitions * size)
         check_error(jc->c, &at_min,
-                    "'minAvailable' must equal partitionPolicy.minPartitions * partitionSize: %lld is not %lld * %lld "
-                    "= %lld",
-                    (long long)min, (long long)min_partitions, (long long)size, (long long)(min_partitions * size));
+                    "'MinAvailable' is not equal to MinPartitions*PartitionSize %.*s; %lld is not %lld * %lld = %lld",
+                    STR_ARG(where), (long long)min, (long long)min_partitions, (long long)size,
+                    (long long)(min_partitions * size));
 }
 
 /* ---- names of tasks and of the pods that follow from them (B50) ---- */
@@ -249,11 +276,11 @@ static void check_pod_name(struct job_check *jc, const struct place *task)
                     (long long)(replicas > 0 ? replicas - 1 : 0));
     if (pod.n > 63)
         check_error(jc->c, &at,
-                    "create pod with name \"%.*s\" validate failed: must be no more than 63 characters (has %zu); "
-                    "shorten the name of the job or of the task",
+                    "create pod with name %.*s validate failed [name part must be no more than 63 characters]: has "
+                    "%zu; shorten the name of the job or of the task",
                     STR_ARG(pod), pod.n);
     else if ((why = name_check_qualified(jc->c->arena, pod)))
-        check_error(jc->c, &at, "create pod with name \"%.*s\" validate failed: %s", STR_ARG(pod), why);
+        check_error(jc->c, &at, "create pod with name %.*s validate failed [%s]", STR_ARG(pod), why);
 }
 
 static void check_job_name(struct job_check *jc, const struct place *job)
@@ -262,7 +289,8 @@ static void check_job_name(struct job_check *jc, const struct place *job)
 
     if (jc->name.n > 63)
         check_error(jc->c, &at,
-                    "create job with name \"%.*s\" validate failed: must be no more than 63 characters (has %zu)",
+                    "create job with name %.*s validate failed [name part must be no more than 63 characters]: has "
+                    "%zu",
                     STR_ARG(jc->name), jc->name.n);
 }
 
@@ -276,8 +304,7 @@ static void check_task_names(struct job_check *jc)
         struct str name = json_member_text(task.node, "name");
 
         if (name.n && !name_map_add(jc->c->arena, &names, name, task.index, &first))
-            check_error(jc->c, &at, "duplicated task name \"%.*s\": spec.tasks[%zu] has it already", STR_ARG(name),
-                        first);
+            check_error(jc->c, &at, "duplicated task name %.*s: spec.tasks[%zu] has it already", STR_ARG(name), first);
     }
 }
 
@@ -299,13 +326,14 @@ static bool asks_whole_cpus(const struct json *container)
 static void check_whole_cpus(struct job_check *jc, const struct place *spec, const char *list, struct str policy)
 {
     struct place containers = place_list(spec, list);
+    size_t before = str_is(str_of(list), "containers") ? 0 : json_count(json_get(spec->node, "containers"));
 
     PLACE_FOREACH(container, &containers)
         if (!asks_whole_cpus(container.node) && !problems_error_below(jc->c->ps, &container))
             check_error(jc->c, &container,
-                        "the cpu request is not an integer: topologyPolicy %.*s needs a whole number of CPUs, at least "
-                        "1, in resources.requests or resources.limits",
-                        STR_ARG(policy));
+                        "the cpu request isn't an integer in spec.task[%zu] container[%zu]. topologyPolicy %.*s needs "
+                        "a whole number of CPUs, at least 1, in resources.requests or resources.limits",
+                        spec->up->up->index, before + container.index, STR_ARG(policy));
 }
 
 static void check_template(struct job_check *jc, const struct place *task)
@@ -327,13 +355,24 @@ static void check_template(struct job_check *jc, const struct place *task)
 
 /* ---- disruption budgets of pods ---- */
 
-static bool is_budget(struct str s)
+/* NULL: it is a positive number or a percentage. */
+static const char *budget_wrong(struct arena *a, const char *key, struct str s)
 {
+    bool is_percent = str_ends(s, STR("%"));
+    struct str number = is_percent ? str_sub(s, 0, s.n - 1) : s;
     int64_t n;
 
-    if (str_ends(s, STR("%")))
-        return str_to_i64(str_sub(s, 0, s.n - 1), &n) == 0 && n >= 1 && n <= 99;
-    return str_to_i64(s, &n) == 0 && n >= 1 && n <= INT32_MAX;
+    if (str_to_i64(number, &n) < 0)
+        return arena_fmt(a,
+                         "invalid value strconv.Atoi: parsing \"%.*s\": invalid syntax for %s: write a positive "
+                         "integer or 1%% to 99%%",
+                         STR_ARG(number), key)
+            .p;
+    if (is_percent ? n >= 1 && n <= 99 : n >= 1 && n <= INT32_MAX)
+        return NULL;
+    return arena_fmt(a, "invalid value <\"%.*s\"> for %s, it must be a %s", STR_ARG(s), key,
+                     is_percent ? "valid percentage which between 1% ~ 99%" : "positive integer")
+        .p;
 }
 
 /* The pods of our scheduler are refused with a bad budget, so the job that would make them is refused. On the job
@@ -346,15 +385,17 @@ static void check_budget(struct check *c, const struct place *annotations, bool 
 
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         struct place value = place_member(annotations, keys[i]);
+        const char *why;
 
         text[i] = json_text(value.node, STR_NULL);
-        if (json_is(value.node, JSON_STRING) && !is_budget(text[i]))
-            check_error(c, &value, "must be a positive number or 1%% to 99%% (got \"%.*s\")", STR_ARG(text[i]));
+        if (json_is(value.node, JSON_STRING) && (why = budget_wrong(c->arena, keys[i], text[i])))
+            check_error(c, &value, "%s", why);
     }
     if (!text[0].n || !text[1].n)
         return;
     if (is_template)
-        check_error(c, &at, "must not be set together with %s: remove one", keys[0]);
+        check_error(c, &at, "not allow configure multiple annotations <[%s %s]> at same time: remove one", keys[0],
+                    keys[1]);
     else
         check_warn(c, &at, "has no effect: %s is set too", keys[0]);
 }
@@ -415,13 +456,17 @@ static void check_volume(struct job_check *jc, const struct place *volume)
     struct place name = place_member(volume, "volumeClaimName"), claim = place_object(volume, "volumeClaim");
     struct str text = json_text(name.node, STR(""));
     bool has_name = text.n > 0, has_claim = is_set(json_get(volume->node, "volumeClaim"));
+    const char *why;
 
     if (has_name && has_claim && !str_has(text, STR("-pvc-")))
-        check_error(jc->c, &name,
-                    "conflict: use volumeClaimName for a claim that exists, or volumeClaim for a new one, not both");
+        check_error(
+            jc->c, &name,
+            "conflict: If you want to use an existing PVC, just specify VolumeClaimName.If you want to create a "
+            "new PVC, you do not need to specify VolumeClaimName");
     if (!has_name && !has_claim && (!is_set(name.node) || json_is(name.node, JSON_STRING)))
-        check_error(jc->c, volume, "either volumeClaim or volumeClaimName must be specified");
-    check_name(jc->c, &name, name_check_dns_subdomain);
+        check_error(jc->c, volume, "either VolumeClaim or VolumeClaimName must be specified");
+    if (has_name && (why = name_check_dns_subdomain(jc->c->arena, text)))
+        check_error_instead(jc->c, &name, "invalid VolumeClaimName %.*s : [%s]", STR_ARG(text), why);
     if (claim.node)
         check_claim(jc, &claim);
 }
@@ -438,9 +483,10 @@ static void check_volumes(struct job_check *jc)
 
         if (!json_is(volume.node, JSON_OBJECT))
             continue;
-        if (check_required(jc->c, &volume, "mountPath") && path.n &&
-            !name_map_add(jc->c->arena, &paths, path, volume.index, &first))
-            check_error(jc->c, &at, "duplicated mountPath \"%.*s\": spec.volumes[%zu] has it already", STR_ARG(path),
+        if (!path.n && (!is_set(at.node) || json_is(at.node, JSON_STRING)))
+            check_error_instead(jc->c, &at, "mountPath is required");
+        else if (path.n && !name_map_add(jc->c->arena, &paths, path, volume.index, &first))
+            check_error(jc->c, &at, "duplicated mountPath: %.*s; spec.volumes[%zu] has it already", STR_ARG(path),
                         first);
         check_volume(jc, &volume);
     }
@@ -452,6 +498,7 @@ static void check_queue(struct job_check *jc)
 {
     struct place at = place_member(&jc->spec, "queue");
     struct str name = json_text(at.node, STR(""));
+    struct queue_children children;
 
     if (str_empty(name))
         return;
@@ -460,12 +507,14 @@ static void check_queue(struct job_check *jc)
                     "must be no more than 63 characters (has %zu): pods carry the queue's name as a label value",
                     name.n);
     if (str_eq(name, STR("root"))) {
-        check_error(jc->c, &at, "can not submit to root queue: use a leaf queue such as \"default\"");
+        check_error(jc->c, &at, "can not submit job to root queue: use a leaf queue such as \"default\"");
         return;
     }
     check_queue_open(jc->c, &at, jc->env, true);
-    if (jc->env->queue_has_children && jc->env->queue_has_children(jc->env->ctx, name))
-        check_error(jc->c, &at, "can submit to only leaf queue: queue \"%.*s\" has child queues", STR_ARG(name));
+    children = queue_children(jc->c->arena, jc->env, name);
+    if (children.n)
+        check_error(jc->c, &at, "can only submit job to leaf queue, queue `%.*s` has %zu child queues: %.*s",
+                    STR_ARG(name), children.n, STR_ARG(children.names));
 }
 
 /* ---- all together ---- */
@@ -477,8 +526,7 @@ static bool check_has_tasks(struct job_check *jc)
 
     if (is_set(at.node) && (at.node->type != JSON_ARRAY || at.node->n > 0))
         return at.node->type == JSON_ARRAY;
-    check_supersede(jc->c, &at);
-    check_error(jc->c, &at, "no task specified in job spec: add at least one");
+    check_error_instead(jc->c, &at, "No task specified in job spec: add at least one");
     return false;
 }
 
@@ -544,7 +592,7 @@ void admit_job_check(const struct place *job, const struct json *old, const stru
     gather(&jc, job);
     check_totals(&jc);
     topology = place_object(&jc.spec, "networkTopology");
-    check_topology(&c, &topology);
+    check_topology(&c, &topology, STR_NULL);
     PLACE_FOREACH(task, &jc.tasks)
         check_task(&jc, &task);
     if (old)

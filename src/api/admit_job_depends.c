@@ -67,7 +67,9 @@ static void check_dependency(struct graph *g, const struct place *at)
         return;
     if (g->n <= 1000 && g->n_hints++ < HINTS_MAX)
         hint = check_hint(g->c->arena, name, g->name, g->n);
-    check_error(g->c, at, "job has dependencies between tasks, but doesn't form a DAG: there is no task \"%.*s\"%.*s",
+    check_error(g->c, at,
+                "job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG): there is no task "
+                "\"%.*s\"%.*s",
                 STR_ARG(name), STR_ARG(hint));
 }
 
@@ -111,8 +113,9 @@ static void report_cycle(struct graph *g, const struct visit *stack, size_t dept
     shown = MIN_OF(depth - from, SHOWN_MAX);
     for (size_t i = 0; i < shown; i++)
         path = arena_fmt(g->c->arena, "%.*s%s -> ", STR_ARG(path), g->name[stack[from + i].task]);
-    check_error(g->c, &at, "job has dependencies between tasks, but doesn't form a DAG: %.*s%s%s", STR_ARG(path),
-                shown < depth - from ? "... -> " : "", g->name[back_to]);
+    check_error(g->c, &at,
+                "job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG): %.*s%s%s",
+                STR_ARG(path), shown < depth - from ? "... -> " : "", g->name[back_to]);
 }
 
 /* Look at one more dependency of the task on top; true if that put another task on the stack. */

@@ -26,19 +26,19 @@ static size_t count_names(const char *const *names)
     return n;
 }
 
-/* ""x" (did you mean "y"?); valid events are a, b, c": a list full of mistakes gets the long form only at first. */
+/* ""x" (did you mean "y"?); valid events are [a b c]": a list full of mistakes gets the long form only at first. */
 static void report_word(struct check *c, const struct place *at, const char *what, const char *const *valid)
 {
     struct str word = json_text(at->node, STR("")), all = STR("");
 
     if (check_is_full(c)) {
-        check_error(c, at, "invalid policy %s", what);
+        check_error_instead(c, at, "invalid policy %s", what);
         return;
     }
     for (size_t i = 0; valid[i]; i++)
-        all = arena_fmt(c->arena, "%.*s%s%s", STR_ARG(all), i ? ", " : "", valid[i]);
-    check_error(c, at, "invalid policy %s \"%.*s\"%.*s; valid %ss are %.*s", what, STR_ARG(word),
-                STR_ARG(check_hint(c->arena, word, valid, count_names(valid))), what, STR_ARG(all));
+        all = arena_fmt(c->arena, "%.*s%s%s", STR_ARG(all), i ? " " : "", valid[i]);
+    check_error_instead(c, at, "invalid policy %s \"%.*s\"%.*s; valid %ss are [%.*s]", what, STR_ARG(word),
+                        STR_ARG(check_hint(c->arena, word, valid, count_names(valid))), what, STR_ARG(all));
 }
 
 static bool is_one_of(struct str word, const char *const *names)
@@ -72,9 +72,11 @@ static void check_event(struct policy_list *pl, const struct place *policy, cons
     bool has_timeout = is_set(json_get(policy->node, "timeout"));
     size_t first;
 
+    if (!is_one_of(event, job_policy_events))
+        report_word(pl->c, at, "event", job_policy_events);
     if (!name_map_add(pl->c->arena, &pl->events, event, policy->index, &first))
-        check_error(pl->c, at, "duplicate event %.*s across different policy: policies[%zu] has it already",
-                    STR_ARG(event), first);
+        check_error(pl->c, at, "duplicate event %.*s  across different policy: policies[%zu] has it already",
+                    STR_ARG(event), first); /* the two blanks are Volcano's */
     pl->has_any |= str_eq(event, STR("*"));
     if (str_eq(event, STR("JobUpdated")))
         check_warn(pl->c, at, "the event JobUpdated never fires: this policy has no effect");
@@ -162,7 +164,7 @@ static void check_policy(struct policy_list *pl, const struct place *policy)
     if (has_event && has_code)
         check_error(pl->c, &exit_code, "must not specify event and exitCode simultaneously: make two policies of it");
     if (!has_event && !has_code)
-        check_error(pl->c, policy, "either event or exitCode must be specified");
+        check_error(pl->c, policy, "either event and exitCode should be specified: add one of them");
     VEC_FOREACH(event, &pe.list)
         check_event(pl, policy, event);
     check_exit_code(pl, policy);
@@ -179,6 +181,6 @@ void policy_rules(struct check *c, const struct place *policies, struct policy_s
             check_policy(&pl, &policy);
     if (pl.has_any && pl.events.n > 1)
         check_error(c, policies,
-                    "if there is '*' here, no other policy should be here: '*' covers every event; only exitCode "
+                    "if there's * here, no other policy should be here: '*' covers every event; only exitCode "
                     "policies may stand beside it");
 }

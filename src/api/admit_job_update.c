@@ -172,9 +172,9 @@ static void diff(struct update *u, const struct place *at, const struct json *ol
                     json_count(new));
     else
         check_error(u->c, at,
-                    "is immutable: job updates may change only minAvailable, maxRetry, ttlSecondsAfterFinished, "
-                    "priorityClassName, and of tasks replicas, minAvailable and partitionPolicy.totalPartitions; "
-                    "delete the job and create it again");
+                    "is immutable: job updates may not change fields other than `minAvailable`, `tasks[*].replicas "
+                    "under spec` and `PriorityClassName` (and here maxRetry, ttlSecondsAfterFinished, and of tasks "
+                    "minAvailable and partitionPolicy.totalPartitions); delete the job and create it again");
 }
 
 void job_update_rules(struct check *c, const struct place *spec, const struct json *old_spec)

@@ -43,7 +43,7 @@ static void check_sub_group(struct check *c, const struct place *policy)
     struct place topology = place_object(policy, "networkTopology"), selector = place_object(policy, "labelSelector");
     struct place keys = place_member(policy, "matchLabelKeys");
 
-    check_topology(c, &topology);
+    check_topology(c, &topology, json_member_text(policy->node, "name"));
     label_selector_rules(c, &selector);
     if (!is_set(keys.node) || (keys.node->type == JSON_ARRAY && keys.node->n == 0))
         check_warn(c, &keys, "is empty: the policy catches no pods; name the labels that tell the sub-groups apart");
@@ -68,7 +68,7 @@ void admit_podgroup(struct arena *a, struct json *pg, const struct json *old, co
     topology = place_object(&spec, "networkTopology");
     policies = place_list(&spec, "subGroupPolicy");
     check_queue_open(&c, &queue, env, false);
-    check_topology(&c, &topology);
+    check_topology(&c, &topology, STR_NULL);
     PLACE_FOREACH(policy, &policies)
         if (json_is(policy.node, JSON_OBJECT))
             check_sub_group(&c, &policy);

@@ -206,6 +206,13 @@ static struct str shown(struct arena *a, struct quantity q)
     return arena_str(a, buf_view(&out));
 }
 
+/* "[cpu]=2"; without an amount "[cpu]". */
+static struct str pair(struct arena *a, struct str resource, const struct quantity *q)
+{
+    return q ? arena_fmt(a, "[%.*s]=%.*s", STR_ARG(resource), STR_ARG(shown(a, *q)))
+             : arena_fmt(a, "[%.*s]", STR_ARG(resource));
+}
+
 /* ---- rules 1 to 3: the amounts of one queue ---- */
 
 static void check_amounts(struct queue_check *qc)
@@ -223,18 +230,16 @@ static void check_amounts(struct queue_check *qc)
     VEC_FOREACH(r, &amounts[GUARANTEE].list) {
         const struct quantity *deserved = resources_get(&amounts[DESERVED], r->name);
 
-        if (!deserved)
-            amount_error(qc, GUARANTEE, r->name, "needs a deserved amount of %.*s that is not less", STR_ARG(r->name));
-        else if (quantity_cmp(r->q, *deserved) > 0)
-            amount_error(qc, GUARANTEE, r->name, "must not be greater than deserved (%.*s)",
-                         STR_ARG(shown(qc->c->arena, *deserved)));
+        if (!deserved || quantity_cmp(r->q, *deserved) > 0)
+            amount_error(qc, DESERVED, r->name, "deserved%.*s must be >= guarantee%.*s",
+                         STR_ARG(pair(qc->c->arena, r->name, deserved)), STR_ARG(pair(qc->c->arena, r->name, &r->q)));
     }
     VEC_FOREACH(r, &amounts[DESERVED].list) {
         const struct quantity *most = resources_get(&amounts[CAPABILITY], r->name);
 
         if (most && quantity_cmp(r->q, *most) > 0)
-            amount_error(qc, DESERVED, r->name, "must not be greater than capability (%.*s)",
-                         STR_ARG(shown(qc->c->arena, *most)));
+            amount_error(qc, DESERVED, r->name, "deserved%.*s must be <= capability%.*s",
+                         STR_ARG(pair(qc->c->arena, r->name, &r->q)), STR_ARG(pair(qc->c->arena, r->name, most)));
     }
 }
 
@@ -249,40 +254,49 @@ static void check_state(struct queue_check *qc, const struct json *old)
     if (old && str_eq(state, json_member_text(json_get(old, "status"), "state")))
         return;
     if (state.n && !str_is(state, "Open") && !str_is(state, "Closed"))
-        check_error(qc->c, &at, "must be Open or Closed (got \"%.*s\"): the other states are for the controller to set",
+        check_error(qc->c, &at,
+                    "queue state must be in [Open Closed] (got \"%.*s\"): the controller sets the other states",
                     STR_ARG(state));
 }
 
 /* ---- rule 5: hierarchy annotations ---- */
 
-static size_t count_parts(struct str s)
+static size_t count_parts(struct str s) /* of "" one, which is empty */
 {
-    size_t n = 0;
-    struct str part;
+    size_t n = 1;
 
-    while (s.n && str_split(&s, '/', &part))
-        n++;
+    for (size_t i = 0; i < s.n; i++)
+        n += s.p[i] == '/';
     return n;
 }
 
-static bool is_weight(struct arena *a, struct str s)
+static bool is_number(struct arena *a, struct str s, double *ret)
 {
     const char *text = arena_cstr(a, s);
     char *end;
-    double v = strtod(text, &end);
 
-    return s.n && end == text + s.n && isfinite(v) && v > 0;
+    *ret = strtod(text, &end);
+    return s.n && end == text + s.n && isfinite(*ret);
 }
 
 static void check_weights(struct queue_check *qc, const struct place *at)
 {
-    struct str rest = json_text(at->node, STR("")), part;
+    struct str all = json_text(at->node, STR("")), rest = all, part;
+    double v;
 
-    while (str_split(&rest, '/', &part))
-        if (!is_weight(qc->c->arena, part)) {
-            check_error(qc->c, at, "every weight must be a number greater than 0 (got \"%.*s\")", STR_ARG(part));
-            return;
-        }
+    for (size_t n = count_parts(all); n > 0; n--) {
+        if (!str_split(&rest, '/', &part))
+            part = STR("");
+        if (!is_number(qc->c->arena, part, &v))
+            check_error(qc->c, at,
+                        "%.*s in the %.*s is invalid number: strconv.ParseFloat: parsing \"%.*s\": invalid syntax",
+                        STR_ARG(part), STR_ARG(all), STR_ARG(part));
+        else if (v <= 0)
+            check_error(qc->c, at, "%.*s in the %.*s must be larger than 0", STR_ARG(part), STR_ARG(all));
+        else
+            continue;
+        return;
+    }
 }
 
 static void check_hierarchy(struct queue_check *qc)
@@ -294,22 +308,28 @@ static void check_hierarchy(struct queue_check *qc)
     if (str_empty(path) && str_empty(weight_text))
         return;
     if (count_parts(path) != count_parts(weight_text)) {
-        check_error(qc->c, &weights, "must have as many parts as %s: %zu, not %zu", hierarchy_key, count_parts(path),
-                    count_parts(weight_text));
+        check_error(qc->c, &weights, "%s must have the same length with %s: %zu parts, not %zu", hierarchy_key,
+                    weights_key, count_parts(path), count_parts(weight_text));
         return;
     }
     check_weights(qc, &weights);
     prefix = arena_fmt(qc->c->arena, "%.*s/", STR_ARG(path));
-    VEC_FOREACH(node, &qc->tree.all)
-        if (!str_eq(node->name, qc->name) && str_starts(object_annotation(node->json, hierarchy_key), prefix)) {
-            check_error(qc->c, &at, "must not lead to another queue: \"%.*s\" lies below it", STR_ARG(node->name));
-            return;
-        }
+    VEC_FOREACH(node, &qc->tree.all) {
+        struct str other = object_annotation(node->json, hierarchy_key);
+
+        if (str_eq(node->name, qc->name) || !str_starts(other, prefix))
+            continue;
+        check_error(qc->c, &at, "%.*s is not allowed to be in the sub path of %.*s of queue %.*s", STR_ARG(path),
+                    STR_ARG(other), STR_ARG(node->name));
+        return;
+    }
 }
 
 /* ---- rule 6: the parent ---- */
 
 /* Queues from below root down to this one. 0: the way up is broken or a circle, and reported. */
+#define DEPTH_WRONG "queue %.*s exceeds the maximum allowed depth of %d"
+
 static size_t depth_of(struct queue_check *qc, const struct place *at)
 {
     struct str name = qc->parent;
@@ -319,7 +339,7 @@ static size_t depth_of(struct queue_check *qc, const struct place *at)
         const struct json *queue = tree_find(qc, name);
 
         if (str_eq(name, qc->name) || depth > qc->tree.all.n + QUEUE_DEPTH_MAX) {
-            check_error(qc->c, at, "queue \"%.*s\" would be its own ancestor", STR_ARG(qc->name));
+            check_error(qc->c, at, DEPTH_WRONG ": it would be its own ancestor", STR_ARG(qc->name), QUEUE_DEPTH_MAX);
             return 0;
         }
         if (!queue)
@@ -334,7 +354,7 @@ static bool has_other_children(const struct queue_check *qc, struct str parent)
     size_t at;
 
     if (!qc->env->each_queue) /* cannot tell: assume the best */
-        return !qc->env->queue_has_children || qc->env->queue_has_children(qc->env->ctx, parent);
+        return true;
     if (!name_map_find(&qc->tree.by_name, parent, &at))
         return false;
     for (size_t i = qc->tree.all.v[at].first_child; i != NONE; i = qc->tree.all.v[i].next)
@@ -352,12 +372,13 @@ static void check_parent(struct queue_check *qc)
     size_t depth;
 
     if (str_eq(qc->parent, qc->name)) {
-        check_error(qc->c, &at, "a queue cannot be its own parent");
+        check_error(qc->c, &at, "queue %.*s cannot use itself as parent", STR_ARG(qc->name));
         return;
     }
     parent = is_root_name(qc->parent) ? NULL : tree_find(qc, qc->parent);
     if (!is_root_name(qc->parent) && !parent && knows_queues(qc->env)) {
-        check_error(qc->c, &at, "parent queue \"%.*s\" not found: create it first", STR_ARG(qc->parent));
+        check_error(qc->c, &at, "failed to get parent queue %.*s of queue %.*s: " QUEUE_NOT_FOUND ": create it first",
+                    STR_ARG(qc->parent), STR_ARG(qc->name), STR_ARG(qc->parent));
         return;
     }
     depth = depth_of(qc, &at);
@@ -365,14 +386,13 @@ static void check_parent(struct queue_check *qc)
     if (depth > 0 && below.list.n > 0) /* the last one is the deepest */
         depth += below.list.v[below.list.n - 1].depth;
     if (depth > QUEUE_DEPTH_MAX)
-        check_error(qc->c, &at, "the hierarchy of queues would be %zu deep; at most %d are allowed", depth,
-                    QUEUE_DEPTH_MAX);
+        check_error(qc->c, &at, DEPTH_WRONG ": it would be %zu deep", STR_ARG(qc->name), QUEUE_DEPTH_MAX, depth);
     if (quantity_of(json_find(parent, "status", "allocated", "pods", NULL), &pods) && pods.nano > 0 &&
         !has_other_children(qc, qc->parent))
         check_error(qc->c, &at,
-                    "queue \"%.*s\" has running pods, so it cannot get its first child; wait for them or use "
-                    "another parent",
-                    STR_ARG(qc->parent));
+                    "queue %.*s cannot be the parent queue of queue %.*s because it has allocated Pods: %.*s; wait for "
+                    "them or use another parent",
+                    STR_ARG(qc->parent), STR_ARG(qc->name), STR_ARG(shown(qc->c->arena, pods)));
 }
 
 /* ---- rule 8: sums over the hierarchy ---- */
@@ -387,8 +407,10 @@ static void check_capability_above(struct queue_check *qc, const struct resource
 
         if (quantity_of(json_get_str(amount_of(queue, CAPABILITY), r->name), &most)) {
             if (quantity_cmp(r->q, most) > 0)
-                amount_error(qc, CAPABILITY, r->name, "must not be greater than that of queue \"%.*s\" above it (%.*s)",
-                             STR_ARG(name), STR_ARG(shown(qc->c->arena, most)));
+                amount_error(qc, CAPABILITY, r->name,
+                             "queue %.*s capability%.*s exceeds its ancestor's capability=%.*s (queue %.*s)",
+                             STR_ARG(qc->name), STR_ARG(pair(qc->c->arena, r->name, &r->q)),
+                             STR_ARG(shown(qc->c->arena, most)), STR_ARG(name));
             return;
         }
         if (!queue)
@@ -422,7 +444,9 @@ static void check_capability(struct queue_check *qc)
 
         check_capability_above(qc, r);
         if (largest && quantity_cmp(r->q, *largest) < 0)
-            amount_error(qc, CAPABILITY, r->name, "must not be less than the largest of the queues below it (%.*s)",
+            amount_error(qc, CAPABILITY, r->name,
+                         "queue %.*s capability%.*s is smaller than its descendants' max capability=%.*s",
+                         STR_ARG(qc->name), STR_ARG(pair(qc->c->arena, r->name, &r->q)),
                          STR_ARG(shown(qc->c->arena, *largest)));
     }
 }
@@ -452,8 +476,10 @@ static void check_sum(struct queue_check *qc, size_t parent, enum amount kind)
 
         if (quantity_cmp(r->q, most ? *most : zero) > 0)
             amount_error(qc, kind, r->name,
-                         "the children of queue \"%.*s\" together have a %s of %.*s, more than its %.*s",
-                         STR_ARG(node->name), amount_names[kind], STR_ARG(shown(qc->c->arena, r->q)),
+                         "%squeue %.*s validation failed: sum of children's %s (%.*s %.*s) exceeds parent's %s limit "
+                         "(%.*s %.*s)",
+                         parent == qc->self ? "" : "parent ", STR_ARG(node->name), amount_names[kind], STR_ARG(r->name),
+                         STR_ARG(shown(qc->c->arena, r->q)), amount_names[kind], STR_ARG(r->name),
                          STR_ARG(shown(qc->c->arena, most ? *most : zero)));
     }
 }
@@ -496,7 +522,9 @@ static void check_root(struct queue_check *qc, const struct json *old)
         struct place at = place_member(&spec, amount_names[kind]);
 
         if (is_amount_changed(qc->c->arena, qc->root->node, old, kind))
-            check_error(qc->c, &at, "of the root queue may not be changed: it follows the cluster");
+            check_error(qc->c, &at,
+                        "root queue's resource attributes (capability, deserved, guarantee) cannot be modified: they "
+                        "follow the cluster");
     }
 }
 
@@ -555,10 +583,12 @@ void admit_queue_delete(const struct json *queue, const struct admit_env *env, s
 {
     struct place root = { .node = queue };
     struct str name = object_name(queue);
+    struct queue_children children = queue_children(ps->arena, env, name);
 
     if (str_is(name, "default") || is_root_name(name))
-        problem_error(ps, &root, "the queue \"%.*s\" can not be deleted: the system needs it", STR_ARG(name));
-    else if (env->queue_has_children && env->queue_has_children(env->ctx, name))
-        problem_error(ps, &root, "the queue \"%.*s\" can not be deleted because it has child queues: delete them first",
-                      STR_ARG(name));
+        problem_error(ps, &root, "`%.*s` queue can not be deleted: the system needs it", STR_ARG(name));
+    else if (children.n)
+        problem_error(ps, &root,
+                      "queue %.*s can not be deleted because it has %zu child queues: %.*s; delete them first",
+                      STR_ARG(name), children.n, STR_ARG(children.names));
 }

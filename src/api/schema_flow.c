@@ -109,8 +109,8 @@ SCHEMA(static, cron_template, "JobTemplateSpec",
     F_OBJ("spec", &schema_job_spec));
 
 SCHEMA(static, cron_spec, "CronJobSpec",
-    F_STR("schedule", NEEDED, DOC("five fields as for cron, or @hourly, @every 1h …")),
-    F_STR("timeZone", NOT_EMPTY, DOC("an IANA name; default: the controller's")),
+    F_STR("schedule", REQUIRED, DOC("five fields as for cron, or @hourly, @every 1h …")),
+    F_STR("timeZone", DOC("an IANA name; default: the controller's")),
     F_LONG("startingDeadlineSeconds", AT_LEAST(0), DOC("how late a missed start may still happen")),
     F_STR("concurrencyPolicy", ONE_OF("Allow", "Forbid", "Replace"),
         DOC("when the last job still runs; default Allow")),

@@ -278,24 +278,28 @@ static const struct json *find_existing(void *ctx, const char *kind, struct str 
 
 /* ---- queues ---- of the files and of --state. A state without any queue says nothing about them */
 
-/* Is there a queue, or (with 'parent') one below that? */
-static bool has_queue(const struct load *l, const struct str *parent)
+static size_t walk_queues(const struct load *l, void (*each)(void *arg, const struct json *queue), void *arg)
 {
+    size_t n = 0;
+
     for (size_t i = 0; l && i < l->docs.n; i++) {
         const struct loaded *doc = l->docs.v[i];
 
-        if (doc->type && strcmp(doc->type->kind, "Queue") == 0 &&
-            (!parent || str_eq(json_member_text(json_get(doc->root, "spec"), "parent"), *parent)))
-            return true;
+        if (!doc->type || strcmp(doc->type->kind, "Queue") != 0)
+            continue;
+        n++;
+        if (each)
+            each(arg, doc->root);
     }
-    return false;
+    return n;
 }
 
-static bool queue_has_children(void *ctx, struct str name)
+static void each_queue(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg)
 {
     const struct load *l = ctx;
 
-    return has_queue(l, &name) || has_queue(l->state, &name);
+    (void)walk_queues(l, each, arg);
+    (void)walk_queues(l->state, each, arg);
 }
 
 static const struct json *find_queue(void *ctx, struct str name)
@@ -438,10 +442,10 @@ void load_files(struct load *l, const struct text_list *files)
         fill_names(l);
     index_documents(l);
     jobs = env;
-    if (has_queue(l->state, NULL)) {
+    if (walk_queues(l->state, NULL, NULL)) {
         jobs.ctx = l;
         jobs.find_queue = find_queue;
-        jobs.queue_has_children = queue_has_children;
+        jobs.each_queue = each_queue;
     }
     for (size_t i = 0; i < l->docs.n; i++) {
         struct loaded *doc = l->docs.v[i];

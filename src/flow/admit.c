@@ -10,7 +10,7 @@
 #include "flow/zone.h"
 #include "job/admit.h"
 
-enum { JOB_NAME_MAX = 63, CRON_NAME_MAX = 52, CRON_NAME_MORE = 11 };
+enum { JOB_NAME_MAX = 63, CRON_NAME_MAX = 52 };
 
 /* ---- all three ---- */
 
@@ -164,7 +164,7 @@ static void check_targets(const struct place *depends, const struct graph *g, co
         if (ps->n_errors > PROBLEMS_MAX)
             return;
         if (v->has_unknown && graph_find(g, name) == SIZE_MAX)
-            problem_error(ps, &at, "jobflow Flow is not DAG: vertex is not defined: \"%.*s\"; name a flow of this list",
+            problem_error(ps, &at, "jobflow Flow is not DAG: vertex is not defined: %.*s; name a flow of this list",
                           STR_ARG(name));
         else if (str_eq(name, v->name))
             problem_error(ps, &at, "jobflow Flow is not DAG: a flow can not wait for itself");
@@ -200,8 +200,8 @@ static void check_graph(struct arena *a, const struct json *object, const struct
                      depends = place_member(&at, "dependsOn");
 
         if (g.v[i].is_double)
-            problem_error(ps, &name, "duplicated flow name \"%.*s\": spec.flows[%zu] has it already",
-                          STR_ARG(g.v[i].name), graph_find(&g, g.v[i].name));
+            problem_warn(ps, &name, "duplicated flow name \"%.*s\": only spec.flows[%zu] has an effect",
+                         STR_ARG(g.v[i].name), graph_find(&g, g.v[i].name));
         check_name(&name, object_name(object), ps);
         check_targets(&depends, &g, &g.v[i], ps);
         check_probe(&depends, ps);
@@ -259,7 +259,7 @@ static void check_schedule(const struct place *spec, struct problems *ps)
     struct cron c;
     struct err e;
 
-    if (!json_is(at.node, JSON_STRING) || !at.node->n)
+    if (!json_is(at.node, JSON_STRING))
         return; /* that was said */
     if (cron_parse(json_text(at.node, STR("")), &c, &e) < 0)
         problem_error(ps, &at, "%s", e.text);
@@ -276,15 +276,15 @@ static void check_zone(struct arena *a, const struct place *spec, const struct f
     const char *why;
     struct err e;
 
-    if (!json_is(at.node, JSON_STRING) || !name.n)
-        return; /* the schema says that it must not be empty */
+    if (!json_is(at.node, JSON_STRING))
+        return; /* that was said */
     if ((why = zone_check_name(name)))
         problem_error(ps, &at, "%s (got \"%.*s\")", why, STR_ARG(str_cut(name, 64)));
     else if (env->read_zone && env->read_zone(name, &bytes) < 0)
-        problem_error(ps, &at, "unknown time zone %.*s: no such file in the zone information of this machine",
+        problem_error(ps, &at, "invalid timeZone %.*s: no such file in the zone information of this machine",
                       STR_ARG(name));
     else if (env->read_zone && zone_parse(a, buf_view(&bytes), &zone, &e) < 0)
-        problem_error(ps, &at, "unknown time zone %.*s: %s", STR_ARG(name), e.text);
+        problem_error(ps, &at, "invalid timeZone %.*s: %s", STR_ARG(name), e.text);
 }
 
 static void check_cron_name(const struct place *root, struct problems *ps)
@@ -293,8 +293,10 @@ static void check_cron_name(const struct place *root, struct problems *ps)
     size_t n = json_text(at.node, STR("")).n;
 
     if (n > CRON_NAME_MAX)
-        problem_error(ps, &at, "must be no more than %d characters (has %zu): the names of its jobs have %d more",
-                      CRON_NAME_MAX, n, CRON_NAME_MORE);
+        problem_error(ps, &at,
+                      "cronJob name must be no more than %d characters to accommodate job name suffix (max %d total): "
+                      "has %zu",
+                      CRON_NAME_MAX, JOB_NAME_MAX, n);
 }
 
 void admit_cronjob(struct arena *a, struct json *cron, const struct json *old, const struct flow_env *env,

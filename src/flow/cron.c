@@ -161,13 +161,8 @@ static const struct {
     { "@daily", "0 0 * * *" },  { "@midnight", "0 0 * * *" }, { "@hourly", "0 * * * *" },
 };
 
-int cron_parse(struct str text, struct cron *ret, struct err *e)
+static int read_schedule(struct str text, struct cron *ret, struct err *e)
 {
-    text = str_trim(text);
-    if (!text.n)
-        return err_set(e, ERR_INVALID, "must not be empty");
-    if (str_has(text, STR("TZ")))
-        return err_set(e, ERR_INVALID, "must not name a time zone: write it into timeZone");
     if (str_starts(text, STR("@every ")))
         return read_every(str_from(text, strlen("@every ")), ret, e);
     for (size_t i = 0; i < ARRAY_LEN(descriptors); i++)
@@ -179,6 +174,20 @@ int cron_parse(struct str text, struct cron *ret, struct err *e)
                        "@every 1h",
                        STR_ARG(str_cut(text, 40)));
     return read_fields(text, ret, e);
+}
+
+/* The sentences are Volcano's; what is wrong with the expression follows. */
+int cron_parse(struct str text, struct cron *ret, struct err *e)
+{
+    text = str_trim(text);
+    if (!text.n)
+        return err_set(e, ERR_INVALID, "schedule is required, but got empty");
+    if (str_has(text, STR("TZ")))
+        return err_set(e, ERR_INVALID,
+                       "schedule should not contain TZ or CRON_TZ, TZ should only be set in the timeZone field");
+    if (read_schedule(text, ret, e) < 0)
+        return err_wrap(e, "schedule is not a valid cron expression");
+    return 0;
 }
 
 /* ---- slots ---- */

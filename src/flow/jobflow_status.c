@@ -41,7 +41,7 @@ enum flow_phase flow_phase_next(const struct flow_view *f)
     if (f->phase >= FLOW_SUCCEED)
         return f->phase;
     for (size_t i = 0; i < f->n; i++) {
-        if (!f->v[i].in_graph)
+        if (!f->v[i].in_graph || f->v[i].in_graph->is_double)
             continue;
         n_all++;
         n_completed += is_phase(&f->v[i], "Completed");

@@ -327,11 +327,11 @@ const char *zone_check_name(struct str name)
     struct str part;
 
     if (!name.n)
-        return "must not be empty: leave it out for the controller's own zone, or name one, such as Etc/UTC";
+        return "timeZone must be nil or non-empty string, got empty string: leave it out for the controller's own zone";
     if (str_eq_nocase(name, STR("Local")))
-        return "must be an explicit IANA name, such as Europe/Berlin";
+        return "timeZone can't be Local, and must be defined in https://www.iana.org/time-zones";
     while (str_split(&name, '/', &part))
         if (!is_part(part))
-            return "is no name of a time zone; IANA's look like Europe/Berlin or Etc/UTC";
+            return "unknown timeZone: IANA's names look like Europe/Berlin or Etc/UTC";
     return NULL;
 }

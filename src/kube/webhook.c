@@ -91,26 +91,6 @@ static void each_queue(void *ctx, void (*each)(void *arg, const struct json *que
     }
 }
 
-struct parent_search {
-    struct str name;
-    bool is_found;
-};
-
-static void is_child(void *arg, const struct json *queue)
-{
-    struct parent_search *s = arg;
-
-    s->is_found |= str_eq(json_member_text(json_get(queue, "spec"), "parent"), s->name);
-}
-
-static bool queue_has_children(void *ctx, struct str name)
-{
-    struct parent_search s = { name, false };
-
-    each_queue(ctx, is_child, &s);
-    return s.is_found;
-}
-
 /* ---- reviews ---- */
 
 static void review_free(struct review *r)
@@ -170,7 +150,6 @@ static void decide(struct review *r)
     struct webhook *w = r->webhook;
     struct admit_env env = { .ctx = r,
                              .find_queue = find_queue,
-                             .queue_has_children = queue_has_children,
                              .each_queue = each_queue,
                              .find_namespace = find_namespace,
                              .scheduler_name = buf_view(&w->scheduler_name) };

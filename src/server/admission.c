@@ -31,18 +31,13 @@ static const struct json *find_queue(void *ctx, struct str name)
 struct queue_walk {
     void (*each)(void *arg, const struct json *queue);
     void *arg;
-    struct str parent;
-    bool found;
 };
 
 static void walk_queue(void *ctx, const struct object *o)
 {
-    struct queue_walk *w = ctx;
+    const struct queue_walk *w = ctx;
 
-    if (w->each)
-        w->each(w->arg, o->root);
-    else
-        w->found |= str_eq(json_member_text(json_get(o->root, "spec"), "parent"), w->parent);
+    w->each(w->arg, o->root);
 }
 
 static void each_queue(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg)
@@ -50,14 +45,6 @@ static void each_queue(void *ctx, void (*each)(void *arg, const struct json *que
     struct queue_walk w = { .each = each, .arg = arg };
 
     store_list(((const struct server *)ctx)->opt.store, queue_type(), STR_NULL, walk_queue, &w);
-}
-
-static bool queue_has_children(void *ctx, struct str name)
-{
-    struct queue_walk w = { .parent = name };
-
-    store_list(((const struct server *)ctx)->opt.store, queue_type(), STR_NULL, walk_queue, &w);
-    return w.found;
 }
 
 static const struct json *find_namespace(void *ctx, struct str name)
@@ -72,7 +59,6 @@ struct admit_env admission_env(struct server *s, struct str namespace)
 {
     return (struct admit_env){ .ctx = s,
                                .find_queue = find_queue,
-                               .queue_has_children = queue_has_children,
                                .each_queue = each_queue,
                                .find_namespace = find_namespace,
                                .scheduler_name = s->opt.scheduler_name,

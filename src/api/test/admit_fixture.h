@@ -175,14 +175,6 @@ static inline const struct json *fake_namespace(void *ctx, struct str name)
     return fake_find(((struct fake_cluster *)ctx)->namespaces, name);
 }
 
-static inline bool fake_has_children(void *ctx, struct str name)
-{
-    JSON_FOREACH(item, ((struct fake_cluster *)ctx)->queues)
-        if (str_eq(json_member_text(json_get(item, "spec"), "parent"), name))
-            return true;
-    return false;
-}
-
 static inline void fake_each(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg)
 {
     JSON_FOREACH(item, ((struct fake_cluster *)ctx)->queues)
@@ -191,12 +183,9 @@ static inline void fake_each(void *ctx, void (*each)(void *arg, const struct jso
 
 static inline struct admit_env fake_env(struct fake_cluster *cluster)
 {
-    return (struct admit_env){ .ctx = cluster,
-                               .find_queue = fake_queue,
-                               .queue_has_children = fake_has_children,
-                               .each_queue = fake_each,
-                               .find_namespace = fake_namespace,
-                               .mark = 5 };
+    return (struct admit_env){
+        .ctx = cluster, .find_queue = fake_queue, .each_queue = fake_each, .find_namespace = fake_namespace, .mark = 5
+    };
 }
 
 #endif

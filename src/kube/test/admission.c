@@ -51,7 +51,7 @@ static const struct {
     { "/jobs/validate",
       JOB("CREATE", "\"object\":{" META ",\"spec\":{\"queue\":\"q\",\"minAvailable\":9," TASKS "}}"),
       200,
-      { "\"allowed\":false", "spec.queue: unable to find job queue: q", "minAvailable" } },
+      { "\"allowed\":false", "spec.queue: unable to find job queue: queue.scheduling.volcano.sh", "minAvailable" } },
     { "/jobs/validate",
       JOB("UPDATE", "\"object\":{" META ",\"spec\":{\"queue\":\"q\"}},\"oldObject\":{" META ",\"spec\":{" TASKS "}}"),
       200,
@@ -84,7 +84,7 @@ static const struct {
              "\"object\":{\"metadata\":{\"annotations\":{\"volcano.sh/jdb-max-unavailable\":\"100%\"}},\"spec\":{"
              "\"schedulerName\":\"volcano\"}}"),
       200,
-      { "\"allowed\":false", "1% to 99%" } },
+      { "\"allowed\":false", "1% ~ 99%" } },
     { "/pods/validate",
       REVIEW("Pod", "", "CREATE",
              "\"object\":{\"metadata\":{\"annotations\":{\"volcano.sh/jdb-max-unavailable\":\"100%\"}},\"spec\":{}}"),
