@@ -33,10 +33,14 @@
     MOST(schema, "policies", most),                                                                                    \
     LIST(schema, "policies", "['*', 'PodFailed', 'PodEvicted', 'PodPending', 'Unknown', 'TaskCompleted', "             \
          "'TaskFailed', 'JobUpdated'].all(e, self.filter(p, " NAMES("p", "e") ").size() <= 1)",                        \
-         "the same event stands in two policies"),                                                                     \
+         "duplicate event: the same event stands in two policies"),                                                                     \
     LIST(schema, "policies", "!self.exists(p, " NAMES("p", "'*'") ") || self.all(p, has(p.exitCode) || "              \
          NAMES("p", "'*'") " && (!has(p.events) || p.events.all(e, e == '*')) && (!has(p.event) || p.event == '*'))",  \
-         "'*' covers every event: only exitCode policies may stand beside it")
+         "if there's * here, no other policy should be here: only exitCode policies may stand beside it")
+
+#define IMMUTABLE                                                                                                      \
+    "job updates may not change fields other than `minAvailable`, `tasks[*].replicas under spec` and "                 \
+    "`PriorityClassName`"
 
 const struct crd_row crd_rows[] = {
     /* ---- Job ---- */
@@ -48,19 +52,21 @@ const struct crd_row crd_rows[] = {
     OBJECT("Job", "self.spec.tasks.size() == oldSelf.spec.tasks.size()",
            "job updates may not add or remove tasks: delete the job and create it again"),
     OBJECT("Job", STRING("oldSelf.spec", "queue") " in ['', " STRING("self.spec", "queue") "]",
-           "spec.queue is immutable: delete the job and create it again"),
+           "spec.queue is immutable: " IMMUTABLE "; delete the job and create it again"),
     OBJECT("Job", STRING("oldSelf.spec", "schedulerName") " in ['', " STRING("self.spec", "schedulerName") "]",
-           "spec.schedulerName is immutable: delete the job and create it again"),
+           "spec.schedulerName is immutable: " IMMUTABLE "; delete the job and create it again"),
 
-    REQUIRED("JobSpec", "tasks"),
+    /* A list that is missing is an empty one, so that one rule, in Volcano's words, speaks of both. */
+    DEFAULT("JobSpec", "tasks", "[]"),
+    BLAME("JobSpec", ".tasks", "self.tasks.size() > 0", "No task specified in job spec: add at least one"),
     MOST("JobSpec", "tasks", "500"),
     DEFAULT("JobSpec", "queue", "\"default\""),
     DEFAULT("JobSpec", "maxRetry", "3"),
     BLAME("JobSpec", ".queue", STRING("self", "queue") " != 'root'",
-          "can not submit a job to the root queue: name a queue below it"),
+          "can not submit job to root queue: name a queue below it"),
     BLAME("JobSpec", ".minAvailable",
           INT("self", "minAvailable") " <= self.tasks.map(t, " INT("t", "replicas") ").sum()",
-          "job 'minAvailable' greater than total replicas: lower it or raise the replicas of a task"),
+          "job 'minAvailable' should not be greater than total replicas in tasks: lower it or raise the replicas of a task"),
     /* The server stops a rule that works for a tenth of a second: longer lists are left to the controller. */
     LIST("JobSpec", "tasks", "self.size() > 250 || [self.map(t, " STRING("t", "name") ")].all(names, "
          "names.all(n, n == '' || names.indexOf(n) == names.lastIndexOf(n)))",
@@ -70,7 +76,7 @@ const struct crd_row crd_rows[] = {
     POLICIES("JobSpec", "256"),
     LIST("JobSpec", "policies", "self.all(p, !has(p.exitCode) || self.exists_one(q, has(q.exitCode) && "
          "q.exitCode == p.exitCode))",
-         "the same exitCode stands in two policies"),
+         "duplicate exitCode: the same exitCode stands in two policies"),
     BLAME("JobSpec", ".policies", "!has(self.policies) || self.tasks.exists(t, has(t.partitionPolicy)) || "
           "!self.policies.exists(p, has(p.action) && p.action == 'RestartPartition')",
           "RestartPartition needs a partitionPolicy, and no task of the job has one"),
@@ -78,27 +84,30 @@ const struct crd_row crd_rows[] = {
     REQUIRED("TaskSpec", "template"),
     DEFAULT("TaskSpec", "maxRetry", "3"),
     BLAME("TaskSpec", ".minAvailable", INT("self", "minAvailable") " <= " INT("self", "replicas"),
-          "'minAvailable' is greater than 'replicas'"),
+          "'minAvailable' is greater than 'replicas' in task"),
     BLAME("TaskSpec", ".replicas", "!has(self.partitionPolicy) || " INT("self", "replicas")
           " == self.partitionPolicy.totalPartitions * self.partitionPolicy.partitionSize",
-          "'replicas' must equal partitionPolicy.totalPartitions * partitionSize"),
+          "'Replicas' are not equal to TotalPartitions*PartitionSize in task"),
     BLAME("TaskSpec", ".minAvailable", "!has(self.partitionPolicy) || !has(self.minAvailable) || "
           INT("self.partitionPolicy", "minPartitions") " == 0 || "
           "self.minAvailable == self.partitionPolicy.minPartitions * self.partitionPolicy.partitionSize",
-          "'minAvailable' must equal partitionPolicy.minPartitions * partitionSize"),
+          "'MinAvailable' is not equal to MinPartitions*PartitionSize in task"),
     POLICIES("TaskSpec", "32"),
     BLAME("TaskSpec", ".policies", "!has(self.policies) || has(self.partitionPolicy) || "
           "!self.policies.exists(p, has(p.action) && p.action == 'RestartPartition')",
           "RestartPartition needs a partitionPolicy, and this task has none"),
     REQUIRED("PodTemplateSpec", "spec"),
 
-    { "LifecyclePolicy", "action", CRD_ENUM, NULL, NULL, NULL, job_actions },
     REQUIRED("LifecyclePolicy", "action"),
+    BLAME("LifecyclePolicy", ".action", "self.action in ['AbortJob', 'RestartJob', 'RestartTask', 'RestartPod', "
+          "'RestartPartition', 'TerminateJob', 'CompleteJob', 'ResumeJob']", "invalid policy action"),
     MOST("LifecyclePolicy", "events", "16"),
     TEXT("LifecyclePolicy", "event", "63"),
     TEXT("LifecyclePolicy", "events", "63"),
-    OBJECT("LifecyclePolicy", "has(self.exitCode) != (has(self.event) || has(self.events) && self.events.size() > 0)",
-           "either event (or events) or exitCode must be specified, and not both"),
+    OBJECT("LifecyclePolicy", "!has(self.exitCode) || !(has(self.event) || has(self.events) && self.events.size() > 0)",
+           "must not specify event and exitCode simultaneously: make two policies of it"),
+    OBJECT("LifecyclePolicy", "has(self.exitCode) || has(self.event) || has(self.events) && self.events.size() > 0",
+           "either event and exitCode should be specified: add one of them"),
     BLAME("LifecyclePolicy", ".exitCode", "!has(self.exitCode) || self.exitCode != 0",
           "0 is not a valid error code: use the event TaskCompleted to act on success"),
     BLAME("LifecyclePolicy", ".action", "!" NAMES("self", "'Unknown'") " || !(self.action in ['RestartTask', "
@@ -108,13 +117,17 @@ const struct crd_row crd_rows[] = {
 
     DEFAULT("NetworkTopologySpec", "mode", "\"hard\""),
     OBJECT("NetworkTopologySpec", "!has(self.highestTierAllowed) || " STRING("self", "highestTierName") " == ''",
-           "must not specify both highestTierAllowed and highestTierName: remove one"),
+           "must not specify 'highestTierAllowed' and 'highestTierName' in networkTopology simultaneously. Remove one of "
+           "them"),
     DEFAULT("PartitionPolicySpec", "minPartitions", "0"),
     { "DependsOn", "iteration", CRD_ENUM, NULL, NULL, NULL, (const char *const[]){ "any", "all", "", NULL } },
     /* … but for JOB-pvc-HASH, which the controller adds to the claim before it makes it. */
-    OBJECT("VolumeSpec", "has(self.volumeClaim) != (" STRING("self", "volumeClaimName") " != '') || "
+    OBJECT("VolumeSpec", "!has(self.volumeClaim) || " STRING("self", "volumeClaimName") " == '' || "
            STRING("self", "volumeClaimName") ".contains('-pvc-')",
-           "either volumeClaim or volumeClaimName must be specified, and not both"),
+           "conflict: If you want to use an existing PVC, just specify VolumeClaimName.If you want to create a new PVC, you "
+           "do not need to specify VolumeClaimName"),
+    OBJECT("VolumeSpec", "has(self.volumeClaim) || " STRING("self", "volumeClaimName") " != ''",
+           "either VolumeClaim or VolumeClaimName must be specified"),
 
     /* ---- pods: lists that Kubernetes wants unique too ---- */
     /* A template has none; they are a fifth of the size. */
@@ -148,16 +161,21 @@ const struct crd_row crd_rows[] = {
     TEXT("FlowDependsOn", "targets", "253"),
     BLAME("Flow", ".dependsOn", "!has(self.dependsOn) || !has(self.dependsOn.targets) || "
           "!(self.name in self.dependsOn.targets)",
-          "a flow can not wait for itself"),
-    OBJECT("CronJob", "self.metadata.name.size() <= 52", "the name has at most 52 characters: its jobs add eleven"),
+          "jobflow Flow is not DAG: a flow can not wait for itself"),
+    OBJECT("CronJob", "self.metadata.name.size() <= 52", "cronJob name must be no more than 52 characters to "
+           "accommodate job name suffix (max 63 total)"),
     DEFAULT("CronJobSpec", "concurrencyPolicy", "\"Allow\""),
     DEFAULT("CronJobSpec", "suspend", "false"),
     DEFAULT("CronJobSpec", "successfulJobsHistoryLimit", "3"),
     DEFAULT("CronJobSpec", "failedJobsHistoryLimit", "1"),
     TEXT("CronJobSpec", "schedule", "1024"),
     TEXT("CronJobSpec", "timeZone", "64"),
-    BLAME("CronJobSpec", ".schedule", "!self.schedule.contains('TZ')", "must not name a time zone: use timeZone"),
+    BLAME("CronJobSpec", ".schedule", "!self.schedule.contains('TZ')", "schedule should not contain TZ or CRON_TZ, TZ should "
+          "only be set in the timeZone field"),
+    BLAME("CronJobSpec", ".schedule", "self.schedule != ''", "schedule is required, but got empty"),
+    BLAME("CronJobSpec", ".timeZone", "!has(self.timeZone) || self.timeZone != ''",
+          "timeZone must be nil or non-empty string, got empty string"),
     BLAME("CronJobSpec", ".timeZone", "!has(self.timeZone) || self.timeZone.lowerAscii() != 'local'",
-          "must be an explicit IANA name"),
+          "timeZone can't be Local, and must be defined in https://www.iana.org/time-zones"),
 };
 const size_t n_crd_rows = ARRAY_LEN(crd_rows);

@@ -162,7 +162,7 @@ def defaults(bed):
 def refusals(bed):
     def says(manifest, *parts):
         has(bed.kubectl("create", "-f", "-", stdin=json.dumps(manifest), fails=True), *parts)
-    says(job(queue="nope"), 'admission webhook "validatejob.volcano.sh" denied the request', "spec.queue: unable to find job queue: nope")
+    says(job(queue="nope"), 'admission webhook "validatejob.volcano.sh" denied the request', 'spec.queue: unable to find job queue: queue.scheduling.volcano.sh "nope" not found')
     says(job(queue="nope", plugins={"nonsense": []}), "spec.queue:", "nonsense")  # all at once
     says(job(queue="root"), "root")
     says(queue("q", parent="nobody"), 'admission webhook "validatequeue.volcano.sh" denied the request', "nobody")
@@ -174,6 +174,48 @@ def refusals(bed):
     says(pod, 'admission webhook "validatepod.volcano.sh" denied the request', "volcano.sh/jdb-min-available", "positive")
     pod["spec"]["schedulerName"] = "another"
     same(bed.call("POST", dry("/api/v1/namespaces/default/pods"), pod)[0], 201)
+
+
+def volcanos_words(bed):
+    """Whoever looks for the words of Volcano's webhooks finds them: in what our CRDs say, or in what the webhook says after them."""
+    def merged(base, patch):
+        out = dict(base)
+        for k, v in patch.items():
+            if v is None:
+                out.pop(k, None)
+            else:
+                out[k] = merged(out.get(k) if isinstance(out.get(k), dict) else {}, v) if isinstance(v, dict) else v
+        return out
+
+    def path(o, *rest):
+        group, _, version = o["apiVersion"].rpartition("/")
+        where = "" if o["kind"] in ("Queue", "HyperNode") else "/namespaces/default"
+        return (f"/apis/{group}/{version}" if group else "/api/v1") + where + "/" + "/".join([o["kind"].lower() + "s", *rest])
+
+    def patch(o, *sub):
+        return bed.call("PATCH", path(o, o["metadata"]["name"], *sub), o, content_type="application/merge-patch+json")
+
+    with open(os.path.join(HERE, "..", "words", "volcano.yaml")) as f:
+        table = yaml.safe_load(f)
+    for o in table["queues"]:
+        o = merged(table["bases"]["Queue"], o)
+        for status, answer in [bed.call("POST", path(o), o)] + ([patch(o, "status")] if "status" in o else []):
+            assert status in (200, 201), answer
+    for row in table["rows"]:
+        want = row.get("cluster", row["says"])
+        base = table["bases"][row["kind"]]
+        if want is False:
+            continue
+        if "delete" in row:
+            base = merged(base, {"metadata": {"name": row["delete"]}})
+            status, answer = bed.call("DELETE", path(base, row["delete"]))
+        else:
+            new = merged(base, row["change"])
+            if "old" in row:
+                bed.call("POST", path(base), merged(base, row["old"]))
+            status, answer = patch(new) if "old" in row else bed.call("POST", dry(path(new)), new)
+        assert status >= 400, (row, answer)
+        has(answer["message"], *([want] if isinstance(want, str) else want))
 
 
 def updates(bed):
@@ -401,7 +443,7 @@ def main():
             with start(bed, bed.door) as c:
                 c.until_ready()
                 until("the queues of the controller", lambda: bed.call("GET", f"{QUEUES}/default")[0] == 200)
-                for case in chosen(defaults, refusals, updates, a_namespace_names_a_queue, children_at_once, never_asked_about_kube_system, nobody_there, garbage, huge, not_ours, put_back):
+                for case in chosen(defaults, refusals, volcanos_words, updates, a_namespace_names_a_queue, children_at_once, never_asked_about_kube_system, nobody_there, garbage, huge, not_ours, put_back):
                     suite.case(case.__name__, lambda case=case: case(bed))
                 suite.case("metrics", lambda: has(c.get("/metrics")[1], 'pumice_admissions_total{result="denied"}'))
                 suite.case("no trouble", lambda: same(re.findall("(?m)^.*level=(?:error|warn) .*Sanitizer.*$|runtime error", c.log), []))

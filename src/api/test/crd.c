@@ -7,6 +7,7 @@
 
 #include "api/crd.h"
 
+#include "api/job.h"
 #include "api/schemas.h"
 #include "api/types.h"
 #include "base/util.h"
@@ -81,6 +82,23 @@ static void rules_know_all_events(void **state)
     assert_int_equal(n, 2); /* of the job, of a task */
 }
 
+/* … and the actions, so that a wrong one is refused in Volcano's words. */
+static void a_rule_knows_all_actions(void **state)
+{
+    size_t n = 0;
+
+    (void)state;
+    for (size_t i = 0; i < n_crd_rows; i++) {
+        if (crd_rows[i].what != CRD_RULE || !str_starts(str_of(crd_rows[i].message), STR("invalid policy action")))
+            continue;
+        n++;
+        for (const char *const *action = job_actions; *action; action++)
+            if (!strstr(crd_rows[i].text, arena_fmt(&arena, "'%s'", *action).p))
+                fail_msg("the rule forgets %s", *action);
+    }
+    assert_int_equal(n, 1);
+}
+
 /* ---- nodes ---- */
 
 static void check_node(const struct json *node, struct str path)
@@ -143,6 +161,7 @@ int main(void)
         cmocka_unit_test_teardown(rows_are_about_fields, forget),
         cmocka_unit_test_teardown(rows_have_values, forget),
         cmocka_unit_test_teardown(rules_know_all_events, forget),
+        cmocka_unit_test_teardown(a_rule_knows_all_actions, forget),
         cmocka_unit_test_teardown(schemas_are_structural, forget),
         cmocka_unit_test_teardown(only_templates_keep_what_they_do_not_know, forget),
     };
