@@ -279,15 +279,24 @@ static enum ensured ensure_foreign(struct status_draft *d, const struct json *wa
         now_ms, plan, "PluginError");
 }
 
-/* What is to be merged into the files of a ConfigMap. One that Volcano has made lacks the count of their changes: that
- * alone is no reason to write it, and comes with the first change. */
+/* What is to be merged into a ConfigMap when its files change; NULL: nothing. The generation alone is no reason to write.
+ * Earlier versions had it as a file too: where it exists, pods may read it, so it stays and follows. */
 static struct json *files_patch(struct arena *a, const struct json *want, const struct json *have)
 {
     const struct json *files = json_get(have, "data");
-    struct json *patch = difference(a, json_get(want, "data"), files);
-    bool is_only_count = patch && json_count(patch) == 1 && json_get(patch, PLUGIN_GENERATION_FILE);
+    struct json *patch = difference(a, json_get(want, "data"), files), *whole;
+    struct str generation = object_annotation(want, PLUGIN_GENERATION_ANNOTATION);
 
-    return is_only_count && !json_get(files, PLUGIN_GENERATION_FILE) ? NULL : patch;
+    json_remove(patch, PLUGIN_GENERATION_FILE);
+    if (!json_count(patch))
+        return NULL;
+    if (json_get(files, PLUGIN_GENERATION_FILE))
+        json_set(patch, PLUGIN_GENERATION_FILE, json_str(a, generation));
+    whole = json_object(a);
+    json_set(whole, "data", patch);
+    if (generation.n)
+        object_set_annotation(a, whole, PLUGIN_GENERATION_ANNOTATION, generation);
+    return whole;
 }
 
 static enum ensured ensure_one(struct status_draft *d, struct json *want, int64_t now_ms, struct plan *plan)
@@ -306,12 +315,8 @@ static enum ensured ensure_one(struct status_draft *d, struct json *want, int64_
     if (!str_is(kind, "ConfigMap")) /* keys are never replaced, and a Service is as good as new */
         return ENSURED_FINE;
     patch = files_patch(d->arena, want, have);
-    if (patch) {
-        struct json *whole = json_object(d->arena);
-
-        json_set(whole, "data", patch);
-        plan_patch(plan, type_of(want), d->o->job->meta.namespace, name, object_uid(have), whole);
-    }
+    if (patch)
+        plan_patch(plan, type_of(want), d->o->job->meta.namespace, name, object_uid(have), patch);
     return ENSURED_FINE; /* mounted files follow by themselves */
 }
 

@@ -23,7 +23,10 @@
 #include "json/json.h"
 #include "json/problem.h"
 
-#define PLUGIN_GENERATION_FILE "generation" /* of svc: beside the host files, metadata.generation of the Job */
+/* Of the host files' ConfigMap (svc): metadata.generation of the Job whose hosts they are. */
+#define PLUGIN_GENERATION_ANNOTATION "pumice.dev/generation"
+/* The same as a file, in ConfigMaps that an earlier version made. */
+#define PLUGIN_GENERATION_FILE "generation"
 
 /* ---- the world, as far as plugins need it ---- */
 

@@ -2,8 +2,8 @@
  *
  * The host files are keys of the ConfigMap "<job>-svc", mounted on /etc/volcano. What does not fit into one ConfigMap
  * goes on in "<job>-svc-1", "<job>-svc-2" …, mounted as one projected volume. Files of other plugins are further
- * keys. The file "generation" holds metadata.generation of the Job, so that a program sees that the others changed;
- * it is left out before the API server has given one.
+ * keys. The annotation pumice.dev/generation holds metadata.generation of the Job whose hosts they are; it is left out
+ * before the API server has given one.
  */
 #include "plugin/plugin_internal.h"
 
@@ -266,9 +266,6 @@ static int svc_prepare(struct plugin_call *call, struct err *e)
 
     call->state = s;
     add_task_keys(call, s);
-    if (call->job->meta.generation > 0)
-        key_add(call, s, STR(PLUGIN_GENERATION_FILE),
-                arena_fmt(call->arena, "%lld", (long long)call->job->meta.generation));
     if (add_plugin_files(call, s, e) < 0)
         return -1;
     add_alias_keys(call, s);
@@ -388,6 +385,9 @@ static void add_config_maps(struct plugin_call *call, const struct svc_state *s,
     for (size_t i = 0; i < s->n_maps; i++) {
         struct json *map = mk_owned(call, "v1", "ConfigMap", map_name(call, i));
 
+        if (call->job->meta.generation > 0)
+            object_set_annotation(call->arena, map, PLUGIN_GENERATION_ANNOTATION,
+                                  arena_fmt(call->arena, "%lld", (long long)call->job->meta.generation));
         data[i] = json_set(map, "data", mk_object(call));
         *vec_push(out->arena, &out->list) = map;
     }

@@ -128,8 +128,7 @@ def host_files(f):
 def the_svc_guide(k):
     with Followed(k, "svc-tensorflow") as f:
         host_files(f)
-        listed = [n for n in f.run("ps-0", "ls", "/etc/volcano/").split() if n != "generation"]  # which is ours (docs/compatibility.md)
-        same(listed, ["VC_PS_HOSTS", "VC_PS_NUM", "VC_WORKER_HOSTS", "VC_WORKER_NUM", "ps.host", "worker.host"])
+        same(f.run("ps-0", "ls", "/etc/volcano/").split(), ["VC_PS_HOSTS", "VC_PS_NUM", "VC_WORKER_HOSTS", "VC_WORKER_NUM", "ps.host", "worker.host"])
         for name in ("svc-pod", "svc-service", "svc-configmap", "svc-networkpolicy"):
             shown_object(f, name)
         same(f.run("ps-0", "hostname"), f"{TF}-ps-0\n")

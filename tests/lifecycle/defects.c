@@ -269,6 +269,37 @@ static void test_b34_scaling_a_pending_job(void **state)
     h_expect(h, "cm/j-svc", "data.VC_A_NUM", "3");
 }
 
+/* B27: the ConfigMap says whose hosts it has. Volcano's has no key for that, so ours has none; one that an earlier version
+ * made keeps it, since pods may read it as a file. */
+static void test_b27_generation_of_the_hosts(void **state)
+{
+    static const char note[] = "metadata.annotations[pumice.dev/generation]";
+    autoh h = h_new();
+    const char *before;
+
+    (void)state;
+    h_job(h, JOB("j", "plugins: {svc: []}, " TASKS(TASK("a", "2", ""))));
+    h_run(h);
+    before = h_get(h, "cm/j-svc", note);
+    h_expect(h, "cm/j-svc", "data.generation", "");
+    h_expect(h, "job/j", "metadata.generation", before);
+    h_scale(h, "j", 0, 3, 2);
+    h_run(h);
+    assert_string_not_equal(h_get(h, "cm/j-svc", note), before);
+    h_expect(h, "cm/j-svc", note, h_get(h, "job/j", "metadata.generation"));
+    h_expect(h, "cm/j-svc", "data.generation", "");
+    before = h_get(h, "cm/j-svc", "metadata.resourceVersion");
+    h_set(h, "job/j", "spec.maxRetry", "9"); /* the same hosts: nothing is written */
+    h_run(h);
+    h_expect(h, "cm/j-svc", "metadata.resourceVersion", before);
+
+    h_set(h, "cm/j-svc", "data", "{generation: '1'}");
+    h_scale(h, "j", 0, 4, 2);
+    h_run(h);
+    h_expect(h, "cm/j-svc", "data.VC_A_NUM", "4");
+    h_expect(h, "cm/j-svc", "data.generation", h_get(h, "job/j", "metadata.generation"));
+}
+
 static void test_b35_resume_runs_failed_pods_again(void **state)
 {
     autoh h = h_new();
@@ -424,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_b31_nothing_is_left_of_the_last_attempt),
         cmocka_unit_test(test_b33_keys_are_made_once),
         cmocka_unit_test(test_b34_scaling_a_pending_job),
+        cmocka_unit_test(test_b27_generation_of_the_hosts),
         cmocka_unit_test(test_b35_resume_runs_failed_pods_again),
         cmocka_unit_test(test_b39_running_duration),
         cmocka_unit_test(test_b40_reason_and_message),

@@ -163,7 +163,8 @@ static void test_generation(void **state)
     jobtest_load(&t, "metadata: {name: job, namespace: ns, uid: u1, generation: 12}\n"
                      "spec: {plugins: {svc: []}, tasks: [{name: w, replicas: 1}]}\n");
     jobtest_must_be_good(&t);
-    assert_at(&t, jobtest_object(&t, "ConfigMap", "job-svc"), "data.generation", "\"12\"");
+    assert_at(&t, jobtest_object(&t, "ConfigMap", "job-svc"), "metadata.annotations[pumice.dev/generation]", "\"12\"");
+    assert_at(&t, jobtest_object(&t, "ConfigMap", "job-svc"), "data.generation", "");
 }
 
 static void test_allow_ingress(void **state)
