@@ -34,12 +34,14 @@ struct admit_env {
 void admit_job_defaults(struct arena *a, struct json *job, const struct admit_env *env);
 void admit_job_check(const struct place *job, const struct json *old, const struct admit_env *env, struct problems *ps);
 
-/* Queues and PodGroups, whole. */
+/* Queues, PodGroups and HyperNodes, whole. */
 void admit_queue(struct arena *a, struct json *queue, const struct json *old, const struct admit_env *env,
                  struct problems *ps);
 void admit_queue_delete(const struct json *queue, const struct admit_env *env, struct problems *ps);
 void admit_podgroup(struct arena *a, struct json *pg, const struct json *old, const struct admit_env *env,
                     struct problems *ps);
+
+void admit_hypernode(struct json *node, const struct json *old, struct problems *ps);
 
 /* A whole Pod, by the rules of pod templates; metadata too. 'is_clean': schema_check() had nothing to say of it, and only
  * defaults came to it since. */

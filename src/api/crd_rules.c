@@ -147,9 +147,13 @@ const struct crd_row crd_rows[] = {
     DEFAULT("QueueSpec", "dequeueStrategy", "\"traverse\""),
 
     /* ---- HyperNode ---- */
+    DEFAULT("HyperNodeSpec", "members", "[]"),
+    BLAME("HyperNodeSpec", ".members", "self.members.size() > 0", "member must have at least one member"),
+    OBJECT("MemberSelector", "has(self.exactMatch) || has(self.regexMatch) || has(self.labelMatch)",
+           "Either ExactMatch or RegexMatch or LabelMatch must be specified"),
     OBJECT("MemberSelector", "(has(self.exactMatch) ? 1 : 0) + (has(self.regexMatch) ? 1 : 0) + "
-           "(has(self.labelMatch) ? 1 : 0) == 1",
-           "one of exactMatch, regexMatch and labelMatch must be specified, and only one"),
+           "(has(self.labelMatch) ? 1 : 0) <= 1",
+           "Only one of ExactMatch, RegexMatch, or LabelMatch can be specified"),
     BLAME("MemberSpec", ".selector", "self.type == 'Node' || !has(self.selector.labelMatch)",
           "labelMatch is for members of type Node"),
     KEYS("HyperNodeStatus", "conditions", "type"),

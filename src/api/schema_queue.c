@@ -101,7 +101,7 @@ SCHEMA(, schema_queue, "Queue",
 /* ---- HyperNode ---- */
 
 SCHEMA(static, exact_match, "ExactMatch",
-    F_STR("name", NEEDED));
+    F_STR("name", NEEDED, .check = format_subdomain));
 
 SCHEMA(static, regex_match, "RegexMatch",
     F_STR("pattern", NEEDED));

@@ -337,6 +337,8 @@ static void admit_known(struct load *l, struct loaded *doc, const struct admit_e
         admit_queue(l->arena, doc->root, NULL, env, &doc->problems);
     } else if (str_is(object_kind(doc->root), "PodGroup")) {
         admit_podgroup(l->arena, doc->root, NULL, env, &doc->problems);
+    } else if (str_is(object_kind(doc->root), "HyperNode")) {
+        admit_hypernode(doc->root, NULL, &doc->problems);
     } else if (!admit_flow_kind(l->arena, doc->root, NULL, &flow, &doc->problems)) {
         if (doc->type->schema)
             schema_check(doc->type->schema, &root, &doc->problems);

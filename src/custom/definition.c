@@ -10,7 +10,7 @@
 #include "api/schemas.h"
 #include "base/map.h"
 #include "base/util.h"
-#include "sched/pattern.h"
+#include "api/pattern.h"
 
 /* ---- defaults ---- */
 

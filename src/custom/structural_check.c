@@ -3,7 +3,7 @@
 
 #include "api/fields.h"
 #include "base/map.h"
-#include "sched/pattern.h"
+#include "api/pattern.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

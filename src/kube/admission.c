@@ -61,6 +61,11 @@ static void validate_flow_kind(struct review *r)
     (void)admit_flow_kind(r->arena, r->object, r->old, &env, &r->problems); /* the path says which kind it is */
 }
 
+static void validate_hypernode(struct review *r)
+{
+    admit_hypernode(r->object, r->old, &r->problems);
+}
+
 static void do_nothing(struct review *r)
 {
     (void)r;
@@ -80,6 +85,7 @@ static const struct admission_path {
     { "/jobflows/validate", "flow.volcano.sh", "JobFlow", false, false, validate_flow_kind },
     { "/jobtemplates/validate", "flow.volcano.sh", "JobTemplate", false, false, validate_flow_kind },
     { "/cronjobs/validate", "batch.volcano.sh", "CronJob", false, false, validate_flow_kind },
+    { "/hypernodes/validate", "topology.volcano.sh", "HyperNode", false, false, validate_hypernode },
     { "/pods/mutate", "", "Pod", true, false, do_nothing },
     { "/pods/validate", "", "Pod", false, false, validate_pod },
 };

@@ -9,7 +9,7 @@
 
 #include "api/selector.h"
 #include "base/util.h"
-#include "sched/pattern.h"
+#include "api/pattern.h"
 
 #include <stdlib.h>
 

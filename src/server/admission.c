@@ -107,6 +107,13 @@ static void admit_group_write(struct request *rq, struct json *object, const str
     admit_podgroup(rq->arena, object, old ? old->root : NULL, &env, ps);
 }
 
+static void admit_hypernode_write(struct request *rq, struct json *object, const struct object *old,
+                                  struct problems *ps)
+{
+    (void)rq;
+    admit_hypernode(object, old ? old->root : NULL, ps);
+}
+
 static void admit_flow_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     struct admit_env env = env_of(rq);
@@ -367,6 +374,7 @@ static const struct {
     { "flow.volcano.sh", "JobTemplate", admit_flow_write },
     { "scheduling.volcano.sh", "Queue", admit_queue_write },
     { "scheduling.volcano.sh", "PodGroup", admit_group_write },
+    { "topology.volcano.sh", "HyperNode", admit_hypernode_write },
     { "", "Pod", admit_pod_write },
     { "", "Namespace", admit_namespace_write },
     { "", "ConfigMap", admit_config_write },

@@ -5,7 +5,7 @@
  * webhook itself needs can wait for it.
  *
  * Who may be ignored when it does not answer: what the controller does or checks again by itself (defaults, PodGroups,
- * flows, schedules, budgets). Jobs and Queues that nobody has looked at are refused.
+ * flows, schedules, budgets, HyperNodes). Jobs and Queues that nobody has looked at are refused.
  */
 #include "cli/install/install.h"
 
@@ -29,6 +29,7 @@ static const struct hook hooks[] = {
     { "jobflows", "jobflow", "flow.volcano.sh", "v1alpha1", false, false, true, "CREATE UPDATE", NULL },
     { "jobtemplates", "jobtemplate", "flow.volcano.sh", "v1alpha1", false, false, true, "CREATE UPDATE", NULL },
     { "cronjobs", "cronjob", "batch.volcano.sh", "v1alpha1", false, false, true, "CREATE UPDATE", NULL },
+    { "hypernodes", "hypernode", "topology.volcano.sh", "v1alpha1", false, true, true, "CREATE UPDATE", NULL },
     { "pods", "pod", "", "v1", false, false, true, "CREATE",
       "has(object.metadata.annotations) && ('volcano.sh/jdb-min-available' in object.metadata.annotations || "
       "'volcano.sh/jdb-max-unavailable' in object.metadata.annotations)" },

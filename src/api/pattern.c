@@ -1,5 +1,5 @@
 /* pattern.c - regular expressions as Kubernetes objects have them */
-#include "sched/pattern.h"
+#include "api/pattern.h"
 
 #include "base/buf.h"
 #include "base/util.h"
@@ -71,6 +71,49 @@ static const char *to_posix(struct arena *a, struct str p)
         }
     }
     return arena_cstr(a, buf_view(&out));
+}
+
+/* From a '[' to behind its ']'. 0: there is none. A ']' that comes first is a letter. */
+static size_t skip_list(struct str p, size_t i)
+{
+    i += 1 + (i + 1 < p.n && p.p[i + 1] == '^');
+    i += i < p.n && p.p[i] == ']';
+    for (; i < p.n; i++) {
+        if (p.p[i] == ']')
+            return i + 1;
+        if (p.p[i] == '\\')
+            i++;
+        else if (str_starts(str_from(p, i), STR("[:"))) /* [[:digit:]] */
+            while (i + 1 < p.n && !str_starts(str_from(p, i + 1), STR(":]")))
+                i++;
+    }
+    return 0;
+}
+
+const char *pattern_wrong(struct arena *a, struct str p)
+{
+    size_t depth = 0, i = 0;
+    bool has_atom = false; /* something that may be repeated stands before */
+
+    while (i < p.n) {
+        char c = p.p[i];
+
+        if (c == '\\' && i + 1 == p.n)
+            return "trailing backslash at end of expression: ``";
+        if (strchr("*+?", c) && !has_atom)
+            return arena_fmt(a, "missing argument to repetition operator: `%c`", c).p;
+        if (c == ')' && depth == 0)
+            return arena_fmt(a, "unexpected ): `%.*s`", STR_ARG(p)).p;
+        depth += (c == '(') - (c == ')');
+        if (c == '[' && !(i = skip_list(p, i)))
+            return arena_fmt(a, "missing closing ]: `%.*s`", STR_ARG(p)).p;
+        has_atom = c != '(' && c != '|';
+        if (c == '(' && i + 1 < p.n && p.p[i + 1] == '?') /* (?:, (?i), (?P<name> */
+            i++;
+        if (c != '[')
+            i += c == '\\' ? 2 : 1;
+    }
+    return depth ? arena_fmt(a, "missing closing ): `%.*s`", STR_ARG(p)).p : NULL;
 }
 
 /* Letters at the front that every match has, so that most names need not be given to the matcher. */

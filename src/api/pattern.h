@@ -4,12 +4,15 @@
  * (?:…). A pattern matches anywhere in a name unless it is tied down with ^ and $. What costs much is refused: longer
  * than 256 bytes, counted repetition beyond 1000 in all, back references.
  */
-#ifndef SCHED_PATTERN_H
-#define SCHED_PATTERN_H
+#ifndef API_PATTERN_H
+#define API_PATTERN_H
 
 #include "base/arena.h"
 
 struct pattern;
+
+/* What is wrong with it as a regular expression, in Go's words; NULL: nothing, though it may be beyond pattern_parse(). */
+const char *pattern_wrong(struct arena *a, struct str text);
 
 /* In the arena, but pattern_done() must be called before that goes. -1: refused. */
 int pattern_parse(struct arena *a, struct str text, struct pattern **ret);
