@@ -84,6 +84,40 @@ def yaml_and_json_say_the_same():
         same(docs, pumice_json("render", "-o", "json", path)["items"])
 
 
+def differs_from_volcano_as_the_page_says():
+    """Rows of docs/compatibility.md that no other test has: what is changed in the job, then words of an error, or of a warning (W …)."""
+    def job(**change):
+        container = {"name": "c", "image": "i", **change.pop("container", {})}
+        pod = {"restartPolicy": "Never", "containers": [container], **change.pop("pod", {})}
+        return {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": {"name": "j"},
+                "spec": {"tasks": [{"name": n, "replicas": 1, "template": {"spec": pod}} for n in ("head", "worker")], **change}}
+
+    def volume(**source):
+        return {"pod": {"volumes": [{"name": "v", **source}]}}
+
+    def asks(cpu):
+        return {"container": {"resources": {"requests": {"cpu": cpu}}}}
+    for change, want in ((volume(nfs={"server": "s", "path": "rel"}), "nfs.path: must be an absolute path"), ({"networkTopology": {"mode": ""}}, "networkTopology.mode: "),
+                         ({"priorityClassName": ""}, ""), (asks(None), ""), ({"plugins": {"env": None}}, ""), (asks("1,000"), "not a quantity"),
+                         ({"container": {"ports": [{"containerPort": 1, "hostIP": "x"}]}}, "W hostIP: is no IPv4 or IPv6 address"),
+                         (volume(projected={"sources": [{}]}), "W projected.sources[0]: names no projection"), (volume(emptyDir={"medium": "x"}), "W emptyDir.medium: "),
+                         ({**volume(emptyDir={}), "container": {"volumeMounts": [{"name": "v", "mountPath": "/a:b"}]}}, "W mountPath: contains ':'"),
+                         ({"plugins": {"ray": ["--port=8888", "--dashboardPort=8888"]}}, "ports gcs and dashboard are both 8888")):
+        run = pumice("validate", "-", stdin=json.dumps(job(**change)))
+        same((change, run.returncode), (change, 1 if want and not want.startswith("W ") else 0))
+        assert want.removeprefix("W ") in run.stderr, (want, run.stderr)
+    same(pumice("validate", "-", stdin=json.dumps(job(**asks("10"))).replace('"10"', '"1\\u0030"')).returncode, 0)
+
+    def rendered(**change):
+        return json.loads(fine(pumice("render", "-o", "json", "-", stdin=json.dumps(job(**change)))))["items"]
+    for args in (["--disable-network-policy= true "], ["--", "--disable-network-policy"]):
+        assert "NetworkPolicy" not in {o["kind"] for o in rendered(plugins={"svc": args})}, args
+    pods = [o for o in rendered(plugins={"svc": [], "ssh": ["--ssh-key-file-path=/root/.ssh/"]}) if o["kind"] == "Pod"]
+    same({v["secret"]["defaultMode"] for p in pods for v in p["spec"]["volumes"] if "secret" in v}, {0o600})
+    group = [o for o in rendered(container={"resources": {"requests": {"kubernetes.io/x": 1}}}) if o["kind"] == "PodGroup"][0]
+    same(group["spec"]["minResources"]["kubernetes.io/x"], "2")
+
+
 def order_of_creation():
     kinds = [o["kind"] for o in pumice_json("render", "-o", "json", MPI)["items"]]
     same(kinds, ["Job", "ConfigMap", "Service", "NetworkPolicy", "Secret", "PodGroup", "Pod", "Pod", "Pod"])
@@ -570,7 +604,7 @@ def jobs_are_told_to_this_machine():
 def main():
     suite = Suite()
     for f in (help_everywhere, jobs_are_told_to_this_machine, wrong_use_is_status_2, flags_of_volcano, version, manual_is_valid_roff, no_colour_unless_terminal,
-              colour_on_a_terminal, colour_when_asked, installs, validate_for_programs, plugins_by_name, yaml_and_json_say_the_same, order_of_creation, native_gangs, json_list, standard_input, only,
+              colour_on_a_terminal, colour_when_asked, installs, validate_for_programs, plugins_by_name, yaml_and_json_say_the_same, differs_from_volcano_as_the_page_says, order_of_creation, native_gangs, json_list, standard_input, only,
               standard_input_has_a_name, lists, only_in_a_tree, only_that_matches_nothing, summary_of_an_empty_gang,
               rendering_again_changes_nothing, the_same_each_time, generated_names, secrets_are_masked, private_key_arguments_are_masked,
               explain_names_the_writer, explain_in_json_points_at_parts, tree_and_summary_name_everything,

@@ -311,8 +311,8 @@ void default_text(struct arena *a, struct json *j, const char *key, struct str v
 
 void default_topology(struct arena *a, struct json *topology, uint8_t mark)
 {
-    if (json_is(topology, JSON_OBJECT))
-        default_text(a, topology, "mode", STR("hard"), mark);
+    if (json_is(topology, JSON_OBJECT) && !is_set(json_get(topology, "mode"))) /* "" is refused, as by Volcano's CRD */
+        json_mark(json_set(topology, "mode", json_str(a, STR("hard"))), mark);
 }
 
 /* B54: a queue that has just been made has no state yet; it is open. */

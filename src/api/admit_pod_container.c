@@ -51,7 +51,7 @@ static void check_ports(struct pod_check *pc, const struct place *container, boo
         if (name.n && !name_map_add(pc->c->arena, &names, name, 0, NULL))
             check_error(pc->c, &at, "duplicate port name \"%.*s\" in this container", STR_ARG(name));
         if (address.n && !text_is_ip(address))
-            check_error(pc->c, &ip, "must be an IPv4 or IPv6 address (got \"%.*s\")", STR_ARG(address));
+            check_warn(pc->c, &ip, "is no IPv4 or IPv6 address (got \"%.*s\"): no node can bind it", STR_ARG(address));
         if (!is_init && is_new_number(pc->c->arena, &numbers, port.node))
             check_host_port(pc, &port);
     }

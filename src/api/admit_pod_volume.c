@@ -55,7 +55,8 @@ static void empty_dir_rules(struct check *c, const struct place *source)
 
     (void)check_quantity(c, &limit, &q);
     if (text.n && !str_is(text, "Memory") && !str_is(text, "HugePages") && !str_starts(text, STR("HugePages-")))
-        check_error(c, &medium, "must be \"\", Memory, HugePages or HugePages-<size> (got \"%.*s\")", STR_ARG(text));
+        check_warn(c, &medium, "is not \"\", Memory, HugePages or HugePages-<size> (got \"%.*s\"): no node can make it",
+                   STR_ARG(text));
 }
 
 static void host_path_rules(struct check *c, const struct place *source)
@@ -63,6 +64,15 @@ static void host_path_rules(struct check *c, const struct place *source)
     struct place path = place_member(source, "path");
 
     check_no_dotdot(c, &path);
+}
+
+static void nfs_rules(struct check *c, const struct place *source)
+{
+    struct place path = place_member(source, "path");
+    struct str text = json_text(path.node, STR(""));
+
+    if (text.n && text.p[0] != '/')
+        check_error(c, &path, "must be an absolute path (got \"%.*s\")", STR_ARG(text));
 }
 
 static void ephemeral_rules(struct check *c, const struct place *source)
@@ -145,7 +155,8 @@ static void projected_rules(struct check *c, const struct place *source)
     PLACE_FOREACH(item, &sources) {
         if (!json_is(item.node, JSON_OBJECT))
             continue;
-        (void)source_rules(c, &item, projections, ARRAY_LEN(projections), true, "projection");
+        if (source_rules(c, &item, projections, ARRAY_LEN(projections), false, "projection") < 0)
+            check_warn(c, &item, "names no projection: it adds no files");
         for (size_t i = 0; i < ARRAY_LEN(projections); i++) {
             struct place kind = place_object(&item, projections[i].name), files = place_list(&kind, "items");
 
@@ -167,7 +178,7 @@ static const struct source volume_sources[] = {
     { "ephemeral", ephemeral_rules },
     { "csi", NULL },
     { "image", NULL },
-    { "nfs", NULL },
+    { "nfs", nfs_rules },
     { "iscsi", NULL },
     { "fc", NULL },
     { "flexVolume", NULL },
@@ -238,9 +249,12 @@ static void check_mount(struct pod_check *pc, const struct place *mount, const s
 {
     struct place sub = place_member(mount, "subPath"), expr = place_member(mount, "subPathExpr");
     struct place propagation = place_member(mount, "mountPropagation"), deep = place_member(mount, "recursiveReadOnly");
+    struct place path = place_member(mount, "mountPath");
     struct str deep_text = json_text(deep.node, STR(""));
 
     check_volume_name(pc, mount);
+    if (str_has_char(json_text(path.node, STR("")), ':'))
+        check_warn(pc->c, &path, "contains ':': some container runtimes cannot mount it");
     check_inner_path(pc->c, &sub);
     check_inner_path(pc->c, &expr);
     if (json_text(sub.node, STR("")).n && json_text(expr.node, STR("")).n)

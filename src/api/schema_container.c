@@ -88,7 +88,7 @@ SCHEMA(static, volume_mount, "VolumeMount",
     F_STR("name", NEEDED),
     F_BOOL("readOnly"),
     F_STR("recursiveReadOnly", ONE_OF("Disabled", "IfPossible", "Enabled")),
-    F_STR("mountPath", NEEDED, .check = format_mount_path),
+    F_STR("mountPath", NEEDED),
     F_STR("subPath"),
     F_STR("mountPropagation", ONE_OF("None", "HostToContainer", "Bidirectional")),
     F_STR("subPathExpr"));
