@@ -8,6 +8,10 @@ Looked at: comments of C, Python and meson files, and all pages.
     run.md 4.2                  refused: our pages have no numbers; the sentence says its rule itself
     B12, D7                     a row of docs/job-defects.md, docs/sched-defects.md
     V12                         refused: there is no such list
+
+Of docs/design also names in code:
+
+    `holds_settle()`, `is_tame`  a word of some source file; `gang.c` and `cli/run/progress` are files below src, bench, tests or tools
 """
 import glob
 import os
@@ -18,6 +22,9 @@ NUMBERED = {"B": "docs/job-defects.md", "D": "docs/sched-defects.md"}
 ROOTS = ("src", "tests", "docs", "bench", "fuzz", "tools", "examples", "packaging")
 PAGE = re.compile(r"(?<![\w/.:-])((?:[\w-]+/)*[\w-]+\.md)(\s+(?:section\s+)?\d[\d.]*)?")
 PLACE = re.compile(r"(?<![\w/.<>:-])((?:%s)/[\w./-]*\w/?)(?![\w*…<{/])" % "|".join(ROOTS))
+NAME = re.compile(r"`(?:\w+\.)*([a-z]\w*)\(\)`|`([a-z][a-z0-9]*(?:_[a-z0-9]+)+)`")
+CODE = re.compile(r"(?<![\w/.])((?:[\w-]+/)*[\w-]+\.(?:c|h|py))(?![\w/])|(?<![\w/.`])((?:cli|report|server|sched|driver|node|api)/(?:\w+/)*\w+)(?![\w/.*])")
+NOT_OURS = {"epoll_ctl_old", "epoll_wait_old", "map_files", "no_new_privs"}  # the kernel's
 NUMBER = re.compile(r"(?<![\w$.%'\"/\\-])([BDV])(\d{1,2})\b(?![\w'\"])")
 
 
@@ -63,7 +70,31 @@ def problems_of(path, words, known):
         yield "§ of what? Say the rule, or name the heading"
 
 
+def sources():
+    """All words of the sources, and the paths of their files, with and without what is behind the dot."""
+    words, paths = set(), set()
+    for d in ("src", "bench", "tests", "tools", "fuzz"):
+        for path in glob.glob(f"{d}/**/*", recursive=True):
+            paths |= {path, os.path.splitext(path)[0]}
+            if path.endswith((".c", ".h", ".js", ".py", ".build")):
+                with open(path, errors="replace") as f:
+                    words |= set(re.findall(r"\w+", f.read()))
+    return words, paths
+
+
+def stale_names(text, words, paths):
+    """(line number, what is gone) of a design page, drawings too."""
+    for i, line in enumerate(text.split("\n"), 1):
+        for name in (a or b for a, b in NAME.findall(line)):
+            if name not in words and name not in NOT_OURS:
+                yield i, f"no source has the name {name}"
+        for name in (a or b for a, b in CODE.findall(line)):
+            if not any(p == name or p.endswith("/" + name) for p in paths):
+                yield i, f"there is no {name}"
+
+
 def main():
+    words, paths = sources()
     known = set().union(*(rows(page) for page in NUMBERED.values()))
     files = ["README.md", "CONTRIBUTING.md", *glob.glob("**/meson.build", recursive=True)]
     for d in ROOTS:
@@ -72,10 +103,13 @@ def main():
     bad = 0
     for path in sorted(set(f for f in files if not f.startswith(("build", "b-")))):
         with open(path) as f:
-            for line, words in comments(path, f.read()):
-                for problem in problems_of(path, words, known):
-                    print(f"{path}:{line}: {problem}")
-                    bad += 1
+            text = f.read()
+        found = [(line, problem) for line, told in comments(path, text) for problem in problems_of(path, told, known)]
+        if path.startswith("docs/design/"):
+            found += stale_names(text, words, paths)
+        for line, problem in found:
+            print(f"{path}:{line}: {problem}")
+        bad += len(found)
     return bad > 0
 
 
