@@ -145,12 +145,13 @@ static void admit_namespace_write(struct request *rq, struct json *object, const
 {
     struct arena *a = rq->arena;
     struct json *spec = json_need_object(a, object, "spec");
+    bool is_finalize = str_is(rq->target.subresource, "finalize");
 
     if (!old && spec && !json_get(spec, "finalizers"))
         json_push(json_set(spec, "finalizers", json_array(a)), json_str(a, STR("kubernetes")));
-    if (old) /* by /finalize only */
+    if (old && !is_finalize) /* by /finalize only */
         json_remove(object, "spec");
-    if (old && json_get(old->root, "spec")) /* one that was made inside of the program may have none */
+    if (old && !is_finalize && json_get(old->root, "spec")) /* one that was made inside of the program may have none */
         json_set(object, "spec", json_copy(a, json_get(old->root, "spec")));
     if (object_name(object).n)
         object_set_label(a, object, "kubernetes.io/metadata.name", object_name(object));

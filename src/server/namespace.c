@@ -1,6 +1,9 @@
 /* namespace.c - what each namespace has, and how it ends; events that are old
  *
- *     delete ──▶ Terminating ──all in it is deleted──▶ nothing is left ──▶ its finalizer goes, and so does it
+ *     delete ──▶ Terminating ──its pods, then all else is deleted──▶ nothing is left ──▶ its finalizer goes, and so
+ *                                                                                     does it
+ *
+ * Pods go first, as in Kubernetes: a pod that is ending still has its ConfigMaps, and the NetworkPolicies that guard it.
  */
 #include "server/server_internal.h"
 
@@ -217,16 +220,33 @@ static struct str tally_print(struct arena *a, const struct tally *t, const char
     return arena_str(a, buf_view(&out));
 }
 
-static void add_condition(struct arena *a, struct json *list, const char *type, const char *reasons[2], struct str why,
-                          struct str now)
+/* Kubernetes' conditions of a namespace that ends. The first three are failures that cannot happen here; clients look
+ * for them to see that the namespace was looked at. */
+enum { ENDING_CONDITIONS_FAILED = 3 };
+static const struct {
+    const char *type, *true_reason, *false_reason, *message;
+} ending_conditions[] = {
+    { "NamespaceDeletionDiscoveryFailure", "DiscoveryFailed", "ResourcesDiscovered",
+      "All resources successfully discovered" },
+    { "NamespaceDeletionGroupVersionParsingFailure", "GroupVersionParsingFailed", "ParsedGroupVersions",
+      "All legacy kube types successfully parsed" },
+    { "NamespaceDeletionContentFailure", "ContentDeletionFailed", "ContentDeleted",
+      "All content successfully deleted, may be waiting on finalization" },
+    { "NamespaceContentRemaining", "SomeResourcesRemain", "ContentRemoved", "All content successfully removed" },
+    { "NamespaceFinalizersRemaining", "SomeFinalizersRemain", "ContentHasNoFinalizers",
+      "All content-preserving finalizers finished" },
+};
+
+static void add_condition(struct arena *a, struct json *list, size_t row, struct str why, struct str now)
 {
     struct json *j = json_push(list, json_object(a));
 
-    json_add(j, STR("type"), json_str(a, str_of(type)));
+    json_add(j, STR("type"), json_str(a, str_of(ending_conditions[row].type)));
     json_add(j, STR("status"), json_str(a, why.n ? STR("True") : STR("False")));
     json_add(j, STR("lastTransitionTime"), json_str(a, now));
-    json_add(j, STR("reason"), json_str(a, str_of(reasons[!why.n])));
-    json_add(j, STR("message"), json_str(a, why.n ? why : STR("All resources are gone")));
+    json_add(j, STR("reason"),
+             json_str(a, str_of(why.n ? ending_conditions[row].true_reason : ending_conditions[row].false_reason)));
+    json_add(j, STR("message"), json_str(a, why.n ? why : str_of(ending_conditions[row].message)));
 }
 
 /* People who wait for the end see what holds it. Written once for each reason: it would be news every time. */
@@ -236,20 +256,25 @@ static void tell_remains(struct server *s, const struct object *o, const struct 
     autoarena a = { 0 };
     autobuf now = { 0 };
     struct json *body = json_copy(&a, o->root), *status = json_need_object(&a, body, "status");
-    struct str left = tally_print(&a, kinds, "Some resources are remaining: ", " has ");
-    struct str held = tally_print(&a, finalizers, "Some content in the namespace has finalizers remaining: ", " in ");
-    const struct json *before = json_at(json_get(status, "conditions"), 0);
-    struct json *list;
+    struct str why[ARRAY_LEN(ending_conditions)] = { 0 };
+    const struct json *before = json_get(status, "conditions");
+    struct json *list = json_array(&a);
+    bool is_news = json_count(before) != ARRAY_LEN(why);
 
-    if (!status || (str_eq(json_member_text(before, "message"), left) &&
-                    str_eq(json_member_text(json_at(json_get(status, "conditions"), 1), "message"), held)))
+    if (!status)
         return;
+    why[ENDING_CONDITIONS_FAILED] = tally_print(&a, kinds, "Some resources are remaining: ", " has ");
+    why[ENDING_CONDITIONS_FAILED + 1] = tally_print(&a, finalizers,
+                                                    "Some content in the namespace has finalizers remaining: ", " in ");
     clock_print(&now, server_now_ms(s));
-    list = json_set(status, "conditions", json_array(&a));
-    add_condition(&a, list, "NamespaceContentRemaining", (const char *[]){ "SomeResourcesRemain", "ContentRemoved" },
-                  left, buf_view(&now));
-    add_condition(&a, list, "NamespaceFinalizersRemaining",
-                  (const char *[]){ "SomeFinalizersRemain", "ContentHasNoFinalizers" }, held, buf_view(&now));
+    for (size_t i = 0; i < ARRAY_LEN(why); i++) {
+        add_condition(&a, list, i, why[i], buf_view(&now));
+        is_news = is_news || !str_eq(json_member_text(json_at(before, i), "message"),
+                                     json_member_text(json_at(list, i), "message"));
+    }
+    if (!is_news)
+        return;
+    json_set(status, "conditions", list);
     (void)store_update(s->opt.store, body, STORE_STATUS, NULL, NULL); /* else when something changes */
 }
 
@@ -260,41 +285,61 @@ static bool is_left(const struct server *s, const struct object *o)
     return now && str_eq(now->uid, o->uid);
 }
 
-/* True: nothing is left. */
-static bool empty_namespace(struct server *s, const struct object *namespace)
+static bool is_pods(const struct resource_type *t)
 {
-    autoarena a = { 0 };
-    struct str name = namespace->name;
-    autoheld all = { .arena = &a };
-    struct tally kinds = { 0 }, finalizers = { 0 };
+    return !t->group[0] && strcmp(t->kind, "Pod") == 0;
+}
+
+/* Delete all that is in it, pods or all else; what is left is counted. */
+static void empty_of(struct server *s, struct arena *a, struct str namespace, bool pods, struct tally counts[2])
+{
+    autoheld all = { .arena = a };
     struct store_delete_options opt = { .grace_s = -1, .propagation = PROPAGATE_BACKGROUND };
 
     for (size_t i = 0; i < n_type_rows; i++)
-        if (type_at(i) && type_at(i)->scope == SCOPE_NAMESPACED && type_at(i)->use == TYPE_STORED)
-            held_add(&all, s, type_at(i), name);
+        if (type_at(i) && type_at(i)->scope == SCOPE_NAMESPACED && type_at(i)->use == TYPE_STORED &&
+            is_pods(type_at(i)) == pods)
+            held_add(&all, s, type_at(i), namespace);
     VEC_FOREACH(o, &all.objects) {
         if (!is_ending(*o))
             (void)store_delete(s->opt.store, (*o)->type, (*o)->namespace, (*o)->name, &opt, NULL, NULL);
         if (is_left(s, *o)) {
-            tally_add(&a, &kinds, type_resource(&a, (*o)->type));
+            tally_add(a, &counts[0], type_resource(a, (*o)->type));
             JSON_FOREACH(f, json_find((*o)->root, "metadata", "finalizers", NULL))
-                tally_add(&a, &finalizers, json_text(f, STR_NULL));
+                tally_add(a, &counts[1], json_text(f, STR_NULL));
         }
     }
-    if (kinds.rows.n)
-        tell_remains(s, namespace, &kinds, &finalizers);
-    return !kinds.rows.n;
 }
 
+/* True: nothing is left. */
+static bool empty_namespace(struct server *s, const struct object *namespace)
+{
+    autoarena a = { 0 };
+    struct tally counts[2] = { 0 }; /* kinds, finalizers */
+
+    empty_of(s, &a, namespace->name, true, counts);
+    if (!counts[0].rows.n)
+        empty_of(s, &a, namespace->name, false, counts);
+    if (counts[0].rows.n)
+        tell_remains(s, namespace, &counts[0], &counts[1]);
+    return !counts[0].rows.n;
+}
+
+/* Its own finalizer; those that somebody else has set by /finalize are theirs to remove. */
 static void end_namespace(struct server *s, const struct object *o)
 {
     autoarena a = { 0 };
-    struct json *body;
+    struct json *body, *kept = json_array(&a);
 
     if (!empty_namespace(s, o))
         return;
     body = json_copy(&a, o->root);
+    JSON_FOREACH(f, json_find(o->root, "spec", "finalizers", NULL))
+        if (!str_is(json_text(f, STR_NULL), "kubernetes"))
+            json_push(kept, json_copy(&a, f));
     json_remove(json_get(body, "spec"), "finalizers");
+    if (kept->n)
+        json_set(json_get(body, "spec"), "finalizers", kept);
     (void)store_update(s->opt.store, body, STORE_MAIN, NULL, NULL); /* else again when something changes */
 }
 

@@ -88,7 +88,6 @@ int handle_finalize(struct request *rq)
     json_set(object, "spec",
              json_is(json_get(wish, "spec"), JSON_OBJECT) ? json_copy(rq->arena, json_get(wish, "spec"))
                                                           : json_object(rq->arena));
-    rq->target.subresource = STR_NULL;
     return write_object(rq, object, old);
 }
 

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""What Kubernetes' conformance suite asserts of an API server and of its node, on `pumice server`.
+
+Each case asserts what the spec of its name asserts; the specs are those of Kubernetes 1.36 that our own runs of the suite
+have seen fail once.
+"""
+import json
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE]
+
+from harness import Suite, has, same, until  # noqa: E402
+from server import MAPS, PODS, config_map, pod, server_or_skip  # noqa: E402
+
+NAMESPACES = "/api/v1/namespaces"
+SERVICES = "/api/v1/namespaces/default/services"
+MERGE = "application/merge-patch+json"
+cases = []
+
+
+def case(function):
+    cases.append(function)
+    return function
+
+
+def is_gone(s, path):
+    return s.call("GET", path)[0] == 404
+
+
+def refused(answer, code, *words):
+    status, body = answer
+    assert status == code, (status, body)
+    has(body["message"] if isinstance(body, dict) else body, *words)
+
+
+# ---- namespaces ----
+
+@case
+def namespace_deletes_its_pods_first(s):
+    """OrderedNamespaceDeletion: a pod that is held keeps everything else as it is; then all goes."""
+    at = f"{NAMESPACES}/ordered"
+    s.ok("POST", NAMESPACES, {"metadata": {"name": "ordered"}})
+    s.ok("POST", f"{at}/configmaps", config_map("kept"))
+    held = pod("held", "sleep 1000", finalizers=["example.com/hold"])
+    held["spec"]["nodeSelector"] = {"no": "node"}
+    s.ok("POST", f"{at}/pods", held)
+    s.ok("DELETE", at)
+
+    def conditions():
+        return {c["type"]: c for c in s.ok("GET", at)["status"].get("conditions", [])}
+    found = until("the namespace was looked at", lambda: "NamespaceDeletionContentFailure" in conditions() and conditions())
+    assert {t: c["status"] for t, c in found.items()} == {
+        "NamespaceDeletionDiscoveryFailure": "False", "NamespaceDeletionGroupVersionParsingFailure": "False",
+        "NamespaceDeletionContentFailure": "False", "NamespaceContentRemaining": "True", "NamespaceFinalizersRemaining": "True"}, found
+    has(found["NamespaceFinalizersRemaining"]["message"], "example.com/hold in 1 resource instances")
+    assert "deletionTimestamp" in s.ok("GET", f"{at}/pods/held")["metadata"]
+    assert "deletionTimestamp" not in s.ok("GET", f"{at}/configmaps/kept")["metadata"]
+    s.ok("PATCH", f"{at}/pods/held", {"metadata": {"finalizers": None}}, type=MERGE)
+    until("the namespace is gone", lambda: is_gone(s, at))
+
+
+@case
+def namespace_takes_finalizers_by_finalize(s):
+    at = f"{NAMESPACES}/finalized"
+    made = s.ok("POST", NAMESPACES, {"metadata": {"name": "finalized"}})
+    made["spec"]["finalizers"].append("example.com/fake")
+    same(s.ok("PUT", f"{at}/finalize", made)["spec"]["finalizers"], ["kubernetes", "example.com/fake"])
+    same(s.ok("GET", at)["spec"]["finalizers"], ["kubernetes", "example.com/fake"])
+    s.ok("PATCH", at, {"spec": {"finalizers": []}}, type=MERGE)
+    same(s.ok("GET", at)["spec"]["finalizers"], ["kubernetes", "example.com/fake"])  # by /finalize only
+    s.ok("DELETE", at)
+    until("ours is done", lambda: s.ok("GET", at)["spec"]["finalizers"] == ["example.com/fake"])
+    s.ok("PUT", f"{at}/finalize", {**s.ok("GET", at), "spec": {"finalizers": []}})
+    until("the namespace is gone", lambda: is_gone(s, at))
+
+
+def main():
+    suite, only = Suite(), sys.argv[1:]
+    s = server_or_skip()
+    for function in cases:
+        if not only or function.__name__ in only:
+            suite.case(function.__name__, lambda: function(s))
+    s.stop()
+    return suite.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
