@@ -76,6 +76,30 @@ def namespace_takes_finalizers_by_finalize(s):
     until("the namespace is gone", lambda: is_gone(s, at))
 
 
+@case
+def status_writes_labels_and_annotations(s):
+    """Namespaces and Services: as Kubernetes, spec aside. Pods and Nodes: not here."""
+    s.ok("POST", NAMESPACES, {"metadata": {"name": "statuses", "labels": {"keep": "me"}}})
+    s.ok("POST", SERVICES, {"metadata": {"name": "statuses", "labels": {"keep": "me"}}, "spec": {"ports": [{"port": 80}]}})
+    for at in (f"{NAMESPACES}/statuses", f"{SERVICES}/statuses"):
+        before = s.ok("GET", at)
+        patch = {"metadata": {"annotations": {"by": "status"}}, "spec": {"ports": [], "finalizers": []},
+                 "status": {"conditions": [{"type": "Seen", "status": "True", "reason": "E2E", "message": "m",
+                                            "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}
+        after = s.ok("PATCH", f"{at}/status", patch, type=MERGE)
+        same(after["metadata"]["annotations"], {"by": "status"})
+        same(after["status"]["conditions"][0]["type"], "Seen")
+        same((after["spec"], after["metadata"]["labels"]), (before["spec"], before["metadata"]["labels"]))
+        refused(s.call("PATCH", f"{at}/status", {"metadata": {"labels": {"a b": "c"}}}, type=MERGE), 422, "metadata.labels")
+    s.ok("PATCH", f"{NAMESPACES}/statuses/status", {"metadata": {"labels": None}}, type=MERGE)
+    same(s.ok("GET", f"{NAMESPACES}/statuses")["metadata"]["labels"], {"kubernetes.io/metadata.name": "statuses"})
+    p = pod("statuses", "true")
+    p["spec"]["nodeSelector"] = {"no": "node"}
+    s.ok("POST", PODS, p)
+    after = s.ok("PATCH", f"{PODS}/statuses/status", {"metadata": {"annotations": {"by": "status"}}, "status": {"message": "m"}}, type=MERGE)
+    assert "by" not in after["metadata"].get("annotations", {}), after["metadata"]
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     s = server_or_skip()

@@ -1,6 +1,7 @@
 /* update.c - update and patch: of the object, or of its status */
 #include "server/server_internal.h"
 
+#include "api/name.h"
 #include "json/patch.h"
 
 /* Kinds that an update may make, and kinds that need to know what they replace. Kinds that are custom resources on a
@@ -31,6 +32,18 @@ static enum store_part part_of(const struct request *rq)
     return str_is(rq->target.subresource, "status") ? STORE_STATUS : STORE_MAIN;
 }
 
+/* A status may bring labels and annotations along (store/rules.c), which are as they must be. */
+static int check_status_meta(struct request *rq, struct json *object)
+{
+    struct problems ps = { .arena = rq->arena };
+    struct place root = { .node = object };
+
+    if (!rq->type->group[0] && strcmp(rq->type->kind, "Namespace") == 0)
+        object_set_label(rq->arena, object, "kubernetes.io/metadata.name", rq->target.name);
+    meta_check(&root, name_check_path_segment, rq->type->scope == SCOPE_NAMESPACED, &ps);
+    return ps.n_errors ? fail_problems(rq, &ps) : 0;
+}
+
 static int write_object(struct request *rq, struct json *object, const struct object *old)
 {
     struct store *store = rq->server->opt.store;
@@ -42,7 +55,7 @@ static int write_object(struct request *rq, struct json *object, const struct ob
         return -1;
     if ((part_of(rq) == STORE_MAIN || rq->type->custom) && admission_write(rq, object, kept) < 0)
         return -1;
-    if (part_of(rq) == STORE_MAIN && admission_amounts(rq, object, kept) < 0)
+    if (part_of(rq) == STORE_MAIN ? admission_amounts(rq, object, kept) < 0 : check_status_meta(rq, object) < 0)
         return -1;
     object = owner_update(rq, kept->root, object);
     store_set_dry(store, rq->is_dry);

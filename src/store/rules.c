@@ -23,20 +23,21 @@ enum {
 
 /* ---- kinds that differ ---- */
 
-/* Core kinds whose generation the API server does not count, and what a new object's status says. */
+/* Core kinds whose generation the API server does not count, what a new object's status says, and whether a write of the
+ * status writes labels and annotations too: not of Pods and Nodes, whose marks and labels only some may set. */
 static const struct {
     const char *group, *kind;
-    bool has_no_generation, keeps_status;
-    const char *first_phase;
+    bool has_no_generation, keeps_status, status_has_meta;
+    const char *first_phase, *first_object;
 } odd_types[] = {
     { "", "Pod", .first_phase = "Pending" },
-    { "", "Namespace", .has_no_generation = true, .first_phase = "Active" },
+    { "", "Namespace", .has_no_generation = true, .status_has_meta = true, .first_phase = "Active" },
     { "", "PersistentVolumeClaim", .has_no_generation = true, .first_phase = "Pending" },
     { "", "PersistentVolume", .has_no_generation = true, .first_phase = "Pending" },
     { "", "Node", .has_no_generation = true, .keeps_status = true },
     { "", "ConfigMap", .has_no_generation = true },
     { "", "Secret", .has_no_generation = true },
-    { "", "Service", .has_no_generation = true },
+    { "", "Service", .has_no_generation = true, .status_has_meta = true, .first_object = "loadBalancer" },
     { "", "Endpoints", .has_no_generation = true },
     { "", "Event", .has_no_generation = true },
     { "", "ServiceAccount", .has_no_generation = true },
@@ -61,7 +62,9 @@ struct type_rules rules_of(const struct resource_type *type)
             continue;
         rules.tracks_generation = !odd_types[i].has_no_generation;
         rules.keeps_status = odd_types[i].keeps_status;
+        rules.status_has_meta = odd_types[i].status_has_meta;
         rules.first_phase = odd_types[i].first_phase;
+        rules.first_object = odd_types[i].first_object;
     }
     return rules;
 }
@@ -192,10 +195,13 @@ static void new_status(struct arena *a, struct type_rules rules, struct json *tr
     if (!rules.has_status || rules.keeps_status)
         return;
     json_remove(tree, "status");
-    if (!rules.first_phase)
+    if (!rules.first_phase && !rules.first_object)
         return;
     status = json_set(tree, "status", json_object(a));
-    json_set(status, "phase", json_str(a, str_of(rules.first_phase)));
+    if (rules.first_phase)
+        json_set(status, "phase", json_str(a, str_of(rules.first_phase)));
+    if (rules.first_object) /* clients read it without asking whether it is there */
+        json_set(status, rules.first_object, json_object(a));
     for (size_t i = 0; rules.has_grace && i < ARRAY_LEN(follows); i++)
         if (json_get(said, follows[i]))
             json_set(status, follows[i], node_like(a, json_get(said, follows[i])));
@@ -363,12 +369,28 @@ static struct json *new_main(struct arena *a, struct type_rules rules, const str
     return tree;
 }
 
-static struct json *new_status_only(struct arena *a, const struct json *old, const struct json *body)
+static const char *const status_meta[] = { "labels", "annotations" };
+
+static struct json *new_status_only(struct arena *a, struct type_rules rules, const struct json *old,
+                                    const struct json *body)
 {
-    struct json *tree = shallow(a, old);
+    struct json *tree = shallow(a, old), *meta;
 
     take_member(a, tree, body, "status");
+    if (!rules.status_has_meta)
+        return tree;
+    meta = json_set(tree, "metadata", shallow(a, meta_of(old)));
+    for (size_t i = 0; i < ARRAY_LEN(status_meta); i++)
+        take_member(a, meta, meta_of(body), status_meta[i]);
     return tree;
+}
+
+static bool has_same_status(struct type_rules rules, const struct json *old, const struct json *body)
+{
+    for (size_t i = 0; rules.status_has_meta && i < ARRAY_LEN(status_meta); i++)
+        if (!json_equal(json_get(meta_of(old), status_meta[i]), json_get(meta_of(body), status_meta[i])))
+            return false;
+    return json_equal(json_get(body, "status"), json_get(old, "status"));
 }
 
 static int update_main(struct arena *a, const struct object *old, const struct json *body, struct json **ret,
@@ -398,11 +420,12 @@ static int update_main(struct arena *a, const struct object *old, const struct j
 static int update_status(struct arena *a, const struct object *old, const struct json *body, struct json **ret,
                          struct err *e)
 {
-    if (!rules_of(old->type).has_status)
+    struct type_rules rules = rules_of(old->type);
+
+    if (!rules.has_status)
         return err_set(e, ERR_NOT_FOUND, "%.*s \"%.*s\" has no status subresource: update the object itself",
                        STR_ARG(rules_resource(a, old->type)), STR_ARG(old->name));
-    *ret = json_equal(json_get(body, "status"), json_get(old->root, "status")) ? NULL
-                                                                               : new_status_only(a, old->root, body);
+    *ret = has_same_status(rules, old->root, body) ? NULL : new_status_only(a, rules, old->root, body);
     return 0;
 }
 
@@ -442,7 +465,7 @@ int rules_patch(struct arena *a, const struct object *old, const struct json *pa
 int rules_patch_status(struct arena *a, const struct object *old, const struct json *patch, struct json **ret,
                        struct err *e)
 {
-    struct json *doc = json_object(a), *wish = json_object(a), *body;
+    struct json *doc = json_object(a), *wish = json_object(a), *body, *meta;
 
     if (!json_is(patch, JSON_OBJECT))
         return err_set(e, ERR_INVALID, "a patch of the status must be an object");
@@ -452,7 +475,10 @@ int rules_patch_status(struct arena *a, const struct object *old, const struct j
         return -1;
     if (json_get(body, "status") && !json_is(json_get(body, "status"), JSON_OBJECT))
         return err_set(e, ERR_INVALID, "status: must be an object");
-    take_member(a, body, patch, "metadata"); /* for its preconditions */
+    meta = json_set(body, "metadata",
+                    json_is(meta_of(patch), JSON_OBJECT) ? shallow(a, meta_of(patch)) : json_object(a));
+    for (size_t i = 0; i < ARRAY_LEN(status_meta); i++) /* the rest of it are preconditions */
+        take_member(a, meta, meta_of(old->root), status_meta[i]);
     return rules_update(a, old, body, STORE_STATUS, ret, e);
 }
 

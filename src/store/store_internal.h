@@ -75,8 +75,10 @@ struct type_rules {
     bool has_status;   /* as a subresource */
     bool keeps_status; /* on create */
     bool tracks_generation;
-    bool has_grace;          /* Pods */
-    const char *first_phase; /* status.phase of a new object; NULL: no status */
+    bool has_grace;           /* Pods */
+    bool status_has_meta;     /* a write of the status writes labels and annotations too */
+    const char *first_phase;  /* status.phase of a new object; NULL: none */
+    const char *first_object; /* an empty object in the status of a new one; NULL: none */
 };
 
 struct type_rules rules_of(const struct resource_type *type);
