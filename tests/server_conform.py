@@ -100,6 +100,28 @@ def status_writes_labels_and_annotations(s):
     assert "by" not in after["metadata"].get("annotations", {}), after["metadata"]
 
 
+# ---- owners ----
+
+@case
+def circle_of_owners_ends(s):
+    """Garbage collector: three of which each owns the next, one deleted in the foreground."""
+    for path, kind, make in ((PODS, "Pod", lambda n: pod(n, "sleep 1000")), (MAPS, "ConfigMap", config_map)):
+        names = [f"circle-{i}" for i in range(3)]
+        made = []
+        for name in names:
+            body = make(name)
+            if kind == "Pod":
+                body["spec"]["nodeSelector"] = {"no": "node"}
+            made.append(s.ok("POST", path, body))
+        for i, name in enumerate(names):
+            owner = made[i - 1]["metadata"]
+            s.ok("PATCH", f"{path}/{name}", {"metadata": {"ownerReferences": [
+                {"apiVersion": "v1", "kind": kind, "name": owner["name"], "uid": owner["uid"], "controller": True,
+                 "blockOwnerDeletion": True}]}}, type=MERGE)
+        s.ok("DELETE", f"{path}/{names[0]}", {"propagationPolicy": "Foreground"})
+        until(f"the circle of {kind}s is gone", lambda: all(is_gone(s, f"{path}/{n}") for n in names))
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     s = server_or_skip()

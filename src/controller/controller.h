@@ -105,10 +105,12 @@ struct gc_observed {
     const struct gc_owner *owners;                /* one for each ownerReference */
     size_t n_owners;
     size_t n_dependents, n_blocking; /* objects that name it as owner; those with blockOwnerDeletion */
+    bool is_in_circle;               /* it is an owner of its owners, which all wait for their dependents */
 };
 /* Delete an object all of whose owners are gone (background) or wait for it (foreground); drop references to owners
  * that are gone while others remain, and to those that orphan it; let go of an owner in foreground deletion when
- * nothing blocks it, of one in orphaning when its dependents no longer name it. */
+ * nothing blocks it, of one in orphaning when its dependents no longer name it. A circle of owners would wait for itself
+ * for ever: its members no longer block their owners. */
 void gc_plan(const struct gc_observed *o, struct plan *plan);
 
 #endif

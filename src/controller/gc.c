@@ -88,6 +88,25 @@ static void drop_references(const struct gc_observed *o, unsigned which, struct 
         plan_list(o, "ownerReferences", left, plan);
 }
 
+/* Its owners need not wait for it any more. False: none did. */
+static bool unblock_owners(const struct gc_observed *o, struct plan *plan)
+{
+    struct json *refs = json_array(plan->arena);
+    bool did = false;
+
+    JSON_FOREACH(ref, json_get(o->meta, "ownerReferences")) {
+        struct json *copy = json_push(refs, json_copy(plan->arena, ref));
+
+        if (!json_bool(json_get(ref, "blockOwnerDeletion"), false))
+            continue;
+        json_set(copy, "blockOwnerDeletion", json_bool_new(plan->arena, false));
+        did = true;
+    }
+    if (did)
+        plan_list(o, "ownerReferences", refs, plan);
+    return did;
+}
+
 static enum propagation propagation_of(const struct gc_observed *o)
 {
     if (o->has_orphan)
@@ -106,7 +125,8 @@ static void plan_deleting(const struct gc_observed *o, struct plan *plan)
         drop_finalizer(o, "orphan", plan);
     else if (!o->has_orphan && o->has_foreground && o->n_blocking == 0)
         drop_finalizer(o, "foregroundDeletion", plan);
-    else /* it may take long to go; an owner that orphans need not wait for it */
+    else if (!o->is_in_circle ||
+             !unblock_owners(o, plan)) /* it may take long to go; an owner that orphans need not wait for it */
         drop_references(o, 1u << TIE_ORPHANS, plan);
 }
 
@@ -130,7 +150,7 @@ static void plan_living(const struct gc_observed *o, struct plan *plan)
     }
     if (is_kept)
         drop_references(o, drops, plan);
-    else
+    else if (!o->is_in_circle || !unblock_owners(o, plan)) /* it is looked at again when they are unblocked */
         delete_object(o, plan);
 }
 

@@ -366,6 +366,32 @@ static struct gc_owner owner_of(struct garbage *g, const struct gc_node *depende
     return owner;
 }
 
+/* Does it come back to 'node' from owner to owner, each in foreground deletion and blocked by the one before? */
+static bool is_in_circle(struct garbage *g, struct arena *a, const struct gc_node *node)
+{
+    VEC(const struct gc_node *) todo = { 0 };
+    struct map seen;
+    bool found = false;
+
+    map_init(&seen, g->cache->seed);
+    *vec_push(a, &todo) = node;
+    while (todo.n && !found) {
+        const struct gc_node *at = todo.v[--todo.n];
+
+        for (size_t i = 0; i < at->n_edges && !found; i++) {
+            const struct gc_node *owner = at->edges[i].is_blocking ? map_get(&g->nodes, at->edges[i].bucket->uid)
+                                                                   : NULL;
+
+            found = owner == node && owner;
+            if (owner && is_deleting(owner) && has_finalizer(owner, "foregroundDeletion") &&
+                map_add(&seen, a, uid_of(owner)))
+                *vec_push(a, &todo) = owner;
+        }
+    }
+    map_done(&seen);
+    return found;
+}
+
 /* What the plan may say of it, in its own memory: the object may change while the plan is carried out. */
 static struct json *meta_of(struct arena *a, const struct gc_node *node)
 {
@@ -402,5 +428,6 @@ void garbage_plan(struct garbage *g, struct str uid, struct plan *plan)
     seen.owners = owners;
     seen.n_dependents = bucket ? bucket->n : 0;
     seen.n_blocking = bucket ? bucket->n_blocking : 0;
+    seen.is_in_circle = seen.n_blocking && is_in_circle(g, plan->arena, node);
     gc_plan(&seen, plan);
 }
