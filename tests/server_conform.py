@@ -122,6 +122,29 @@ def circle_of_owners_ends(s):
         until(f"the circle of {kind}s is gone", lambda: all(is_gone(s, f"{path}/{n}") for n in names))
 
 
+# ---- services ----
+
+@case
+def service_changes_its_type(s):
+    def change(**spec):
+        now = s.ok("GET", f"{SERVICES}/types")
+        for field, value in spec.items():
+            now["spec"].pop(field, None) if value is None else now["spec"].update({field: value})
+        return s.ok("PUT", f"{SERVICES}/types", now)["spec"]
+    made = s.ok("POST", SERVICES, {"metadata": {"name": "types"}, "spec": {"type": "ExternalName", "externalName": "foo.example.com"}})
+    same(made["status"], {"loadBalancer": {}})
+    assert "clusterIP" not in made["spec"], made
+    port = [{"port": 80, "name": "http", "protocol": "TCP"}]
+    for kind in ("ClusterIP", "NodePort"):
+        spec = change(type=kind, externalName=None, ports=port)
+        assert spec["clusterIP"] == spec["clusterIPs"][0], spec
+        same((spec["ipFamilies"], "nodePort" in spec["ports"][0]), (["IPv4"], kind == "NodePort"))
+        spec = change(type="ExternalName", externalName="foo.example.com", clusterIP="")
+        for gone in ("clusterIPs", "ipFamilies", "internalTrafficPolicy", "externalTrafficPolicy"):
+            assert gone not in spec, spec
+        assert not spec.get("clusterIP") and "nodePort" not in spec["ports"][0], spec
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     s = server_or_skip()

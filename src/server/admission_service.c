@@ -368,21 +368,39 @@ static void check_outside(const struct place *spec, struct problems *ps)
         problem_error(ps, &at, "may only be set for externally-accessible services");
 }
 
+/* Fields of its address and of its ports on the machine that an ExternalName has none of. */
+static const char *const address_fields[] = { "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy",
+                                              "internalTrafficPolicy" };
+
+/* What the other type of a Service does not have goes, unless the client has just written it: that is told to be wrong.
+ * What the new type needs comes. */
+static void follow_type(struct request *rq, struct json *own, const struct json *before)
+{
+    if (!is_for_outside(own) && is_for_outside(before))
+        json_remove(own, "externalTrafficPolicy"); /* from now on it leads nobody in */
+    for (size_t i = 0; is_elsewhere(own) && i < ARRAY_LEN(address_fields); i++)
+        if (json_get(own, address_fields[i]) && json_get(before, address_fields[i]) &&
+            json_equal(json_get(own, address_fields[i]), json_get(before, address_fields[i])))
+            json_remove(own, address_fields[i]);
+    if (is_elsewhere(before))
+        service_address(rq->server, rq->arena, own);
+    /* Clients that write what they have in a file do not know the address. */
+    for (size_t i = 0; !is_elsewhere(own) && !json_member_text(own, "clusterIP").n && i < 2; i++)
+        if (json_get(before, address_fields[i]))
+            json_set(own, address_fields[i], json_copy(rq->arena, json_get(before, address_fields[i])));
+}
+
 void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
-    static const char *const kept[] = { "clusterIP", "clusterIPs" };
     struct place root = { .node = object }, spec;
     struct json *own = json_need_object(rq->arena, object, "spec");
 
-    if (!old)
+    default_member(rq->arena, own, "type", "ClusterIP");
+    if (old)
+        follow_type(rq, own, json_get(old->root, "spec"));
+    else
         service_address(rq->server, rq->arena, own);
     service_defaults(rq->arena, own);
-    if (old && !json_member_text(own, "clusterIP").n) /* as clients that write what they have in a file mean it */
-        for (size_t i = 0; i < ARRAY_LEN(kept); i++)
-            if (json_find(old->root, "spec", kept[i], NULL))
-                json_set(own, kept[i], json_copy(rq->arena, json_find(old->root, "spec", kept[i], NULL)));
-    if (old && !is_for_outside(own) && is_for_outside(json_get(old->root, "spec")))
-        json_remove(own, "externalTrafficPolicy"); /* from now on it leads nobody in */
     check_plain(rq, object, name_check_dns_label, ps);
     spec = place_member(&root, "spec");
     check_ports(rq->arena, &spec, ps);
