@@ -145,6 +145,44 @@ def service_changes_its_type(s):
         assert not spec.get("clusterIP") and "nodePort" not in spec["ports"][0], spec
 
 
+# ---- messages and forms ----
+
+@case
+def invalid_values_are_told_first(s):
+    p = pod("sysctls", "true")
+    p["spec"]["securityContext"] = {"sysctls": [{"name": n, "value": "1"} for n in ("foo-", "kernel.shmmax", "safe-and-unsafe", "bar..")]}
+    status, answer = s.call("POST", PODS, p)
+    same(status, 422)
+    has(answer["message"], 'Invalid value: "foo-"', 'Invalid value: "bar.."')
+    assert "safe-and-unsafe" not in answer["message"] and "kernel.shmmax" not in answer["message"], answer["message"]
+
+
+@case
+def review_is_no_table(s):
+    """A 406 for a backend which does not implement metadata."""
+    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+            "spec": {"nonResourceAttributes": {"path": "/", "verb": "get"}}}
+    path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+    for form in ("as=Table;v=v1;g=meta.k8s.io", "as=PartialObjectMetadata;v=v1;g=meta.k8s.io"):
+        same(s.call("POST", path, body, accept=f"application/json;{form}")[0], 406)
+        same(s.call("POST", path, body, accept=f"application/json;{form},application/json")[0], 201)
+        same(s.call("GET", PODS, accept=f"application/json;{form}")[0], 200)
+
+
+@case
+def events_are_found_by_their_source(s):
+    events = "/apis/events.k8s.io/v1/namespaces/default/events"
+    for name, more in (("new", {"reportingController": "test-controller"}),
+                       ("old", {"reportingController": "other", "deprecatedSource": {"component": "test-component"}})):
+        s.ok("POST", events, {"metadata": {"name": f"source-{name}"}, "regarding": {"kind": "Pod", "namespace": "default", "name": "x"},
+                              "action": "Do", "reason": "Test", "type": "Normal", "note": "n", "reportingInstance": "i",
+                              "eventTime": "2026-01-01T00:00:00.000000Z", **more})
+    for path, selector, name in (("/api/v1/namespaces/default/events", "source=test-controller", "source-new"),
+                                 ("/api/v1/namespaces/default/events", "source=test-component", "source-old"),
+                                 (events, "reportingController=test-controller", "source-new")):
+        same([e["metadata"]["name"] for e in s.ok("GET", f"{path}?fieldSelector={selector}")["items"]], [name])
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     s = server_or_skip()

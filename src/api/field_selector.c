@@ -131,14 +131,15 @@ static bool is_flag(struct str path)
 static struct str field_text(const struct json *object, struct str path)
 {
     const struct json *at = object;
-    struct str part;
-
-    struct str unset = is_flag(path) ? STR("false") : STR("");
+    struct str part, unset = is_flag(path) ? STR("false") : STR("");
+    bool is_source = str_is(path, "source");
 
     while (str_split(&path, '.', &part))
         at = json_get_str(at, part);
-    if (json_is(at, JSON_OBJECT)) /* the source of an event is told by its component */
+    if (is_source) { /* of an event: its component, or where there is none what reports it */
         at = json_get(at, "component");
+        return json_text(at, STR_NULL).n ? json_text(at, STR_NULL) : json_member_text(object, "reportingComponent");
+    }
     if (json_is(at, JSON_BOOL))
         return json_bool(at, false) ? STR("true") : STR("false");
     if (json_is(at, JSON_NUMBER))

@@ -43,7 +43,7 @@ static bool find_form(const struct media *m, unsigned allows, struct accept *ret
 {
     for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
         if (!str_is(m->as, forms[i].as) || !str_is(m->group, forms[i].group) ||
-            (forms[i].form == ACCEPT_DISCOVERY) != (allows & ACCEPT_ALLOWS_DISCOVERY))
+            !(allows & (forms[i].form == ACCEPT_DISCOVERY ? ACCEPT_ALLOWS_DISCOVERY : ACCEPT_ALLOWS_TABLE)))
             continue;
         for (size_t k = 0; k < ARRAY_LEN(forms[i].versions); k++)
             if (str_is(m->version, forms[i].versions[k])) {

@@ -222,8 +222,9 @@ static unsigned allowed_forms(const struct request *rq)
     const struct resource_type *t = rq->view ? rq->view : rq->type;
     bool has_message = t && message_by_kind(type_api_version(rq->arena, t), str_of(t->kind));
 
-    return (rq->target.is_api && !rq->target.version.n ? ACCEPT_ALLOWS_DISCOVERY : 0) |
-           (has_message ? ACCEPT_ALLOWS_PROTOBUF : 0);
+    if (rq->target.is_api && !rq->target.version.n)
+        return ACCEPT_ALLOWS_DISCOVERY;
+    return (t && t->use == TYPE_ASKED ? 0 : ACCEPT_ALLOWS_TABLE) | (has_message ? ACCEPT_ALLOWS_PROTOBUF : 0);
 }
 
 static int read_rest(struct request *rq)

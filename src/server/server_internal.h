@@ -95,9 +95,10 @@ struct accept {
 };
 
 enum {
-    ACCEPT_ALLOWS_DISCOVERY = 1,
-    ACCEPT_ALLOWS_PROTOBUF = 2
-}; /* it is for /api or /apis; the kind has such a form */
+    ACCEPT_ALLOWS_DISCOVERY = 1, /* it is for /api or /apis */
+    ACCEPT_ALLOWS_PROTOBUF = 2,  /* the kind has such a form */
+    ACCEPT_ALLOWS_TABLE = 4      /* there are objects with metadata: reviews have none */
+};
 
 /* The first of the client's list that can be had. -1: none can. */
 int accept_parse(struct str header, unsigned allows, struct accept *ret);

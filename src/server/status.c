@@ -127,17 +127,33 @@ static const struct {
     { "must be unique", "FieldValueDuplicate", "Duplicate value" },
 };
 
+/* The value that a sentence ends with, "must … (got X)", to where Kubernetes has it: "X: must …". */
+static struct str value_first(struct arena *a, struct str text)
+{
+    struct str got = STR(" (got ");
+    size_t at = text.n;
+
+    if (!str_ends(text, STR(")")))
+        return text;
+    while (at > 0 && !str_starts(str_from(text, at), got))
+        at--;
+    if (!at)
+        return text;
+    return arena_fmt(a, "%.*s: %.*s", (int)(text.n - at - got.n - 1), text.p + at + got.n, (int)at, text.p);
+}
+
 static void add_problem(struct request *rq, const struct problem *p)
 {
+    const char *reason = "FieldValueInvalid", *word = "Invalid value";
+
     for (size_t i = 0; i < ARRAY_LEN(cause_rows); i++)
         if (str_starts(p->text, str_of(cause_rows[i].begins))) {
-            const char *word = cause_rows[i].word;
-
-            fail_cause(rq, cause_rows[i].reason, p->path,
-                       word ? arena_fmt(rq->arena, "%s: %.*s", word, STR_ARG(p->text)) : p->text);
-            return;
+            reason = cause_rows[i].reason;
+            word = cause_rows[i].word;
+            break;
         }
-    fail_cause(rq, "FieldValueInvalid", p->path, arena_fmt(rq->arena, "Invalid value: %.*s", STR_ARG(p->text)));
+    fail_cause(rq, reason, p->path,
+               word ? arena_fmt(rq->arena, "%s: %.*s", word, STR_ARG(value_first(rq->arena, p->text))) : p->text);
 }
 
 int fail_problems(struct request *rq, struct problems *ps)
