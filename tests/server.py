@@ -719,7 +719,7 @@ def speaks_in_messages(s):
     assert w.next()[0] == 8 and w.f.read(1) == b"", "a close is answered, and is the end"
     brief = Messages(s, f"{path}&timeoutSeconds=1&resourceVersion={o['metadata']['resourceVersion']}")
     assert brief.event()[0] == "DELETED" and brief.next() == (8, b"\x03\xe8") and brief.f.read(1) == b""
-    for more, status in (({"token": False}, 403), ({"token": False, "protocol": token[:-4]}, 401), ({"Origin": "https://elsewhere.example"}, 403)):
+    for more, status in (({"token": False}, 403), ({"token": False, "protocol": token[:-4]}, 401), ({"token": False, "protocol": token, "Origin": "https://elsewhere.example"}, 403)):
         refused = Messages(s, path, **more)
         assert refused.status == status, (more, refused.head)
         refused.close()

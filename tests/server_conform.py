@@ -4,15 +4,19 @@
 Each case asserts what the spec of its name asserts; the specs are those of Kubernetes 1.36 that our own runs of the suite
 have seen fail once.
 """
+import atexit
+import base64
 import json
 import os
+import shutil
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE]
 
 from harness import Suite, has, same, until  # noqa: E402
-from server import MAPS, PODS, config_map, pod, server_or_skip  # noqa: E402
+from server import MAPS, PODS, Messages, Server, config_map, pod, server_or_skip  # noqa: E402
 
 NAMESPACES = "/api/v1/namespaces"
 SERVICES = "/api/v1/namespaces/default/services"
@@ -183,9 +187,85 @@ def events_are_found_by_their_source(s):
         same([e["metadata"]["name"] for e in s.ok("GET", f"{path}?fieldSelector={selector}")["items"]], [name])
 
 
+# ---- streams ----
+
+@case
+def commands_run_by_every_protocol_of_websockets(s):
+    """Pods should support remote command execution over websockets, with the Origin that such clients send."""
+    s.ok("POST", PODS, pod("sockets", "sleep 1000"))
+    until("it runs", lambda: s.ok("GET", f"{PODS}/sockets")["status"]["phase"] == "Running")
+
+    def run(protocol, command, **more):
+        query = "&".join(f"command={c}" for c in command)
+        m = Messages(s, f"{PODS}/sockets/exec?{query}&stdout=1&stderr=1&container=main", protocol=protocol, Origin="http://localhost", **more)
+        assert m.status == 101, m.head
+        assert (f"Sec-WebSocket-Protocol: {protocol}\r" if protocol else "Sec-WebSocket-Protocol") in m.head or not protocol, m.head
+        got = {}
+        for opcode, text in iter(m.next, None):
+            if opcode == 8:
+                break
+            is_coded = "base64" in (protocol or "")
+            same(opcode, 1 if is_coded else 2)
+            channel, rest = (text[0] - ord("0"), base64.b64decode(text[1:])) if is_coded else (text[0], text[1:])
+            got[channel] = got.get(channel, b"") + rest
+        m.close()
+        return got
+    for protocol in ("v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io", "channel.k8s.io", "base64.channel.k8s.io", None):
+        is_old = protocol in ("channel.k8s.io", "base64.channel.k8s.io", None)
+        got = run(protocol, ("echo", "remote", "test"))
+        same((protocol, got.get(1)), (protocol, b"remote test\n"))
+        same(got.get(3), None if is_old else b'{"metadata":{},"status":"Success"}')
+        failed = run(protocol, ("false",))
+        has(failed[3].decode(), "command terminated with non-zero exit code: 1")
+        same(failed[3].startswith(b"{"), not is_old)
+    m = Messages(s, f"{PODS}/sockets/log?container=main", protocol="binary.k8s.io", Origin="http://localhost")
+    same(m.status, 101)
+    m.close()
+
+
+@case
+def ports_are_forwarded_without_a_protocol(s):
+    p = pod("forwards", "exec python3 -m http.server 8080")
+    s.ok("POST", PODS, p)
+    until("it runs", lambda: s.ok("GET", f"{PODS}/forwards")["status"]["phase"] == "Running")
+    for protocol in (None, "v4.channel.k8s.io", "v4.base64.channel.k8s.io"):
+        def first():
+            m = Messages(s, f"{PODS}/forwards/portforward?ports=8080", protocol=protocol)
+            same(m.status, 101)
+            is_coded = "base64" in (protocol or "")
+            ask = b"GET / HTTP/1.0\r\n\r\n"
+            ports = [m.next()[1] for _ in range(2)]
+            same(sorted(ports), sorted([b"0" + base64.b64encode(b"\x90\x1f"), b"1" + base64.b64encode(b"\x90\x1f")] if is_coded
+                                       else [b"\0\x90\x1f", b"\1\x90\x1f"]))
+            m.send(1 if is_coded else 2, b"0" + base64.b64encode(ask) if is_coded else b"\0" + ask)
+            opcode, text = m.next()
+            m.close()
+            text = bytes([text[0] - 48]) + base64.b64decode(text[1:]) if is_coded else text
+            return text.startswith(b"\0HTTP/1.0 200")
+        until(f"the port answers by {protocol}", first)
+
+
+@case
+def audit_tells_what_a_stream_was_answered(s):
+    m = Messages(s, f"{PODS}/sockets/exec?command=true&stdout=1", protocol="v9.unheard.of")
+    same(m.status, 403)
+    m.close()
+    same(s.call("GET", f"{PODS}/sockets/exec?command=true&stdout=1")[0], 426)
+
+    def codes():
+        with open(s.audit) as f:
+            events = [json.loads(line) for line in f]
+        return [e["responseStatus"]["code"] for e in events if e["requestURI"].endswith("sockets/exec?command=true&stdout=1")]
+    until("both are told", lambda: codes() == [403, 426])
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
-    s = server_or_skip()
+    folder = tempfile.mkdtemp(prefix="pumice-conform-")
+    atexit.register(shutil.rmtree, folder, True)
+    audit = os.path.join(folder, "audit.log")
+    s = server_or_skip(lambda: Server("--audit-log", audit))
+    s.audit = audit
     for function in cases:
         if not only or function.__name__ in only:
             suite.case(function.__name__, lambda: function(s))

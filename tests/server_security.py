@@ -610,21 +610,25 @@ def browsers(p):
         refused(s.call("GET", "/ui", Host=host), 403)
     for origin in ("https://evil.example.org", "null", f"http://127.0.0.1:{s.port + 1}", f"https://127.0.0.1:{s.port}.evil.example.org", "file://"):
         for method, path in (("POST", f"{LAB}/configmaps"), ("GET", f"{LAB}/pods"), ("GET", "/ui")):
-            status, answer = ask(method, path, Origin=origin)
-            assert status == 403 and not s.headers["Access-Control-Allow-Origin"], answer
+            status, answer = s.call(method, path, "{}" if method == "POST" else None, token="", Origin=origin)
+            assert status == 403 and "a page of" in json.dumps(answer) and not s.headers["Access-Control-Allow-Origin"], answer
+        same(ask(Origin=origin)[0], 200)  # by a token in a header, which no page can send without being asked first
+        assert not s.headers["Access-Control-Allow-Origin"]
+        refused(ask(Origin=origin, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="cors"))
     refused(ask(Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="no-cors"))
     refused(ask("POST", Sec_Fetch_Site="same-site", Sec_Fetch_Mode="navigate"))
     same(ask(Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate")[0], 200)  # a link
     same(ask(Sec_Fetch_Site="same-origin", Sec_Fetch_Mode="cors")[0], 200)
     for type_ in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):  # what a form can send without asking first
         same(p.as_("ann", "POST", f"{LAB}/configmaps", '{"metadata":{"name":"form"}}', type=type_)[0], 415)
+    by_protocol = "base64url.bearer.authorization.k8s.io." + base64.urlsafe_b64encode(p.token["ann"].encode()).decode().rstrip("=")
     status, s2 = upgrade(p, "ann", f"{LAB}/pods/mine/exec?command=id&stdout=1")
     s2.close()
     answer = p.raw(f"GET {LAB}/pods/mine/exec?command=id&stdout=1 HTTP/1.1\r\nHost: 127.0.0.1:{s.port}\r\nOrigin: https://evil.example.org\r\n"
                    "Connection: Upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
-                   f"Sec-WebSocket-Protocol: v4.channel.k8s.io\r\nAuthorization: Bearer {p.token['ann']}\r\n\r\n")
-    assert " 403 " in answer[:20], answer[:200]
-    same(s.call("OPTIONS", f"{LAB}/pods", Origin="https://evil.example.org", Access_Control_Request_Method="POST")[0], 403)
+                   f"Sec-WebSocket-Protocol: v4.channel.k8s.io, {by_protocol}\r\n\r\n")  # as a page would
+    assert " 403 " in answer[:20] and "a page of" in answer, answer[:400]
+    same(s.call("OPTIONS", f"{LAB}/pods", token="", Origin="https://evil.example.org", Access_Control_Request_Method="POST")[0], 403)  # browsers send no token with it
 
 
 # ---- what is written down ----

@@ -256,6 +256,13 @@ static bool is_fetched_elsewhere(const struct http_call *call)
     return (str_is(site, "cross-site") || str_is(site, "same-site")) && !is_link;
 }
 
+/* No page of somebody else's can send this header: a browser would ask us first (CORS), and we allow nothing. Whoever
+ * sends it acts by what is in it, and not by what a browser adds. */
+static bool shows_token(const struct http_call *call)
+{
+    return str_starts(http_call_header(call, "Authorization"), STR("Bearer "));
+}
+
 int authn_check_site(struct arena *a, const struct http_call *call, const char *const *names, struct str *ret_why)
 {
     struct str host = http_call_header(call, "Host"), origin = http_call_header(call, "Origin");
@@ -264,7 +271,7 @@ int authn_check_site(struct arena *a, const struct http_call *call, const char *
         *ret_why = arena_fmt(a,
                              "Host \"%.*s\" is no name of this server; ask it by its address, or by one of its names",
                              STR_ARG(str_cut(host, 100)));
-    else if (!authn_origin_is_ours(origin, host))
+    else if (!authn_origin_is_ours(origin, host) && !shows_token(call))
         *ret_why = arena_fmt(a, "a page of \"%.*s\" may not act here", STR_ARG(str_cut(origin, 100)));
     else if (is_fetched_elsewhere(call))
         *ret_why = STR("a page of another site may not act here");

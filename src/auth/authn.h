@@ -62,7 +62,8 @@ bool authn_host_is_ours(struct str host, const char *const *names);
 bool authn_origin_is_ours(struct str origin, struct str host);
 
 /* Both, and what a browser says about where a request comes from that has no Origin (Sec-Fetch-Site): 0, or 403 with
- * what is wrong in 'ret_why'. A link elsewhere that opens our page is fine. */
+ * what is wrong in 'ret_why'. A bearer token in a header makes the Origin as good as any: clients that are no browsers
+ * send both. A link elsewhere that opens our page is fine. */
 int authn_check_site(struct arena *a, const struct http_call *call, const char *const *names, struct str *ret_why);
 
 #endif

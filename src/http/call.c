@@ -232,6 +232,7 @@ static void put_head(struct conn *c, const struct http_reply *r, int64_t length)
     enum { HEAD_ROOM = 320 }; /* of most */
     autobuf head = { 0 };
 
+    c->status = r->status;
     c->keeps_alive = c->keeps_alive && !c->server->is_stopping && (length >= 0 || !c->head.is_http10);
     (void)buf_reserve(&head, HEAD_ROOM);
     buf_str(&head, STR("HTTP/1.1 "));
@@ -261,6 +262,11 @@ static void mark_begin(struct conn *c)
 {
     c->is_fresh = c->server->is_hearing;
     c->answer_at = c->out.n;
+}
+
+int http_call_status(const struct http_call *call)
+{
+    return CONN_OF_CALL((struct http_call *)call)->status;
 }
 
 void http_answer(struct http_call *call, const struct http_reply *reply, struct str body)
@@ -404,6 +410,7 @@ struct http_stream *http_upgrade(struct http_call *call, const char *const *head
     autobuf head = { 0 };
 
     assert(c->state == CONN_CALL && !c->has_begun);
+    c->status = 101;
     buf_str(&head, STR("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n"));
     put_headers(&head, headers);
     buf_str(&head, STR("\r\n"));

@@ -23,7 +23,32 @@ static void write_spdy(void *ctx, struct str bytes)
         write_stream(c, bytes);
 }
 
+void carrier_send(struct carrier *c, int channel, struct str bytes)
+{
+    char first = (char)(c->protocol->is_base64 ? '0' + channel : channel);
+    autobuf coded = { 0 };
+
+    if (!c->stream)
+        return;
+    if (c->protocol->is_base64)
+        buf_base64(&coded, bytes);
+    websocket_send(&c->websocket, c->protocol->is_base64 ? WEBSOCKET_TEXT : WEBSOCKET_BINARY, (struct str){ &first, 1 },
+                   c->protocol->is_base64 ? buf_view(&coded) : bytes);
+}
+
 /* ---- in ---- */
+
+/* What cannot be decoded is dropped, as Kubernetes does. */
+static void take_base64(struct carrier *c, struct str message)
+{
+    autobuf plain = { 0 }, bytes = { 0 };
+
+    if (!message.n || message.p[0] < '0' || (message.n > 1 && buf_unbase64(&bytes, str_from(message, 1)) < 0))
+        return;
+    buf_char(&plain, (char)(message.p[0] - '0'));
+    buf_str(&plain, buf_view(&bytes));
+    c->events->on_message(c->ctx, buf_view(&plain));
+}
 
 static void on_message(void *ctx, enum websocket_kind kind, struct str message)
 {
@@ -32,7 +57,9 @@ static void on_message(void *ctx, enum websocket_kind kind, struct str message)
     (void)kind; /* clients differ in what they say it is */
     if (!c->stream)
         return;
-    if (!c->spdy)
+    if (c->protocol->is_base64)
+        take_base64(c, message);
+    else if (!c->spdy)
         c->events->on_message(c->ctx, message);
     else if (spdy_take(c->spdy, message, NULL) < 0)
         c->websocket.is_over = true;

@@ -15,7 +15,9 @@ enum { CARRIER_LEAVE_MS = 10000 }; /* for the client to take what is on its way 
 struct carrier_protocol {
     const char *name;  /* as the client offers it; empty: it offers none */
     bool is_websocket; /* else it is SPDY */
-    bool is_messages;  /* of WebSocket messages nothing else is made */
+    bool is_messages;  /* of WebSocket messages nothing else is made: the first byte is the channel */
+    bool is_base64;    /* … or a digit for it, and the rest is base64 */
+    bool is_pre_v4;    /* exec: success is told by silence, failure by a sentence */
 };
 
 struct carrier_events {
@@ -40,6 +42,9 @@ struct carrier {
  * here): for those that are SPDY. -1: there is none, and the call was answered. */
 int carrier_open(struct carrier *c, struct http_call *call, const struct carrier_protocol *protocols,
                  struct spdy_events streams);
+
+/* A message on a channel, of a protocol of messages. */
+void carrier_send(struct carrier *c, int channel, struct str bytes);
 
 /* So many bytes are held by those above on behalf of the client, besides what is queued for it. */
 void carrier_hold(struct carrier *c, size_t bytes);

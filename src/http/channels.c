@@ -9,11 +9,15 @@ enum { RESIZE_MAX = 1024, HALF_CLOSE = 255, OPEN_MS = 30000 };
 
 /* v5 is v4 with a way to say that stdin has ended; SPDY had one before. */
 static const struct carrier_protocol protocols[] = {
-    { "v5.channel.k8s.io", true, true },
-    { "v4.channel.k8s.io", true, true },
-    { "v4.channel.k8s.io", false, false },
-    { "v5.channel.k8s.io", false, false },
-    { NULL, false, false },
+    { "v5.channel.k8s.io", true, true, false, false },
+    { "v4.channel.k8s.io", true, true, false, false },
+    { "v4.base64.channel.k8s.io", true, true, true, false },
+    { "channel.k8s.io", true, true, false, true },
+    { "base64.channel.k8s.io", true, true, true, true },
+    { "", true, true, false, true },
+    { "v4.channel.k8s.io", false, false, false, false },
+    { "v5.channel.k8s.io", false, false, false, false },
+    { NULL, false, false, false, false },
 };
 
 static const char *const channel_names[CHANNEL_MAX] = {
@@ -45,7 +49,7 @@ static void open_if_whole(struct channels *c)
     if (!c->carrier.spdy) { /* that something comes tells clients that the process begins */
         enum channel first = c->is_wanted[CHANNEL_STDOUT] ? CHANNEL_STDOUT : CHANNEL_ERROR;
 
-        websocket_send(&c->carrier.websocket, WEBSOCKET_BINARY, (struct str){ &(char){ (char)first }, 1 }, STR_NULL);
+        carrier_send(&c->carrier, first, STR_NULL);
     }
     c->events.on_open(c->events.ctx, c);
 }
@@ -235,7 +239,7 @@ static void put(struct channels *c, enum channel to, struct str bytes)
     if (c->carrier.spdy && c->streams[to])
         spdy_write(c->carrier.spdy, c->streams[to], bytes);
     else if (!c->carrier.spdy)
-        websocket_send(&c->carrier.websocket, WEBSOCKET_BINARY, (struct str){ &(char){ (char)to }, 1 }, bytes);
+        carrier_send(&c->carrier, to, bytes);
 }
 
 void channels_write(struct channels *c, enum channel to, struct str bytes)
@@ -262,14 +266,18 @@ void channels_pause(struct channels *c, bool is_paused)
         http_stream_pause(c->carrier.stream, is_paused);
 }
 
-static void end_with(struct channels *c, struct str status)
+/* 'why': the sentence that older protocols have for it; empty: none. */
+static void end_with(struct channels *c, struct str status, struct str why)
 {
     if (c->is_dead)
         return;
+    if (c->carrier.protocol->is_pre_v4)
+        status = why;
     for (int i = 0; i < CHANNEL_ERROR; i++) /* before the verdict: a client may leave when it has that */
         if (c->streams[i])
             spdy_finish(c->carrier.spdy, c->streams[i]);
-    put(c, CHANNEL_ERROR, status);
+    if (status.n)
+        put(c, CHANNEL_ERROR, status);
     if (c->streams[CHANNEL_ERROR])
         spdy_finish(c->carrier.spdy, c->streams[CHANNEL_ERROR]);
     c->is_dead = true;
@@ -278,17 +286,18 @@ static void end_with(struct channels *c, struct str status)
 
 void channels_exit(struct channels *c, int exit_status)
 {
-    autobuf status = { 0 };
+    autobuf status = { 0 }, why = { 0 };
 
-    if (exit_status == 0)
+    if (exit_status == 0) {
         buf_str(&status, STR("{\"metadata\":{},\"status\":\"Success\"}"));
-    else
-        buf_fmt(
-            &status,
-            "{\"metadata\":{},\"status\":\"Failure\",\"message\":\"command terminated with non-zero exit code: %d\","
-            "\"reason\":\"NonZeroExitCode\",\"details\":{\"causes\":[{\"reason\":\"ExitCode\",\"message\":\"%d\"}]}}",
-            exit_status, exit_status);
-    end_with(c, buf_view(&status));
+    } else {
+        buf_fmt(&why, "command terminated with non-zero exit code: %d", exit_status);
+        buf_fmt(&status,
+                "{\"metadata\":{},\"status\":\"Failure\",\"message\":\"%s\",\"reason\":\"NonZeroExitCode\","
+                "\"details\":{\"causes\":[{\"reason\":\"ExitCode\",\"message\":\"%d\"}]}}",
+                why.p, exit_status);
+    }
+    end_with(c, buf_view(&status), buf_view(&why));
 }
 
 void channels_fail(struct channels *c, struct str why)
@@ -300,7 +309,7 @@ void channels_fail(struct channels *c, struct str why)
     buf_str(&status, STR(",\"reason\":\"InternalError\",\"details\":{\"causes\":[{\"message\":"));
     json_print_str(&status, why);
     buf_str(&status, STR("}]},\"code\":500}"));
-    end_with(c, buf_view(&status));
+    end_with(c, buf_view(&status), why);
 }
 
 void channels_cut(struct channels *c)

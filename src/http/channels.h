@@ -1,8 +1,9 @@
 /* channels.h - stdin, stdout, stderr, a verdict and the size of a terminal over one connection
  *
  * What exec and attach need, whether the client speaks SPDY/3.1 (kubectl up to 1.29; the API server to a kubelet) or
- * WebSockets (v5.channel.k8s.io, v4.channel.k8s.io). The verdict is a Status object, as Kubernetes clients read it: the
- * exit status is in it.
+ * WebSockets (v5.channel.k8s.io, v4.channel.k8s.io and the older ones, also as base64). The verdict is a Status object,
+ * as Kubernetes clients read it: the exit status is in it. Protocols before v4 have a sentence instead, and silence for
+ * success.
  *
  *     struct channels *c = channels_open(call, &wanted, &events);      in on_request: answers the call, come what may
  *     … on_open: start the process

@@ -99,6 +99,7 @@ void conn_serve(struct conn *c)
 
     conn_enter(c, CONN_CALL);
     c->is_first = c->has_begun = false;
+    c->status = 0;
     c->keeps_alive = c->head.keeps_alive;
     c->is_head_only = str_is(c->head.method, "HEAD");
     c->call_events = (struct http_call_events){ 0 };

@@ -90,7 +90,7 @@ static int open_socket(struct feed *f, struct http_call *call, enum feed_kind ki
     s->carrier.events = &events;
     s->feed = f;
     s->is_text = kind == FEED_TEXT;
-    s->protocols[0] = (struct carrier_protocol){ s->name, true, true };
+    s->protocols[0] = (struct carrier_protocol){ s->name, true, true, false, false };
     if (kind == FEED_LOG) {
         s->is_base64 = http_call_header_lists(call, "Sec-WebSocket-Protocol", "base64.binary.k8s.io");
         s->is_text = s->is_base64;

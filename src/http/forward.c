@@ -11,10 +11,12 @@
 #include "http/carrier.h"
 
 static const struct carrier_protocol protocols[] = {
-    { "SPDY/3.1+portforward.k8s.io", true, false },
-    { "portforward.k8s.io", false, false },
-    { "v4.channel.k8s.io", true, true },
-    { NULL, false, false },
+    { "SPDY/3.1+portforward.k8s.io", true, false, false, false },
+    { "portforward.k8s.io", false, false, false, false },
+    { "v4.channel.k8s.io", true, true, false, false },
+    { "v4.base64.channel.k8s.io", true, true, true, false },
+    { "", true, true, false, false },
+    { NULL, false, false, false, false },
 };
 
 struct forward_tunnel {
@@ -157,10 +159,7 @@ static void on_stream_gone(void *ctx, struct spdy_stream *s)
 
 static void send_message(struct forward_tunnel *t, int channel, struct str bytes)
 {
-    char first = (char)channel;
-
-    if (t->forward->carrier.stream)
-        websocket_send(&t->forward->carrier.websocket, WEBSOCKET_BINARY, (struct str){ &first, 1 }, bytes);
+    carrier_send(&t->forward->carrier, channel, bytes);
 }
 
 static void on_message(void *ctx, struct str message)

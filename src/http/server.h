@@ -98,6 +98,10 @@ struct http_reply {
     const char *const *headers; /* more of them, "Name: value", ended by NULL; NULL: none */
 };
 
+/* The status of the answer that was given or begun, for whoever handed the call on to others; 101: it was upgraded; 0:
+ * there is none yet. Within the turn of the request. */
+int http_call_status(const struct http_call *call);
+
 /* The whole answer. The body is copied; it may be as large as it is. */
 void http_answer(struct http_call *call, const struct http_reply *reply, struct str body);
 

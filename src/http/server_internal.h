@@ -123,6 +123,7 @@ struct conn {
     struct buf out;
     size_t sent; /* of 'out' */
     size_t answer_at;
+    int status;            /* of the answer; 0: none yet */
     size_t lingered;       /* bytes that nobody wanted */
     size_t replies;        /* STREAM: bytes that were queued while input was handled, since all was out */
     size_t extra;          /* what those above hold on its behalf */

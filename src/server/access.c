@@ -104,11 +104,11 @@ void access_hold(struct request *rq)
 
 void access_done(struct request *rq)
 {
-    bool goes_on = !rq->status; /* answered bit by bit, or later */
-    int begun = !rq->lasts || rq->verb == VERB_WATCH || str_is(rq->target.subresource, "log") ? 200 : 101;
+    int begun = rq->status ? rq->status : http_call_status(rq->call); /* those it was handed to may have refused it */
+    bool goes_on = !rq->status && begun < 400;                        /* answered bit by bit, or later */
     struct auth_done done = { .question = &rq->question,
                               .version = rq->target.version,
-                              .status = goes_on ? begun : rq->status,
+                              .status = begun ? begun : 200,
                               .reason = rq->status >= 400 ? rq->failure.message : STR_NULL,
                               .body = rq->sent,
                               .is_started = goes_on };
