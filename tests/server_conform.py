@@ -259,6 +259,31 @@ def audit_tells_what_a_stream_was_answered(s):
     until("both are told", lambda: codes() == [403, 426])
 
 
+# ---- pods ----
+
+def container_state(s, name):
+    return s.ok("GET", f"{PODS}/{name}")["status"].get("containerStatuses", [{}])[0].get("state", {})
+
+
+def ended(s, name):
+    return until(f"{name} has ended", lambda: container_state(s, name).get("terminated"))
+
+
+@case
+def termination_messages_follow_their_policy(s):
+    """Container Runtime: from log output if FallbackToLogsOnError is set, and only then."""
+    for name, policy, command, want in (("end", "FallbackToLogsOnError", "printf DONE; false", "DONE"),
+                                        ("line", "FallbackToLogsOnError", "echo DONE; false", "DONE\n"),
+                                        ("ok", "FallbackToLogsOnError", "echo DONE", ""),
+                                        ("file", "File", "printf LOG; false", ""),
+                                        ("written", "FallbackToLogsOnError", "echo LOG; printf OK > /dev/termination-log; false", "OK")):
+        p = pod(f"message-{name}", command)
+        p["spec"]["containers"][0]["terminationMessagePolicy"] = policy
+        s.ok("POST", PODS, p)
+    for name, want in (("end", "DONE"), ("line", "DONE\n"), ("ok", ""), ("file", ""), ("written", "OK")):
+        same((name, ended(s, f"message-{name}").get("message", "")), (name, want))
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     folder = tempfile.mkdtemp(prefix="pumice-conform-")

@@ -4,6 +4,7 @@
  */
 #include "node/agent/agent_internal.h"
 
+#include "api/container.h"
 #include "api/meta.h"
 #include "base/log.h"
 #include "os/io.h"
@@ -109,15 +110,23 @@ static void start(struct agent_pod *p, const struct life_action *action, bool ha
     agent_box_done(&build);
 }
 
-/* What it wrote into its termination message; a failed one that wrote nothing is quoted by the last lines of its
- * log. */
+/* The policy of its message: a failed container that wrote none is quoted by its log. Pods of `pumice run` have none that
+ * says otherwise. */
+static bool quotes_log(const struct agent_pod *p, struct str container)
+{
+    const struct json *c = container_named(json_get(p->object->root, "spec"), container);
+
+    return !str_is(json_member_text(c, "terminationMessagePolicy"), "File");
+}
+
+/* What it wrote into its termination message, or the last lines of its log. */
 void agent_last_words(struct agent_pod *p, const struct shim_event *ev, struct buf *out)
 {
     autoarena a = { 0 };
 
     (void)file_read(AT_FDCWD, agent_termination_path(p, &a, ev->container, ev->attempt).p, O_NOFOLLOW, MESSAGE_MAX,
                     out);
-    if (out->n || ev->status == 0)
+    if (out->n || ev->status == 0 || !quotes_log(p, ev->container))
         return;
     buf_str(out, ev->text); /* where the log could not be written */
     if (out->n == 0)

@@ -203,11 +203,14 @@ void conlog_flush(struct conlog *l)
 
 /* ---- lines ---- */
 
-static void emit(struct conlog *l, enum conlog_stream stream, struct str text, bool is_partial)
+/* 'tag': "P ", "F " or "F:U ". */
+static void emit_tagged(struct conlog *l, enum conlog_stream stream, struct str text, const char *tag)
 {
+    bool is_partial = tag[0] == 'P';
+
     put_time(l, &l->out, l->now_ns);
     buf_append(&l->out, stream_tags[stream], 8);
-    buf_append(&l->out, is_partial ? "P " : "F ", 2);
+    buf_str(&l->out, str_of(tag));
     l->is_begun[stream] = is_partial;
     l->is_bar[stream] &= is_partial;
     buf_str(&l->out, text);
@@ -219,6 +222,11 @@ static void emit(struct conlog *l, enum conlog_stream stream, struct str text, b
     } else if (l->out.n >= WRITE_AT) {
         conlog_flush(l);
     }
+}
+
+static void emit(struct conlog *l, enum conlog_stream stream, struct str text, bool is_partial)
+{
+    emit_tagged(l, stream, text, is_partial ? "P " : "F ");
 }
 
 static void keep_tail(struct conlog *l, struct str s)
@@ -305,7 +313,7 @@ void conlog_end(struct conlog *l, enum conlog_stream stream, int64_t now_ns)
 
     l->now_ns = now_ns;
     if (line->n || l->is_begun[stream])
-        emit(l, stream, buf_view(line), false);
+        emit_tagged(l, stream, buf_view(line), "F:U ");
     buf_done(line);
 }
 

@@ -3,7 +3,7 @@
  * One record for each line: "2026-03-01T09:30:00.000250123Z stdout F the line". A line longer than CONLOG_LINE bytes
  * becomes several records, all but the last tagged P instead of F; so does one that is written over with carriage
  * returns (a progress bar), each time that something new of it came: whoever follows sees it move. A line that is not
- * finished when its writer ends is tagged F. Bytes are kept as they are. When a file passes its limit it is renamed
+ * finished when its writer ends is tagged F:U. Bytes are kept as they are. When a file passes its limit it is renamed
  * ("0.log" → "0.log.1" …) and a new one begun; CONLOG_KEPT files are kept, the current one included.
  *
  * What cannot be written (a full disk) is dropped and counted, never an error for the container: it must not block on
@@ -53,8 +53,9 @@ struct conlog_reader; /* also over files that were turned over meanwhile, as lon
 struct conlog_line {
     int64_t at_ns;
     enum conlog_stream stream;
-    bool is_partial; /* more of the same line follows */
-    struct str text; /* without the newline; borrowed until the next call */
+    bool is_partial;    /* more of the same line follows */
+    bool is_unfinished; /* it is the last of its stream, which wrote no newline */
+    struct str text;    /* without the newline; borrowed until the next call */
 };
 
 struct conlog_reader *conlog_reader_new(const char *path); /* begins with the oldest file that is kept */

@@ -52,12 +52,13 @@ bool conlog_parse(struct str record, struct conlog_line *ret)
     *ret = (struct conlog_line){ .stream = CONLOG_STDOUT, .text = record };
     if (!str_split(&rest, ' ', &at) || !str_split(&rest, ' ', &stream) || !str_split(&rest, ' ', &tag) || !rest.p)
         return false;
-    if (!(str_is(stream, "stdout") || str_is(stream, "stderr")) || !(str_is(tag, "F") || str_is(tag, "P")) ||
-        !time_parse(at, &at_ns))
+    if (!(str_is(stream, "stdout") || str_is(stream, "stderr")) ||
+        !(str_is(tag, "F") || str_is(tag, "P") || str_is(tag, "F:U")) || !time_parse(at, &at_ns))
         return false;
     ret->at_ns = at_ns;
     ret->stream = str_is(stream, "stderr") ? CONLOG_STDERR : CONLOG_STDOUT;
     ret->is_partial = str_is(tag, "P");
+    ret->is_unfinished = str_is(tag, "F:U");
     ret->text = rest;
     return true;
 }
@@ -255,15 +256,17 @@ static void read_end(struct buf *out, const char *path, int i, size_t max)
 /* The text of records, lines joined again. */
 static void join_text(struct buf *out, struct str records)
 {
-    struct conlog_line line;
+    struct conlog_line line = { 0 };
     struct str part;
 
     while (str_split(&records, '\n', &part)) {
         if (!part.n && !records.n)
-            break; /* behind the last newline */
+            break;              /* behind the last newline */
+        if (line.is_unfinished) /* the other stream goes on */
+            buf_char(out, '\n');
         (void)conlog_parse(part, &line);
         buf_str(out, line.text);
-        if (!line.is_partial)
+        if (!line.is_partial && !line.is_unfinished)
             buf_char(out, '\n');
     }
 }
