@@ -284,6 +284,25 @@ def termination_messages_follow_their_policy(s):
         same((name, ended(s, f"message-{name}").get("message", "")), (name, want))
 
 
+@case
+def downward_volumes_follow_the_pod(s):
+    """Downward API volume and Projected downwardAPI should update labels, annotations on modification."""
+    p = pod("downward", "while true; do for v in plain projected; do cat /$v/labels /$v/annotations; done; sleep 0.2; done",
+            labels={"key1": "value1"}, annotations={"builder": "bar"})
+    items = [{"path": m, "fieldRef": {"fieldPath": f"metadata.{m}"}} for m in ("labels", "annotations")]
+    p["spec"]["volumes"] = [{"name": "plain", "downwardAPI": {"items": items}},
+                            {"name": "projected", "projected": {"sources": [{"downwardAPI": {"items": items}}]}}]
+    p["spec"]["containers"][0]["volumeMounts"] = [{"name": v, "mountPath": f"/{v}"} for v in ("plain", "projected")]
+    s.ok("POST", PODS, p)
+
+    def log():
+        return s.call("GET", f"{PODS}/downward/log")[1]
+    until("it shows the first", lambda: 'builder="bar"' in log())
+    s.ok("PATCH", f"{PODS}/downward", {"metadata": {"labels": {"key3": "value3"}, "annotations": {"builder": "foo"}}}, type=MERGE)
+    until("both volumes follow", lambda: log().count('key3="value3"') >= 2 and log().count('builder="foo"') >= 2)
+    s.ok("DELETE", f"{PODS}/downward")
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     folder = tempfile.mkdtemp(prefix="pumice-conform-")

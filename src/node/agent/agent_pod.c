@@ -543,6 +543,21 @@ static struct agent_pod *pod_new(struct agent *g, const struct object *o)
     return p;
 }
 
+/* What downwardAPI volumes can show of a pod that runs has changed. */
+static bool shows_other(const struct json *old, const struct json *new)
+{
+    static const char *const members[] = { "labels", "annotations" };
+
+    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+        const struct json *a = json_find(old, "metadata", members[i], NULL),
+                          *b = json_find(new, "metadata", members[i], NULL);
+
+        if (a != b && !(a && b && json_equal(a, b)))
+            return true;
+    }
+    return false;
+}
+
 void agent_pod_put(struct agent *g, const struct object *o)
 {
     struct agent_pod *p = map_get(&g->pods, o->uid);
@@ -564,6 +579,8 @@ void agent_pod_put(struct agent *g, const struct object *o)
         if (json_count(json_find(o->root, "spec", "ephemeralContainers", NULL)) !=
             json_count(json_find(old->root, "spec", "ephemeralContainers", NULL)))
             agent_refs_take(p);
+        if (shows_other(old->root, o->root))
+            agent_pod_refresh(p);
         object_unref(old);
         life_update(p->life, o, cluster_now_ms(g->cluster));
     }
