@@ -285,6 +285,35 @@ def termination_messages_follow_their_policy(s):
 
 
 @case
+def host_network_has_the_hosts_names(s):
+    """KubeletManagedEtcHosts: the file of a pod with hostNetwork is the host's."""
+    for name, is_host in (("hosts-own", False), ("hosts-host", True)):
+        p = pod(name, "cat /etc/hosts")
+        p["spec"]["hostNetwork"] = is_host
+        p["spec"]["hostAliases"] = [{"ip": "192.0.2.1", "hostnames": ["alias"]}]
+        s.ok("POST", PODS, p)
+        ended(s, name)
+        text = s.call("GET", f"{PODS}/{name}/log")[1]
+        same("# Kubernetes-managed hosts file." in text, not is_host)
+        has(text, "192.0.2.1\talias")
+        with open("/etc/hosts") as f:
+            assert not is_host or f.read().strip() in text, text
+
+
+@case
+def bad_sub_paths_are_errors_of_the_configuration(s):
+    """Variable Expansion should fail substituting values in a volume subpath with backticks, with absolute path."""
+    for name, value in (("outside", ".."), ("absolute", "/tmp")):
+        p = pod(f"expand-{name}", "sleep 1000")
+        p["spec"]["volumes"] = [{"name": "work", "emptyDir": {}}]
+        p["spec"]["containers"][0].update(env=[{"name": "POD_NAME", "value": value}],
+                                          volumeMounts=[{"name": "work", "mountPath": "/logs", "subPathExpr": "$(POD_NAME)"}])
+        s.ok("POST", PODS, p)
+        waits = until("it waits", lambda: container_state(s, f"expand-{name}").get("waiting", {}).get("message") and container_state(s, f"expand-{name}")["waiting"])
+        same(waits["reason"], "CreateContainerConfigError")
+
+
+@case
 def downward_volumes_follow_the_pod(s):
     """Downward API volume and Projected downwardAPI should update labels, annotations on modification."""
     p = pod("downward", "while true; do for v in plain projected; do cat /$v/labels /$v/annotations; done; sleep 0.2; done",

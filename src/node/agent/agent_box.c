@@ -581,9 +581,13 @@ int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_acti
     *ret_reason = "CreateContainerConfigError";
     if (build_devices(&b, e) == 0 && build_env(&b, e) == 0) {
         *ret_reason = "CreateContainerError";
-        if (build_argv(&b, e) == 0 && build_root(&b, e) == 0 && build_mounts(&b, e) == 0) {
-            agent_layer_mounts(p, &ret->spec);
-            rc = 0;
+        if (build_argv(&b, e) == 0 && build_root(&b, e) == 0) {
+            *ret_reason =
+                "CreateContainerConfigError"; /* as the kubelet has it: mounts are made before the runtime is asked */
+            if (build_mounts(&b, e) == 0) {
+                agent_layer_mounts(p, &ret->spec);
+                rc = 0;
+            }
         }
     }
     vars_done(&b.env);

@@ -14,11 +14,41 @@ static int write_file(int dir, const char *name, const struct buf *text, struct 
     return file_write(dir, name, O_TRUNC, 0644, buf_view(text)) < 0 ? err_errno(e, "write %s", name) : 0;
 }
 
+static void print_aliases(const struct json *spec, struct buf *out)
+{
+    JSON_FOREACH(alias, json_get(spec, "hostAliases")) {
+        buf_str(out, json_member_text(alias, "ip"));
+        JSON_FOREACH(name, json_get(alias, "hostnames")) {
+            buf_char(out, '\t');
+            buf_str(out, json_text(name, STR_NULL));
+        }
+        buf_char(out, '\n');
+    }
+}
+
+/* Names of the host's network are the host's. The head is the kubelet's: it says that this is a copy. */
+static void print_host_hosts(const struct json *spec, struct buf *out)
+{
+    enum { HOST_HOSTS_MAX = 1 << 20 };
+    autobuf own = { 0 };
+
+    (void)file_read(AT_FDCWD, "/etc/hosts", 0, HOST_HOSTS_MAX, &own); /* without it there are no names */
+    buf_str(out, STR("# Kubernetes-managed hosts file (host network).\n"));
+    buf_str(out, buf_view(&own));
+    if (own.n && own.p[own.n - 1] != '\n')
+        buf_char(out, '\n');
+    print_aliases(spec, out);
+}
+
 static void print_hosts(const struct agent_pod *p, struct arena *a, struct buf *out)
 {
     const struct json *spec = json_get(p->object->root, "spec");
     struct str subdomain = json_member_text(spec, "subdomain");
 
+    if (p->is_host_network) {
+        print_host_hosts(spec, out);
+        return;
+    }
     buf_fmt(out, "# Kubernetes-managed hosts file.\n"
                  "127.0.0.1\tlocalhost\n"
                  "::1\tlocalhost ip6-localhost ip6-loopback\n"
@@ -36,14 +66,7 @@ static void print_hosts(const struct agent_pod *p, struct arena *a, struct buf *
                 p->agent->opt.cluster_domain);
     buf_str(out, p->hostname);
     buf_char(out, '\n');
-    JSON_FOREACH(alias, json_get(spec, "hostAliases")) {
-        buf_str(out, json_member_text(alias, "ip"));
-        JSON_FOREACH(name, json_get(alias, "hostnames")) {
-            buf_char(out, '\t');
-            buf_str(out, json_text(name, STR_NULL));
-        }
-        buf_char(out, '\n');
-    }
+    print_aliases(spec, out);
 }
 
 int agent_etc_write(struct agent_pod *p, struct err *e)
