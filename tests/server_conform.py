@@ -8,6 +8,7 @@ import atexit
 import base64
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -330,6 +331,80 @@ def downward_volumes_follow_the_pod(s):
     s.ok("PATCH", f"{PODS}/downward", {"metadata": {"labels": {"key3": "value3"}, "annotations": {"builder": "foo"}}}, type=MERGE)
     until("both volumes follow", lambda: log().count('key3="value3"') >= 2 and log().count('builder="foo"') >= 2)
     s.ok("DELETE", f"{PODS}/downward")
+
+
+# ---- kinds of users ----
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+PROTO_SPEC = {"type": "object", "required": ["size"], "properties": {
+    "size": {"type": "number", "minimum": 0.5, "maximum": 10, "default": 2},
+    "colour": {"type": "string", "enum": ["red", "blue"], "pattern": "^[a-z]+$", "default": "red"},
+    "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+    "list": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}},
+    "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}
+PROTO_SCHEMA = {"type": "object", "description": "A proto.", "properties": {"spec": PROTO_SPEC}}
+# The definition of protos.conform.example.com with that schema, as client-go's encoder writes it.
+PROTO_BYTES = (
+    "azhzAAozChdhcGlleHRlbnNpb25zLms4cy5pby92MRIYQ3VzdG9tUmVzb3VyY2VEZWZpbml0aW9uEs8FCioKGnByb3Rvcy5jb25mb3JtLmV4YW1wbGUuY29tEgAaACIAKg"
+    "AyADgAQgASkgUKE2NvbmZvcm0uZXhhbXBsZS5jb20aIQoGcHJvdG9zEgVwcm90byIFUHJvdG8qCVByb3RvTGlzdCIKTmFtZXNwYWNlZDrJBAoCdjEQARgBIpYECpMECgAS"
+    "ACIIQSBwcm90by4qBm9iamVjdDIAOgBQAGAAegCQAQDqAeMDCgRzcGVjEtoDCgASACIAKgZvYmplY3QyADoAUABgAHoAkAEAugEEc2l6ZeoBVAoGY29sb3VyEkoKABIAIg"
+    "AqBnN0cmluZzIAOgBCBwoFInJlZCJQAGAAegheW2Etel0rJJABAKIBBwoFInJlZCKiAQgKBiJibHVlIqgCALgCAMACAOoBLwoEZnJlZRInCgASACIAKgZvYmplY3QyADoA"
+    "UABgAHoAkAEAqAIAsAIBuAIAwAIA6gFZCgZsYWJlbHMSTwoAEgAiACoGb2JqZWN0MgA6AFAAYAB6AJABAPIBKAgBEiQKABIAIgAqBnN0cmluZzIAOgBQAGAAegCQAQCoAg"
+    "C4AgDAAgCoAgC4AgDAAgDqAYABCgRsaXN0EngKABIAIgAqBWFycmF5MgA6AFAAYAB6AJABAMIBUgpQCgASACIAKgZvYmplY3QyADoAUABgAHoAkAEA6gEpCgFhEiQKABIA"
+    "IgAqBnN0cmluZzIAOgBQAGAAegCQAQCoAgC4AgDAAgCoAgC4AgDAAgCoAgC4AgDAAgDqAUMKBHNpemUSOwoAEgAiACoGbnVtYmVyMgA6AEIDCgEySQAAAAAAACRAUABZAA"
+    "AAAAAA4D9gAHoAkAEAqAIAuAIAwAIAqAIAuAIAwAIAqAIAuAIAwAIAKgIKADIgCgRTaXplEgZudW1iZXIaACIAKAAyCi5zcGVjLnNpemU4AFAAGgwSCAoAEgAiACoAIAAa"
+    "ACIA")
+
+
+def definition(plural, schema=PROTO_SCHEMA, versions=("v1",)):
+    kind = plural.capitalize()[:-1]
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"{plural}.conform.example.com"},
+            "spec": {"group": "conform.example.com", "scope": "Namespaced",
+                     "names": {"plural": plural, "singular": plural[:-1], "kind": kind, "listKind": f"{kind}List"},
+                     "versions": [{"name": v, "served": True, "storage": v == versions[0], "schema": {"openAPIV3Schema": schema}} for v in versions]}}
+
+
+def established(s, plural):
+    def is_so():
+        status = s.ok("GET", f"{CRDS}/{plural}.conform.example.com").get("status", {})
+        return any(c["type"] == "Established" and c["status"] == "True" for c in status.get("conditions", []))
+    until(f"{plural} are served", is_so)
+
+
+@case
+def definitions_are_read_and_written_as_protobuf(s):
+    made = s.ok("POST", CRDS, base64.b64decode(PROTO_BYTES), type=PROTOBUF)
+    version = made["spec"]["versions"][0]
+    same(version["schema"]["openAPIV3Schema"], PROTO_SCHEMA)
+    same((version["subresources"], version["additionalPrinterColumns"]), ({"status": {}}, [{"name": "Size", "type": "number", "jsonPath": ".spec.size"}]))
+    assert "acceptedNames" not in json.dumps(made.get("status", {})) or made["status"]["acceptedNames"]["plural"], made["status"]
+    established(s, "protos")
+    name = f"{CRDS}/protos.conform.example.com"
+    before = s.ok("GET", name)
+    c, r = s.open("GET", name, accept=f"{PROTOBUF},application/json")
+    text = r.read()
+    c.close()
+    same(r.headers["Content-Type"], PROTOBUF)
+    same(s.ok("PUT", name, text, type=PROTOBUF), before)  # what is read is what is written
+    nested = b"\x0a\x00"
+    for _ in range(5000):  # JSONSchemaProps.not in itself: 28
+        size = len(nested)
+        nested = b"\xe2\x01" + bytes([size & 127 | 128, size >> 7 & 127 | 128, size >> 14]) + nested
+    def field(number, value):
+        n = len(value)
+        return bytes([number << 3 | 2, n & 127 | 128, n >> 7 & 127 | 128, n >> 14]) + value
+    body = b"k8s\0" + field(1, field(1, b"apiextensions.k8s.io/v1") + field(2, b"CustomResourceDefinition")) + \
+        field(2, field(2, field(7, field(4, field(1, nested)))))
+    status, answer = s.call("POST", CRDS, body, type=PROTOBUF)
+    assert status in (400, 413) and "nested deeper" in answer["message"], answer
+
+
+@case
+def definitions_may_be_created_with_an_empty_status(s):
+    empty = {"acceptedNames": {"kind": "", "plural": ""}, "conditions": None, "storedVersions": None}
+    s.ok("POST", CRDS, {**definition("empties"), "status": empty})
+    established(s, "empties")
 
 
 def main():

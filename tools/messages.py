@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """messages.py - the tables src/api/messages_*.c, from the Go types of the published k8s.io/api modules
 
-    tools/messages.py DIR      # of the module cache, where k8s.io/api@VERSION and k8s.io/apimachinery@VERSION are
+    tools/messages.py DIR      # of the module cache, where k8s.io/{api,apimachinery,apiextensions-apiserver}@VERSION are
 
 Number, name and type of each field, whether it is a pointer, what may be left out, and how lists and maps merge are facts
 of the tags and markers in those files; see src/api/message.h for what a row means. Run it when a release adds fields.
@@ -31,15 +31,19 @@ PACKAGES = {
     "authorization": ("k8s.io/api@%s/authorization/v1/types.go", "authorization.k8s.io/v1",
                       "SubjectAccessReview LocalSubjectAccessReview SelfSubjectAccessReview SelfSubjectRulesReview"),
     "storage": ("k8s.io/api@%s/storage/v1/types.go", "storage.k8s.io/v1", "StorageClass CSINode"),
+    "apiextensions": ("k8s.io/apiextensions-apiserver@%s/pkg/apis/apiextensions/v1/types.go", "apiextensions.k8s.io/v1",
+                      "CustomResourceDefinition"),
     "autoscaling": ("k8s.io/api@%s/autoscaling/v1/types.go", "autoscaling/v1", "Scale"),
 }
 FILES = {"meta": "meta", "core": "core"}  # the rest goes into "other"
 ALIASES = {"metav1": "meta", "v1": "core", "corev1": "core", "apiv1": "core", "": None}
 SPECIAL = {"meta.Time": "TIME", "meta.MicroTime": "MICRO_TIME", "meta.Duration": "DURATION", "resource.Quantity": "QUANTITY",
            "intstr.IntOrString": "INT_OR_STR", "runtime.RawExtension": "RAW", "meta.FieldsV1": "FIELDS", "runtime.Object": "RAW",
+           "apiextensions.JSON": "RAW",
            "string": "TEXT", "bool": "BOOL", "int32": "INT32", "int64": "INT64", "float64": "DOUBLE", "byte": "BYTE", "types.UID": "TEXT",
            "int": "INT64", "uint8": "BYTE"}
 STRUCTS = "TIME MICRO_TIME DURATION QUANTITY INT_OR_STR RAW FIELDS MESSAGE".split()
+EITHER = re.compile(r"JSONSchemaPropsOr\w+$")  # in JSON what one of its two fields is
 HEAD = """/* messages_%s.c - written by tools/messages.py; see message.h for what a row says */
 #include "api/message_rows.h"
 
@@ -75,6 +79,8 @@ ROWS_HEAD = """/* message_rows.h - how the rows of messages_*.c are written, and
 #define DURATION    MESSAGE_DURATION, NULL
 #define QUANTITY    MESSAGE_QUANTITY, NULL
 #define INT_OR_STR  MESSAGE_INT_OR_STR, NULL
+#define DOUBLE      MESSAGE_DOUBLE, NULL
+#define EITHER(message) MESSAGE_EITHER, &message
 #define RAW         MESSAGE_RAW, NULL
 #define FIELDS      MESSAGE_FIELDS, NULL
 
@@ -97,7 +103,9 @@ def read_types(path, package):
         if m := re.match(r"\s*//\s?(.*)", line):
             marks.append(m[1].strip())
             continue
-        if m := re.match(r"type (\w+) struct \{", line):
+        if m := re.match(r"type (\w+) struct ?\{\}", line):
+            types[m[1]] = {"fields": [], "marks": marks, "package": package}
+        elif m := re.match(r"type (\w+) struct \{", line):
             current = types[m[1]] = {"fields": [], "marks": marks, "package": package}
         elif m := re.match(r"type (\w+) ([^={]+)$", line):
             types[m[1]] = {"alias": m[2].strip(), "marks": marks, "package": package}
@@ -117,6 +125,8 @@ class Tables:
         self.packages = {p: read_types(os.path.join(root, path % VERSION), p) for p, (path, _, _) in PACKAGES.items()}
         watch = PACKAGES["meta"][0].replace("types.go", "watch.go") % VERSION
         self.packages["meta"] |= read_types(os.path.join(root, watch), "meta")
+        schema = PACKAGES["apiextensions"][0].replace("types.go", "types_jsonschema.go") % VERSION
+        self.packages["apiextensions"] |= read_types(os.path.join(root, schema), "apiextensions")
         self.done, self.order = {}, []
 
     def find(self, text, package):
@@ -147,7 +157,7 @@ class Tables:
                 return "ONE", "TEXTS", None, pointer
             inner = self.kind_of(t["alias"], where)
             return inner[0], inner[1], inner[2], pointer
-        return "ONE", "MESSAGE", self.visit(where, name), pointer
+        return "ONE", "EITHER" if EITHER.match(name) else "MESSAGE", self.visit(where, name), pointer
 
     def visit(self, package, name):
         c = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
@@ -164,7 +174,7 @@ class Tables:
         if "protobuf" not in tags:
             return None
         number = int(tags["protobuf"].split(",")[1])
-        json_name, *options = tags["json"].split(",")
+        json_name, *options = (tags.get("json") or tags["protobuf"].partition("name=")[2]).split(",")
         shape, kind, sub, pointer = self.kind_of(go_type, package)
         marks = {m.split("=")[0]: m.partition("=")[2] for m in marks if m.startswith("+")} | {
             "+listMapKeys": [m.partition("=")[2] for m in marks if m.startswith("+listMapKey=")]}
@@ -194,12 +204,15 @@ class Tables:
             more += f', MERGED("{tags.get("patchMergeKey", "")}")'
         if flags:
             more += f', FLAGS({" | ".join(flags)})'
+        of = f"{'EITHER' if kind == 'EITHER' else 'OF'}({sub})" if sub else kind
         name = "NULL" if "inline" in options else f'"{json_name}"'
-        return number, f"    {shape}({number}, {name}, {f'OF({sub})' if sub else kind}{more}),"
+        return number, f"    {shape}({number}, {name}, {of}{more}),"
 
     def with_default(self, key, go_type, package):
         """A key that the server fills in when it is missing: "protocol=TCP"."""
         where, name = self.find(go_type.lstrip("[]*"), package)
+        while "alias" in self.packages[where][name]:
+            where, name = self.find(self.packages[where][name]["alias"].lstrip("[]*"), where)
         for _, _, tags, marks in self.packages[where][name]["fields"]:
             if tags.get("json", "").split(",")[0] == key:
                 for m in marks:

@@ -28,6 +28,8 @@ enum message_type {
     MESSAGE_RAW,        /* {raw=1}: JSON of any kind */
     MESSAGE_FIELDS,     /* {Raw=1}: JSON, the fieldsV1 of managedFields */
     MESSAGE_TEXTS,      /* {items=1}: a list of texts */
+    MESSAGE_DOUBLE,     /* eight bytes */
+    MESSAGE_EITHER,     /* by 'sub', of two fields: in JSON it is the message that one is, or what the other is */
     MESSAGE_MESSAGE,    /* by 'sub' */
     MESSAGE_TYPE_MAX,
 };

@@ -26,6 +26,8 @@
 #define DURATION    MESSAGE_DURATION, NULL
 #define QUANTITY    MESSAGE_QUANTITY, NULL
 #define INT_OR_STR  MESSAGE_INT_OR_STR, NULL
+#define DOUBLE      MESSAGE_DOUBLE, NULL
+#define EITHER(message) MESSAGE_EITHER, &message
 #define RAW         MESSAGE_RAW, NULL
 #define FIELDS      MESSAGE_FIELDS, NULL
 
@@ -348,6 +350,29 @@ extern const struct message msg_storage_csi_node_driver;
 extern const struct message msg_storage_csi_node_spec;
 extern const struct message msg_storage_csi_node;
 extern const struct message msg_storage_csi_node_list;
+extern const struct message msg_apiextensions_custom_resource_definition_names;
+extern const struct message msg_apiextensions_json_schema_props_or_array;
+extern const struct message msg_apiextensions_json_schema_props_or_bool;
+extern const struct message msg_apiextensions_json_schema_props_or_string_array;
+extern const struct message msg_apiextensions_external_documentation;
+extern const struct message msg_apiextensions_validation_rule;
+extern const struct message msg_apiextensions_json_schema_props;
+extern const struct message msg_apiextensions_custom_resource_validation;
+extern const struct message msg_apiextensions_custom_resource_subresource_status;
+extern const struct message msg_apiextensions_custom_resource_subresource_scale;
+extern const struct message msg_apiextensions_custom_resource_subresources;
+extern const struct message msg_apiextensions_custom_resource_column_definition;
+extern const struct message msg_apiextensions_selectable_field;
+extern const struct message msg_apiextensions_custom_resource_definition_version;
+extern const struct message msg_apiextensions_service_reference;
+extern const struct message msg_apiextensions_webhook_client_config;
+extern const struct message msg_apiextensions_webhook_conversion;
+extern const struct message msg_apiextensions_custom_resource_conversion;
+extern const struct message msg_apiextensions_custom_resource_definition_spec;
+extern const struct message msg_apiextensions_custom_resource_definition_condition;
+extern const struct message msg_apiextensions_custom_resource_definition_status;
+extern const struct message msg_apiextensions_custom_resource_definition;
+extern const struct message msg_apiextensions_custom_resource_definition_list;
 extern const struct message msg_autoscaling_scale_spec;
 extern const struct message msg_autoscaling_scale_status;
 extern const struct message msg_autoscaling_scale;

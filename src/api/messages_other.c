@@ -525,6 +525,217 @@ static const struct message_field msg_storage_csi_node_list_fields[] = {
 };
 MESSAGE(msg_storage_csi_node_list, "CSINodeList", false);
 
+static const struct message_field msg_apiextensions_custom_resource_definition_names_fields[] = {
+    ONE(1, "plural", TEXT, FLAGS(ALWAYS)),
+    ONE(2, "singular", TEXT),
+    LIST(3, "shortNames", TEXT),
+    ONE(4, "kind", TEXT, FLAGS(ALWAYS)),
+    ONE(5, "listKind", TEXT),
+    LIST(6, "categories", TEXT),
+};
+MESSAGE(msg_apiextensions_custom_resource_definition_names, "CustomResourceDefinitionNames", false);
+
+static const struct message_field msg_apiextensions_json_schema_props_or_array_fields[] = {
+    ONE(1, "schema", OF(msg_apiextensions_json_schema_props), FLAGS(POINTER | ALWAYS)),
+    LIST(2, "jSONSchemas", OF(msg_apiextensions_json_schema_props), FLAGS(ALWAYS)),
+};
+MESSAGE(msg_apiextensions_json_schema_props_or_array, "JSONSchemaPropsOrArray", false);
+
+static const struct message_field msg_apiextensions_json_schema_props_or_bool_fields[] = {
+    ONE(1, "allows", BOOL, FLAGS(ALWAYS)),
+    ONE(2, "schema", OF(msg_apiextensions_json_schema_props), FLAGS(POINTER | ALWAYS)),
+};
+MESSAGE(msg_apiextensions_json_schema_props_or_bool, "JSONSchemaPropsOrBool", false);
+
+static const struct message_field msg_apiextensions_json_schema_props_or_string_array_fields[] = {
+    ONE(1, "schema", OF(msg_apiextensions_json_schema_props), FLAGS(POINTER | ALWAYS)),
+    LIST(2, "property", TEXT, FLAGS(ALWAYS)),
+};
+MESSAGE(msg_apiextensions_json_schema_props_or_string_array, "JSONSchemaPropsOrStringArray", false);
+
+static const struct message_field msg_apiextensions_external_documentation_fields[] = {
+    ONE(1, "description", TEXT),
+    ONE(2, "url", TEXT),
+};
+MESSAGE(msg_apiextensions_external_documentation, "ExternalDocumentation", false);
+
+static const struct message_field msg_apiextensions_validation_rule_fields[] = {
+    ONE(1, "rule", TEXT, FLAGS(ALWAYS)),
+    ONE(2, "message", TEXT),
+    ONE(3, "messageExpression", TEXT),
+    ONE(4, "reason", TEXT, FLAGS(POINTER)),
+    ONE(5, "fieldPath", TEXT),
+    ONE(6, "optionalOldSelf", BOOL, FLAGS(POINTER)),
+};
+MESSAGE(msg_apiextensions_validation_rule, "ValidationRule", false);
+
+static const struct message_field msg_apiextensions_json_schema_props_fields[] = {
+    ONE(1, "id", TEXT),
+    ONE(2, "$schema", TEXT),
+    ONE(3, "$ref", TEXT, FLAGS(POINTER)),
+    ONE(4, "description", TEXT),
+    ONE(5, "type", TEXT),
+    ONE(6, "format", TEXT),
+    ONE(7, "title", TEXT),
+    ONE(8, "default", RAW, FLAGS(POINTER)),
+    ONE(9, "maximum", DOUBLE, FLAGS(POINTER)),
+    ONE(10, "exclusiveMaximum", BOOL),
+    ONE(11, "minimum", DOUBLE, FLAGS(POINTER)),
+    ONE(12, "exclusiveMinimum", BOOL),
+    ONE(13, "maxLength", INT64, FLAGS(POINTER)),
+    ONE(14, "minLength", INT64, FLAGS(POINTER)),
+    ONE(15, "pattern", TEXT),
+    ONE(16, "maxItems", INT64, FLAGS(POINTER)),
+    ONE(17, "minItems", INT64, FLAGS(POINTER)),
+    ONE(18, "uniqueItems", BOOL),
+    ONE(19, "multipleOf", DOUBLE, FLAGS(POINTER)),
+    LIST(20, "enum", RAW),
+    ONE(21, "maxProperties", INT64, FLAGS(POINTER)),
+    ONE(22, "minProperties", INT64, FLAGS(POINTER)),
+    LIST(23, "required", TEXT),
+    ONE(24, "items", EITHER(msg_apiextensions_json_schema_props_or_array), FLAGS(POINTER)),
+    LIST(25, "allOf", OF(msg_apiextensions_json_schema_props)),
+    LIST(26, "oneOf", OF(msg_apiextensions_json_schema_props)),
+    LIST(27, "anyOf", OF(msg_apiextensions_json_schema_props)),
+    ONE(28, "not", OF(msg_apiextensions_json_schema_props), FLAGS(POINTER)),
+    MAP(29, "properties", OF(msg_apiextensions_json_schema_props)),
+    ONE(30, "additionalProperties", EITHER(msg_apiextensions_json_schema_props_or_bool), FLAGS(POINTER)),
+    MAP(31, "patternProperties", OF(msg_apiextensions_json_schema_props)),
+    MAP(32, "dependencies", EITHER(msg_apiextensions_json_schema_props_or_string_array)),
+    ONE(33, "additionalItems", EITHER(msg_apiextensions_json_schema_props_or_bool), FLAGS(POINTER)),
+    MAP(34, "definitions", OF(msg_apiextensions_json_schema_props)),
+    ONE(35, "externalDocs", OF(msg_apiextensions_external_documentation), FLAGS(POINTER)),
+    ONE(36, "example", RAW, FLAGS(POINTER)),
+    ONE(37, "nullable", BOOL),
+    ONE(38, "x-kubernetes-preserve-unknown-fields", BOOL, FLAGS(POINTER)),
+    ONE(39, "x-kubernetes-embedded-resource", BOOL),
+    ONE(40, "x-kubernetes-int-or-string", BOOL),
+    LIST(41, "x-kubernetes-list-map-keys", TEXT),
+    ONE(42, "x-kubernetes-list-type", TEXT, FLAGS(POINTER)),
+    ONE(43, "x-kubernetes-map-type", TEXT, FLAGS(POINTER)),
+    LIST(44, "x-kubernetes-validations", OF(msg_apiextensions_validation_rule), KEYS("rule"), MERGED("rule")),
+};
+MESSAGE(msg_apiextensions_json_schema_props, "JSONSchemaProps", false);
+
+static const struct message_field msg_apiextensions_custom_resource_validation_fields[] = {
+    ONE(1, "openAPIV3Schema", OF(msg_apiextensions_json_schema_props), FLAGS(POINTER)),
+};
+MESSAGE(msg_apiextensions_custom_resource_validation, "CustomResourceValidation", false);
+
+static const struct message_field msg_apiextensions_custom_resource_subresource_status_fields[] = {
+
+};
+MESSAGE(msg_apiextensions_custom_resource_subresource_status, "CustomResourceSubresourceStatus", false);
+
+static const struct message_field msg_apiextensions_custom_resource_subresource_scale_fields[] = {
+    ONE(1, "specReplicasPath", TEXT, FLAGS(ALWAYS)),
+    ONE(2, "statusReplicasPath", TEXT, FLAGS(ALWAYS)),
+    ONE(3, "labelSelectorPath", TEXT, FLAGS(POINTER)),
+};
+MESSAGE(msg_apiextensions_custom_resource_subresource_scale, "CustomResourceSubresourceScale", false);
+
+static const struct message_field msg_apiextensions_custom_resource_subresources_fields[] = {
+    ONE(1, "status", OF(msg_apiextensions_custom_resource_subresource_status), FLAGS(POINTER)),
+    ONE(2, "scale", OF(msg_apiextensions_custom_resource_subresource_scale), FLAGS(POINTER)),
+};
+MESSAGE(msg_apiextensions_custom_resource_subresources, "CustomResourceSubresources", false);
+
+static const struct message_field msg_apiextensions_custom_resource_column_definition_fields[] = {
+    ONE(1, "name", TEXT, FLAGS(ALWAYS)),
+    ONE(2, "type", TEXT, FLAGS(ALWAYS)),
+    ONE(3, "format", TEXT),
+    ONE(4, "description", TEXT),
+    ONE(5, "priority", INT32),
+    ONE(6, "jsonPath", TEXT, FLAGS(ALWAYS)),
+};
+MESSAGE(msg_apiextensions_custom_resource_column_definition, "CustomResourceColumnDefinition", false);
+
+static const struct message_field msg_apiextensions_selectable_field_fields[] = {
+    ONE(1, "jsonPath", TEXT, FLAGS(ALWAYS)),
+};
+MESSAGE(msg_apiextensions_selectable_field, "SelectableField", false);
+
+static const struct message_field msg_apiextensions_custom_resource_definition_version_fields[] = {
+    ONE(1, "name", TEXT, FLAGS(ALWAYS)),
+    ONE(2, "served", BOOL, FLAGS(ALWAYS)),
+    ONE(3, "storage", BOOL, FLAGS(ALWAYS)),
+    ONE(4, "schema", OF(msg_apiextensions_custom_resource_validation), FLAGS(POINTER)),
+    ONE(5, "subresources", OF(msg_apiextensions_custom_resource_subresources), FLAGS(POINTER)),
+    LIST(6, "additionalPrinterColumns", OF(msg_apiextensions_custom_resource_column_definition)),
+    ONE(7, "deprecated", BOOL),
+    ONE(8, "deprecationWarning", TEXT, FLAGS(POINTER)),
+    LIST(9, "selectableFields", OF(msg_apiextensions_selectable_field)),
+};
+MESSAGE(msg_apiextensions_custom_resource_definition_version, "CustomResourceDefinitionVersion", false);
+
+static const struct message_field msg_apiextensions_service_reference_fields[] = {
+    ONE(1, "namespace", TEXT, FLAGS(ALWAYS)),
+    ONE(2, "name", TEXT, FLAGS(ALWAYS)),
+    ONE(3, "path", TEXT, FLAGS(POINTER)),
+    ONE(4, "port", INT32, FLAGS(POINTER)),
+};
+MESSAGE(msg_apiextensions_service_reference, "ServiceReference", false);
+
+static const struct message_field msg_apiextensions_webhook_client_config_fields[] = {
+    ONE(1, "service", OF(msg_apiextensions_service_reference), FLAGS(POINTER)),
+    ONE(2, "caBundle", BYTES),
+    ONE(3, "url", TEXT, FLAGS(POINTER)),
+};
+MESSAGE(msg_apiextensions_webhook_client_config, "WebhookClientConfig", false);
+
+static const struct message_field msg_apiextensions_webhook_conversion_fields[] = {
+    ONE(2, "clientConfig", OF(msg_apiextensions_webhook_client_config), FLAGS(POINTER)),
+    LIST(3, "conversionReviewVersions", TEXT, FLAGS(ALWAYS)),
+};
+MESSAGE(msg_apiextensions_webhook_conversion, "WebhookConversion", false);
+
+static const struct message_field msg_apiextensions_custom_resource_conversion_fields[] = {
+    ONE(1, "strategy", TEXT, FLAGS(ALWAYS)),
+    ONE(2, "webhook", OF(msg_apiextensions_webhook_conversion), FLAGS(POINTER)),
+};
+MESSAGE(msg_apiextensions_custom_resource_conversion, "CustomResourceConversion", false);
+
+static const struct message_field msg_apiextensions_custom_resource_definition_spec_fields[] = {
+    ONE(1, "group", TEXT, FLAGS(ALWAYS)),
+    ONE(3, "names", OF(msg_apiextensions_custom_resource_definition_names), FLAGS(ALWAYS)),
+    ONE(4, "scope", TEXT, FLAGS(ALWAYS)),
+    LIST(7, "versions", OF(msg_apiextensions_custom_resource_definition_version), FLAGS(ALWAYS)),
+    ONE(9, "conversion", OF(msg_apiextensions_custom_resource_conversion), FLAGS(POINTER)),
+    ONE(10, "preserveUnknownFields", BOOL),
+};
+MESSAGE(msg_apiextensions_custom_resource_definition_spec, "CustomResourceDefinitionSpec", false);
+
+static const struct message_field msg_apiextensions_custom_resource_definition_condition_fields[] = {
+    ONE(1, "type", TEXT, FLAGS(ALWAYS)),
+    ONE(2, "status", TEXT, FLAGS(ALWAYS)),
+    ONE(3, "lastTransitionTime", TIME, FLAGS(ALWAYS)),
+    ONE(4, "reason", TEXT),
+    ONE(5, "message", TEXT),
+    ONE(6, "observedGeneration", INT64),
+};
+MESSAGE(msg_apiextensions_custom_resource_definition_condition, "CustomResourceDefinitionCondition", false);
+
+static const struct message_field msg_apiextensions_custom_resource_definition_status_fields[] = {
+    LIST(1, "conditions", OF(msg_apiextensions_custom_resource_definition_condition), KEYS("type"), FLAGS(ALWAYS)),
+    ONE(2, "acceptedNames", OF(msg_apiextensions_custom_resource_definition_names), FLAGS(ALWAYS)),
+    LIST(3, "storedVersions", TEXT, FLAGS(ALWAYS)),
+    ONE(4, "observedGeneration", INT64),
+};
+MESSAGE(msg_apiextensions_custom_resource_definition_status, "CustomResourceDefinitionStatus", false);
+
+static const struct message_field msg_apiextensions_custom_resource_definition_fields[] = {
+    ONE(1, "metadata", OF(msg_meta_object_meta), FLAGS(ALWAYS)),
+    ONE(2, "spec", OF(msg_apiextensions_custom_resource_definition_spec), FLAGS(ALWAYS)),
+    ONE(3, "status", OF(msg_apiextensions_custom_resource_definition_status), FLAGS(ALWAYS)),
+};
+MESSAGE(msg_apiextensions_custom_resource_definition, "CustomResourceDefinition", false);
+
+static const struct message_field msg_apiextensions_custom_resource_definition_list_fields[] = {
+    ONE(1, "metadata", OF(msg_meta_list_meta), FLAGS(ALWAYS)),
+    LIST(2, "items", OF(msg_apiextensions_custom_resource_definition), FLAGS(ALWAYS)),
+};
+MESSAGE(msg_apiextensions_custom_resource_definition_list, "CustomResourceDefinitionList", false);
+
 static const struct message_field msg_autoscaling_scale_spec_fields[] = {
     ONE(1, "replicas", INT32),
 };
@@ -613,6 +824,8 @@ const struct message_kind message_kinds[] = {
     { "storage.k8s.io/v1", "StorageClassList", &msg_storage_storage_class_list },
     { "storage.k8s.io/v1", "CSINode", &msg_storage_csi_node },
     { "storage.k8s.io/v1", "CSINodeList", &msg_storage_csi_node_list },
+    { "apiextensions.k8s.io/v1", "CustomResourceDefinition", &msg_apiextensions_custom_resource_definition },
+    { "apiextensions.k8s.io/v1", "CustomResourceDefinitionList", &msg_apiextensions_custom_resource_definition_list },
     { "autoscaling/v1", "Scale", &msg_autoscaling_scale },
 };
 const size_t n_message_kinds = sizeof(message_kinds) / sizeof(message_kinds[0]);

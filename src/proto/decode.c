@@ -7,13 +7,17 @@
 #include "proto/proto.h"
 #include "proto/wire.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 #define MAGIC "k8s\0"
 
 enum { VALUES_MAX = 1000 * 1000 }; /* two bytes on the wire can be sixty in memory */
+enum { DEPTH_MAX = 256 };          /* of messages in messages: schemas are in schemas */
 
 struct decoding {
     struct arena *arena;
-    size_t n_values;
+    size_t n_values, depth;
     struct err *e;
 };
 
@@ -154,13 +158,69 @@ static int bytes_value(struct decoding *d, struct str bytes, struct json **ret)
     return 0;
 }
 
+/* With as many digits as it takes to read the same number again. */
+static int double_value(struct decoding *d, struct str bytes, struct json **ret)
+{
+    uint64_t bits = 0;
+    double v;
+    char text[40];
+
+    for (size_t i = 0; i < sizeof(bits); i++)
+        bits |= (uint64_t)(unsigned char)bytes.p[i] << 8 * i;
+    memcpy(&v, &bits, sizeof(v));
+    if (!isfinite(v))
+        return err_set(d->e, ERR_SYNTAX, "the number is none that JSON has");
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof(text), "%.*g", digits, v);
+        if (strtod(text, NULL) == v)
+            break;
+    }
+    return json_parse(d->arena, arena_str(d->arena, str_of(text)), NULL, ret, d->e);
+}
+
+/* The one field of the two that says something. */
+static int either_value(struct decoding *d, const struct message_field *f, struct str bytes, struct json **ret)
+{
+    struct json *both = json_object(d->arena), *other = NULL;
+
+    if (decode_message(d, f->sub, bytes, both) < 0)
+        return -1;
+    *ret = json_null(d->arena);
+    JSON_FOREACH(v, both) {
+        if (v->type == JSON_OBJECT)
+            *ret = v;
+        else
+            other = v;
+    }
+    if ((*ret)->type == JSON_NULL && other)
+        *ret = other;
+    else if ((*ret)->type == JSON_NULL && f->sub->fields[0].type == MESSAGE_BOOL)
+        *ret = json_bool_new(d->arena, false);
+    (*ret)->next = NULL;
+    (*ret)->key = NULL;
+    (*ret)->key_n = 0;
+    return 0;
+}
+
+static enum wire_type wire_type_of(const struct message_field *f)
+{
+    switch ((enum message_type)f->type) {
+    case MESSAGE_BOOL:
+    case MESSAGE_INT32:
+    case MESSAGE_INT64:
+        return WIRE_VARINT;
+    case MESSAGE_DOUBLE:
+        return WIRE_64;
+    default:
+        return WIRE_BYTES;
+    }
+}
+
 /* 'old' is what the field has already: a message is merged into it. */
 static int decode_value(struct decoding *d, const struct message_field *f, const struct wire_field *w, struct json *old,
                         struct json **ret)
 {
-    bool is_number = f->type == MESSAGE_BOOL || f->type == MESSAGE_INT32 || f->type == MESSAGE_INT64;
-
-    if (w->type != (is_number ? WIRE_VARINT : WIRE_BYTES))
+    if (w->type != wire_type_of(f))
         return err_set(d->e, ERR_SYNTAX, "wrong wire type %d", w->type);
     if (++d->n_values > VALUES_MAX)
         return err_set(d->e, ERR_TOO_BIG, "the message has more than %d values", VALUES_MAX);
@@ -184,6 +244,10 @@ static int decode_value(struct decoding *d, const struct message_field *f, const
     case MESSAGE_TEXTS:
         *ret = old ? old : json_array(d->arena);
         return texts_value(d, w->bytes, *ret);
+    case MESSAGE_DOUBLE:
+        return double_value(d, w->bytes, ret);
+    case MESSAGE_EITHER:
+        return either_value(d, f, w->bytes, ret);
     default:
         return small_message(d, f, w->bytes, ret);
     }
@@ -286,12 +350,15 @@ static int decode_message(struct decoding *d, const struct message *m, struct st
     struct wire_field w;
     int got;
 
+    if (++d->depth > DEPTH_MAX)
+        return err_set(d->e, ERR_TOO_BIG, "messages are nested deeper than %d", DEPTH_MAX);
     while ((got = wire_next(&bytes, &w, d->e)) > 0) {
         const struct message_field *f = field_by_number(m, w.number);
 
         if (f && decode_field(d, f, &w, into) < 0)
-            return err_wrap(d->e, "%s.%s", m->name, f->name ? f->name : f->sub->name);
+            return d->e->code == ERR_TOO_BIG ? -1 : err_wrap(d->e, "%s.%s", m->name, f->name ? f->name : f->sub->name);
     }
+    d->depth--;
     return got < 0 ? err_wrap(d->e, "%s", m->name) : 0;
 }
 
@@ -351,10 +418,32 @@ static void keep_last(struct json *map)
     }
 }
 
+/* The message among the two fields, alone or in a list; with a map around them. */
+static void tidy_either(const struct message_field *f, struct json *v)
+{
+    const struct message *schema = NULL;
+
+    for (size_t i = 0; i < f->sub->n_fields; i++)
+        if (f->sub->fields[i].type == MESSAGE_MESSAGE)
+            schema = f->sub->fields[i].sub;
+    if (v->type == JSON_OBJECT && f->shape == SHAPE_ONE) {
+        tidy(schema, v);
+        return;
+    }
+    JSON_FOREACH(item, v) {
+        if (item->type == JSON_OBJECT)
+            tidy(schema, item);
+    }
+}
+
 static void tidy_field(const struct message_field *f, struct json *v)
 {
     if (f->shape == SHAPE_MAP)
         keep_last(v);
+    if (f->type == MESSAGE_EITHER) {
+        tidy_either(f, v);
+        return;
+    }
     if (f->type != MESSAGE_MESSAGE)
         return;
     if (f->shape == SHAPE_ONE)

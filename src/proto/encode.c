@@ -19,6 +19,8 @@ struct encoding {
 };
 
 static int encode_message(struct encoding *en, const struct message *m, const struct json *j);
+static int encode_value(struct encoding *en, const struct message_field *f, const struct json *v, uint32_t number);
+static int encode_list(struct encoding *en, const struct message_field *f, const struct json *list);
 
 static int wrong_type(struct encoding *en, const struct json *v, const char *want)
 {
@@ -62,6 +64,37 @@ static int encode_bytes(struct encoding *en, const struct json *v, uint32_t numb
     if (buf_unbase64(&bytes, json_text(v, STR_NULL)) < 0)
         return err_set(en->e, ERR_INVALID, "must be base64");
     wire_put_bytes(en->out, number, buf_view(&bytes));
+    return 0;
+}
+
+static int encode_double(struct encoding *en, const struct json *v, uint32_t number)
+{
+    double d = json_is(v, JSON_NUMBER) ? strtod(arena_cstr(en->arena, (struct str){ v->text, v->n }), NULL) : 0;
+    uint64_t bits;
+
+    if (v && v->type != JSON_NUMBER)
+        return wrong_type(en, v, "a number");
+    memcpy(&bits, &d, sizeof(bits));
+    wire_put_tag(en->out, number, WIRE_64);
+    for (size_t i = 0; i < sizeof(bits); i++)
+        buf_char(en->out, (char)(bits >> 8 * i));
+    return 0;
+}
+
+/* Its field of that type; one with a bool says true beside a message. */
+static int encode_either(struct encoding *en, const struct message_field *f, const struct json *v)
+{
+    for (const struct message_field *one = f->sub->fields; v && one < f->sub->fields + f->sub->n_fields; one++) {
+        bool is_message = one->type == MESSAGE_MESSAGE && one->shape == SHAPE_ONE;
+        int rc = 0;
+
+        if (is_message ? v->type == JSON_OBJECT : one->shape == SHAPE_LIST && v->type == JSON_ARRAY)
+            rc = is_message ? encode_value(en, one, v, one->number) : encode_list(en, one, v);
+        else if (one->type == MESSAGE_BOOL)
+            rc = encode_bool(en, v->type == JSON_BOOL ? v : json_bool_new(en->arena, true), one->number);
+        if (rc < 0)
+            return -1;
+    }
     return 0;
 }
 
@@ -147,6 +180,8 @@ static int encode_content(struct encoding *en, const struct message_field *f, co
         return encode_json(en, v);
     case MESSAGE_TEXTS:
         return encode_texts(en, v);
+    case MESSAGE_EITHER:
+        return encode_either(en, f, v);
     case MESSAGE_MESSAGE:
         if (v && v->type != JSON_OBJECT)
             return wrong_type(en, v, "an object");
@@ -168,6 +203,8 @@ static int encode_value(struct encoding *en, const struct message_field *f, cons
     case MESSAGE_INT32:
     case MESSAGE_INT64:
         return encode_int(en, f, v, number);
+    case MESSAGE_DOUBLE:
+        return encode_double(en, v, number);
     case MESSAGE_BYTES:
         return v ? encode_bytes(en, v, number) : 0; /* none is not the same as empty */
     default:

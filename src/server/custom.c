@@ -346,6 +346,7 @@ void admit_definition_write(struct request *rq, struct json *object, const struc
     struct place root = { .node = object };
     struct json *finalizers;
 
+    json_remove(object, "status"); /* clients send an empty one; it is the server's */
     definition_default(rq->arena, object);
     definition_check(&root, old ? old->root : NULL, ps);
     if (old || ps->n_errors)
