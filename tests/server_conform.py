@@ -407,6 +407,44 @@ def definitions_may_be_created_with_an_empty_status(s):
     established(s, "empties")
 
 
+@case
+def kinds_are_published_in_openapi_v2(s):
+    """CustomResourcePublishOpenAPI: by Accept, with an ETag, as it was defined; gone when it is not served."""
+    def document(**headers):
+        answer = s.ok("GET", "/openapi/v2", accept="", **headers)
+        same((s.headers["Content-Type"], answer["swagger"]), ("application/json", "2.0"))
+        return answer["definitions"]
+    def own(plural, version="v1"):
+        shown = document().get(f"com.example.conform.{version}.{plural.capitalize()[:-1]}")
+        if shown:
+            for added in ("metadata", "apiVersion", "kind"):
+                shown.get("properties", {}).pop(added, None)
+            shown.pop("x-kubernetes-group-version-kind")
+        return shown
+    s.ok("POST", CRDS, definition("foos", versions=("v1", "v2")))
+    s.ok("POST", CRDS, definition("waldos", {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {"spec": {"type": "object"}}}))
+    established(s, "waldos")
+    want = json.loads(json.dumps(PROTO_SCHEMA))
+    want["properties"]["spec"]["properties"]["free"].pop("type")  # as Kubernetes writes it for old clients
+    until("foos are described", lambda: own("foos") == want and own("foos", "v2") == want)
+    same(own("waldos"), {"type": "object"})
+    tag = s.headers["ETag"]
+    same(s.call("GET", "/openapi/v2", accept="", If_None_Match=tag)[0], 304)
+    refs = {ref for ref in re.findall(r'"#/definitions/([^"]+)"', json.dumps(document()))}
+    assert refs and refs <= set(document()), refs - set(document())
+    has(json.dumps(document()["io.k8s.api.core.v1.Pod"]), '"kind": "Pod"')
+    c, r = s.open("GET", "/openapi/v2", accept="application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+    text = r.read()
+    c.close()
+    assert r.headers["Content-Type"].endswith("protobuf") and b"com.example.conform.v1.Foo" in text and b"^[a-z]+$" in text
+    same(s.call("GET", "/openapi/v2", accept="text/html")[0], 406)
+    changed = s.ok("GET", f"{CRDS}/foos.conform.example.com")
+    changed["spec"]["versions"][1]["served"] = False
+    s.ok("PUT", f"{CRDS}/foos.conform.example.com", changed)
+    until("v2 is gone", lambda: own("foos", "v2") is None and own("foos") == want)
+    same(s.call("GET", "/openapi/v2", accept="", If_None_Match=tag)[0], 200)
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     folder = tempfile.mkdtemp(prefix="pumice-conform-")

@@ -7,8 +7,6 @@
 
 #include "api/schemas.h"
 
-#include <openssl/sha.h>
-
 /* ---- verbs ---- */
 
 bool type_allows(const struct resource_type *t, enum verb v)
@@ -411,28 +409,16 @@ static struct json *aggregate(struct request *rq, bool is_core)
     return j;
 }
 
-/* With an ETag: clients ask again and again, and what is served seldom changes. */
 static int reply_aggregate(struct request *rq, bool is_core)
 {
-    unsigned char hash[SHA256_DIGEST_LENGTH];
-    autobuf body = { 0 }, tag = { 0 };
-    const char *type;
+    autobuf body = { 0 };
 
     json_print(&body, aggregate(rq, is_core));
-    SHA256((const unsigned char *)body.p, body.n, hash);
-    buf_str(&tag, STR("ETag: \""));
-    for (size_t i = 0; i < sizeof(hash); i++)
-        buf_fmt(&tag, "%02X", hash[i]);
-    buf_char(&tag, '"');
-    type = arena_fmt(rq->arena, "application/json;g=apidiscovery.k8s.io;v=%.*s;as=APIGroupDiscoveryList",
-                     STR_ARG(rq->accept.version))
-               .p;
-    const char *const headers[] = { tag.p, "Vary: Accept", NULL };
-
-    if (str_eq(http_call_header(rq->call, "If-None-Match"), str_from(buf_view(&tag), strlen("ETag: "))))
-        reply_text(rq, 304, type, STR(""), headers);
-    else
-        reply_text(rq, 200, type, buf_view(&body), headers);
+    reply_tagged(rq,
+                 arena_fmt(rq->arena, "application/json;g=apidiscovery.k8s.io;v=%.*s;as=APIGroupDiscoveryList",
+                           STR_ARG(rq->accept.version))
+                     .p,
+                 buf_view(&body));
     return 0;
 }
 

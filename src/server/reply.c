@@ -4,6 +4,8 @@
 #include "proto/proto.h"
 #include "yaml/yaml.h"
 
+#include <openssl/sha.h>
+
 enum { WARNINGS_MAX = 64, WARNING_BYTES = 1024, HEADERS_MAX = WARNINGS_MAX + 8 };
 
 void warn(struct request *rq, const char *fmt, ...)
@@ -52,6 +54,24 @@ void reply_text(struct request *rq, int code, const char *type, struct str body,
     rq->is_answered = true;
     rq->status = code;
     http_answer(rq->call, &(struct http_reply){ code, type, all }, body);
+}
+
+void reply_tagged(struct request *rq, const char *type, struct str body)
+{
+    unsigned char hash[SHA256_DIGEST_LENGTH];
+    autobuf tag = { 0 };
+
+    SHA256((const unsigned char *)body.p, body.n, hash);
+    buf_str(&tag, STR("ETag: \""));
+    for (size_t i = 0; i < sizeof(hash); i++)
+        buf_fmt(&tag, "%02X", hash[i]);
+    buf_char(&tag, '"');
+    const char *const headers[] = { tag.p, "Vary: Accept", NULL };
+
+    if (str_eq(http_call_header(rq->call, "If-None-Match"), str_from(buf_view(&tag), strlen("ETag: "))))
+        reply_text(rq, 304, type, STR(""), headers);
+    else
+        reply_text(rq, 200, type, body, headers);
 }
 
 const char *media_name(enum accept_media media)

@@ -206,6 +206,8 @@ void reply_json(struct request *rq, int code, const struct json *j); /* as it is
 /* "application/json" and so on; of objects that are of this kind. */
 const char *media_name(enum accept_media media);
 void reply_text(struct request *rq, int code, const char *type, struct str body, const char *const *headers);
+/* With an ETag: clients ask again and again for what seldom changes. */
+void reply_tagged(struct request *rq, const char *type, struct str body);
 void reply_object(struct request *rq, int code, const struct json *root); /* as the client wants it */
 void reply_stored(struct request *rq, int code, const struct object *o);
 void reply_failure(struct request *rq);
