@@ -445,6 +445,40 @@ def kinds_are_published_in_openapi_v2(s):
     same(s.call("GET", "/openapi/v2", accept="", If_None_Match=tag)[0], 200)
 
 
+@case
+def defaults_count_for_what_is_stored(s):
+    """Custom resource defaulting for requests and from storage works."""
+    schema = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    s.ok("POST", CRDS, definition("lates", schema))
+    established(s, "lates")
+    lates = "/apis/conform.example.com/v1/namespaces/default/lates"
+    until("they are served", lambda: s.call("GET", lates)[0] == 200)
+    s.ok("POST", lates, {"apiVersion": "conform.example.com/v1", "kind": "Late", "metadata": {"name": "one"}, "b": "own"})
+    s.ok("PATCH", f"{CRDS}/lates.conform.example.com", [{"op": "add", "path": f"/spec/versions/0/schema/openAPIV3Schema/properties/{p}/default", "value": p.upper()}
+                                                        for p in "ab"], type="application/json-patch+json")
+    until("a has its default", lambda: s.ok("GET", f"{lates}/one").get("a") == "A")
+    for shown in (s.ok("GET", f"{lates}/one"), s.ok("GET", lates)["items"][0],
+                  json.loads(s.open("GET", f"{lates}?watch=1&timeoutSeconds=5")[1].readline())["object"]):
+        same((shown["apiVersion"], shown["a"], shown["b"]), ("conform.example.com/v1", "A", "own"))
+
+
+@case
+def odd_fields_of_what_is_applied_are_told(s):
+    """FieldValidation: unknown fields, unknown metadata and keys that are there twice."""
+    s.ok("POST", CRDS, definition("odds"))
+    established(s, "odds")
+    odds = "/apis/conform.example.com/v1/namespaces/default/odds"
+    until("they are served", lambda: s.call("GET", odds)[0] == 200)
+
+    def told(body, *words):
+        text = "\napiVersion: conform.example.com/v1\nkind: Odd\nmetadata:\n  name: mytest\n" + body
+        refused(s.call("PATCH", f"{odds}/mytest?fieldManager=m&fieldValidation=Strict", text, type="application/apply-patch+yaml"), 400, *words)
+    told("unknownField: unknown\nspec: {size: 1}\n", ".unknownField: field not declared in schema")
+    told("  unknownMeta: unknown\nspec: {size: 1}\n", ".metadata.unknownMeta: field not declared in schema")
+    told("spec:\n  size: 1\n  free:\n    foo: foo1\n    foo: foo2\n", 'line 10: key "foo" already set in map')
+    refused(s.call("POST", f"{odds}?fieldValidation=Strict", {"metadata": {"name": "x"}, "spec": {"size": 1, "no": 1}}), 400, 'unknown field "spec.no"')
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     folder = tempfile.mkdtemp(prefix="pumice-conform-")

@@ -33,6 +33,7 @@ struct type_custom {           /* what a CustomResourceDefinition says of one ve
     const char *const *short_names, *const *categories; /* NULL-terminated */
     const char *replicas, *status_replicas, *selector;  /* JSONPaths of the scale subresource; NULL: none */
     const char *warning;                                /* for those who still use it; NULL: none */
+    bool has_defaults;                                  /* somewhere in the schema */
 };
 
 struct resource_type {

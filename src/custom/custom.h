@@ -53,6 +53,7 @@ struct custom_version *custom_version_stored(struct custom_kind *k);
 void structural_unknown(const struct json *schema, const struct place *at, struct problems *ps);
 void structural_prune(const struct json *schema, struct json *object);
 void structural_default(struct arena *a, const struct json *schema, struct json *object);
+bool structural_has_defaults(const struct json *schema); /* here or in what it describes */
 void structural_check(const struct json *schema, const struct place *at, struct problems *ps);
 
 /* ---- paths ---- */

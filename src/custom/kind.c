@@ -106,6 +106,7 @@ static void read_version(struct arena *a, const struct json *spec, const struct 
         .custom = &ret->custom,
     };
     ret->custom.schema = whole_schema(a, json_find(version, "schema", "openAPIV3Schema", NULL));
+    ret->custom.has_defaults = structural_has_defaults(ret->custom.schema);
     ret->custom.short_names = texts_of(a, json_get(names, "shortNames"));
     ret->custom.categories = texts_of(a, json_get(names, "categories"));
     if (json_bool(json_get(version, "deprecated"), false))

@@ -5,6 +5,8 @@
  */
 #include "custom/custom.h"
 
+#include "base/util.h"
+
 static bool is_set(const struct json *schema, const char *flag)
 {
     return json_bool(json_get(schema, flag), false);
@@ -70,6 +72,21 @@ void structural_prune(const struct json *schema, struct json *object)
         else if (!is_kept)
             json_unlink(object, m);
     }
+}
+
+bool structural_has_defaults(const struct json *schema)
+{
+    static const char *const inner[] = { "items", "additionalProperties" };
+
+    if (json_get(schema, "default"))
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(inner); i++)
+        if (json_is(json_get(schema, inner[i]), JSON_OBJECT) && structural_has_defaults(json_get(schema, inner[i])))
+            return true;
+    JSON_FOREACH(p, json_get(schema, "properties"))
+        if (structural_has_defaults(p))
+            return true;
+    return false;
 }
 
 void structural_default(struct arena *a, const struct json *schema, struct json *object)

@@ -14,11 +14,20 @@ enum { BODY_MAX = 3 << 20 };
 
 const char *const body_types[] = { "application/json", "application/yaml", PROTOBUF_MEDIA, NULL };
 
+/* In the words of Kubernetes' two parsers. */
 static void on_duplicate(void *ctx, struct json_duplicate dup)
 {
     struct request *rq = ctx;
 
     *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "duplicate field \"%.*s\"", STR_ARG(dup.key));
+}
+
+static void on_yaml_duplicate(void *ctx, struct json_duplicate dup)
+{
+    struct request *rq = ctx;
+
+    *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "line %u: key \"%.*s\" already set in map", dup.line,
+                                                      STR_ARG(dup.key));
 }
 
 /* ---- the media type ---- */
@@ -60,7 +69,7 @@ static struct str text_of(struct request *rq)
 
 static int parse_yaml(struct request *rq, struct json **ret)
 {
-    struct yaml_options opt = { .max_bytes = BODY_MAX, .on_duplicate = on_duplicate, .ctx = rq };
+    struct yaml_options opt = { .max_bytes = BODY_MAX, .on_duplicate = on_yaml_duplicate, .ctx = rq };
     struct yaml_docs docs = { 0 };
     struct err e;
 

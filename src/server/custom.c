@@ -37,7 +37,7 @@ void custom_target(struct request *rq)
         if (!v || !v->is_served || !str_is(t->resource, v->type.plural) || !str_is(t->group, v->type.group))
             continue;
         rq->type = (*k)->type;
-        rq->view = str_is(t->version, rq->type->version) ? NULL : &v->type;
+        rq->view = str_is(t->version, rq->type->version) && !v->custom.has_defaults ? NULL : &v->type;
         if (v->custom.warning)
             warn(rq, "%s", v->custom.warning);
         return;

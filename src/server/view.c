@@ -5,6 +5,8 @@
  */
 #include "server/server_internal.h"
 
+#include "custom/custom.h"
+
 static const char *const names[][2] = { /* of core, of events.k8s.io */
                                         { "involvedObject", "regarding" },
                                         { "message", "note" },
@@ -47,11 +49,19 @@ static struct json *of_version(struct arena *a, const struct resource_type *t, c
     return out;
 }
 
+/* A default counts for objects that were stored before it was defined. */
+static struct json *with_defaults(struct arena *a, const struct resource_type *t, struct json *object)
+{
+    if (t->custom->has_defaults)
+        structural_default(a, t->custom->schema, object);
+    return object;
+}
+
 const struct json *view_show(struct arena *a, const struct resource_type *view, const struct json *root)
 {
     if (!view)
         return root;
-    return view->custom ? of_version(a, view, root) : renamed(a, root, 0, VIEW);
+    return view->custom ? with_defaults(a, view, of_version(a, view, root)) : renamed(a, root, 0, VIEW);
 }
 
 struct json *view_take(struct arena *a, const struct resource_type *view, const struct resource_type *stored,
