@@ -479,6 +479,23 @@ def odd_fields_of_what_is_applied_are_told(s):
     refused(s.call("POST", f"{odds}?fieldValidation=Strict", {"metadata": {"name": "x"}, "spec": {"size": 1, "no": 1}}), 400, 'unknown field "spec.no"')
 
 
+# ---- what is not there ----
+
+@case
+def pods_of_a_node_that_is_gone_are_deleted(s):
+    """And so their namespace ends. Those of a node that is there stay."""
+    at = f"{NAMESPACES}/orphans"
+    s.ok("POST", NAMESPACES, {"metadata": {"name": "orphans"}})
+    lost, kept = pod("lost", "sleep 1000"), pod("kept", "sleep 1000")
+    lost["spec"]["nodeName"] = "no-such-node"
+    s.ok("POST", f"{at}/pods", lost)
+    s.ok("POST", PODS, kept)
+    until("it runs", lambda: s.ok("GET", f"{PODS}/kept")["status"]["phase"] == "Running")
+    s.ok("DELETE", at)
+    until("the namespace is gone", lambda: is_gone(s, at), 120)
+    same(s.ok("GET", f"{PODS}/kept")["status"]["phase"], "Running")
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     folder = tempfile.mkdtemp(prefix="pumice-conform-")

@@ -31,7 +31,7 @@
  * namespace.c   what each namespace has, and how it ends
  * endpoints.c   who is behind Services; api_service.c: behind that of this server
  * quota.c       what a namespace may have; limits.c: how much each pod, container and claim in it
- * budget.c      how many pods may be evicted
+ * budget.c      how many pods may be evicted; orphans.c: pods whose node is gone
  */
 #ifndef SERVER_SERVER_INTERNAL_H
 #define SERVER_SERVER_INTERNAL_H
@@ -475,6 +475,11 @@ int budget_count(const struct server *s, const struct object *budget,
                  struct budget *ret);   /* -1: its selector is none */
 int64_t budgets_turn(struct server *s); /* milliseconds until it is due */
 
+/* ---- orphans.c ---- */
+
+int64_t orphans_turn(struct server *s); /* milliseconds until it is due */
+void orphans_done(struct server *s);
+
 /* ---- custom.c ---- */
 
 struct custom_kind;
@@ -536,6 +541,11 @@ struct server {
     bool has_ending;
     int64_t expired_ms; /* mono: when events were looked at */
     struct telling quotas, budgets;
+    struct {
+        struct map nodes; /* struct orphan_node by name: pods name them, and they are not there */
+        int64_t due_ms;   /* mono */
+        uint64_t looks;
+    } orphans;
     struct endpoints *endpoints;
     struct arena customs_arena;
     VEC(struct custom_kind *) customs;
