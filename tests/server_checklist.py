@@ -1006,7 +1006,7 @@ def classes_are_resolved(s):
     p["spec"]["priorityClassName"] = "system-node-critical"
     assert s.ok("POST", f"{PODS}?dryRun=All", p)["spec"]["priority"] == 2000001000
     p["spec"]["priorityClassName"] = "nobody"
-    refused(s.call("POST", PODS, p), 422, "no PriorityClass with name nobody was found")
+    refused(s.call("POST", PODS, p), 403, "no PriorityClass with name nobody was found")
     refused(s.call("POST", classes, {"metadata": {"name": "above"}, "value": 1000000001}), 422, "maximum allowed value of a user defined priority is 1000000000")
     s.ok("POST", f"{classes}?dryRun=All", {"metadata": {"name": "highest"}, "value": 1000000000})
 

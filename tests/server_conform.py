@@ -496,6 +496,31 @@ def pods_of_a_node_that_is_gone_are_deleted(s):
     same(s.ok("GET", f"{PODS}/kept")["status"]["phase"], "Running")
 
 
+@case
+def what_a_pod_names_must_be_there(s):
+    p = pod("named", "true")
+    p["spec"]["serviceAccountName"] = "nobody"
+    refused(s.call("POST", PODS, p), 403, 'serviceaccount "nobody" not found')
+    p = pod("named", "true")
+    p["spec"]["priorityClassName"] = "nothing"
+    refused(s.call("POST", PODS, p), 403, "no PriorityClass with name nothing was found")
+
+
+@case
+def evictions_and_bindings_name_their_pod(s):
+    p = pod("bound", "true")
+    p["spec"]["nodeSelector"] = {"no": "node"}
+    s.ok("POST", PODS, p)
+    for kind, path in (("Eviction", "eviction"), ("Binding", "binding")):
+        body = {"apiVersion": "policy/v1" if kind == "Eviction" else "v1", "kind": kind, "target": {"kind": "Node", "name": "x"}}
+        if kind == "Eviction":
+            del body["target"]
+        for meta, word in (({"name": "other"}, "name"), ({"name": "bound", "namespace": "kube-system"}, "namespace")):
+            refused(s.call("POST", f"{PODS}/bound/{path}", {**body, "metadata": meta}), 400, f"{word} in URL does not match {word} in {kind}")
+    same("nodeName" in s.ok("GET", f"{PODS}/bound")["spec"], False)
+    s.ok("POST", f"{PODS}/bound/eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "bound"}})
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     folder = tempfile.mkdtemp(prefix="pumice-conform-")

@@ -420,6 +420,8 @@ int admission_write(struct request *rq, struct json *object, const struct object
         problems_sort(&ps);
         return fail_problems(rq, &ps);
     }
+    if (rq->failure.message.n) /* the cluster lacks what it names */
+        return -1;
     VEC_FOREACH(p, &ps.list)
         if (!str_has(p->text, STR("unknown field"))) /* those were told already */
             warn(rq, "%.*s: %.*s", STR_ARG(p->path), STR_ARG(p->text));

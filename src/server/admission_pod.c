@@ -348,14 +348,15 @@ static void keep_node(struct arena *a, struct json *spec, const struct object *o
         json_set(spec, "nodeName", json_copy(a, node));
 }
 
-static void check_priority(const struct server *s, const struct place *pod, struct problems *ps)
+static int check_priority(struct request *rq, const struct json *pod)
 {
     const struct resource_type *type = type_by_kind(STR("scheduling.k8s.io/v1"), STR("PriorityClass"));
-    struct place spec = place_member(pod, "spec"), at = place_member(&spec, "priorityClassName");
-    struct str name = json_text(at.node, STR_NULL);
+    struct str name = json_member_text(json_get(pod, "spec"), "priorityClassName");
 
-    if (name.n && !store_get(s->opt.store, type, STR_NULL, name))
-        problem_error(ps, &at, "no PriorityClass with name %.*s was found", STR_ARG(name));
+    if (!name.n || store_get(rq->server->opt.store, type, STR_NULL, name))
+        return 0;
+    return fail_with(rq, REASON_FORBIDDEN, "pods \"%.*s\" is forbidden: no PriorityClass with name %.*s was found",
+                     STR_ARG(rq->failure.name), STR_ARG(name));
 }
 
 void admit_pod_write(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
@@ -375,8 +376,8 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
         limits_default(rq->server, rq->arena, pod);
         set_status(rq->arena, pod);
         admit_pod_check(&root, rq->is_clean, ps);
-        check_priority(rq->server, &root, ps);
-        admit_pod_account(rq->server, pod, ps);
+        if (!ps->n_errors && check_priority(rq, pod) == 0) /* what is wrong with it in itself is told first */
+            (void)admit_pod_account(rq, pod);              /* admission_write() looks for the failure */
     }
     admit_pod_budget(pod, &env, ps);
 }

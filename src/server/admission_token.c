@@ -131,14 +131,16 @@ void admit_pod_token(const struct server *s, struct arena *a, struct json *pod, 
         add_access_volume(a, volumes, name);
 }
 
-void admit_pod_account(const struct server *s, const struct json *pod, struct problems *ps)
+int admit_pod_account(struct request *rq, const struct json *pod)
 {
-    struct place root = { .node = pod }, spec = place_member(&root, "spec"),
-                 at = place_member(&spec, "serviceAccountName");
-    struct str name = json_text(at.node, STR_NULL), namespace = object_namespace(pod);
+    struct str name = json_member_text(json_get(pod, "spec"), "serviceAccountName"), namespace = object_namespace(pod);
 
-    if (!str_is(name, "default") && /* which every namespace gets */
-        !store_get(s->opt.store, type_by_kind(STR("v1"), STR("ServiceAccount")), namespace, name))
-        problem_error(ps, &at, "there is no ServiceAccount \"%.*s\" in the namespace \"%.*s\"", STR_ARG(name),
-                      STR_ARG(namespace));
+    if (str_is(name, "default") || /* which every namespace gets */
+        store_get(rq->server->opt.store, type_by_kind(STR("v1"), STR("ServiceAccount")), namespace, name))
+        return 0;
+    return fail_with(
+        rq, REASON_FORBIDDEN,
+        "pods \"%.*s\" is forbidden: error looking up service account %.*s/%.*s: serviceaccount \"%.*s\" not "
+        "found",
+        STR_ARG(rq->failure.name), STR_ARG(namespace), STR_ARG(name), STR_ARG(name));
 }

@@ -147,6 +147,18 @@ int handle_portforward(struct request *rq)
     return hand_over(rq, KUBELET_FORWARD);
 }
 
+/* What acts on a pod names none, or the one of the URL. */
+static int check_named(struct request *rq, const struct json *body, const char *kind)
+{
+    struct str name = object_name(body), namespace = object_namespace(body);
+
+    if (rq->target.name.n && name.n && !str_eq(name, rq->target.name))
+        return fail_with(rq, REASON_BAD_REQUEST, "name in URL does not match name in %s object", kind);
+    if (namespace.n && !str_eq(namespace, rq->target.namespace))
+        return fail_with(rq, REASON_BAD_REQUEST, "namespace in URL does not match namespace in %s object", kind);
+    return 0;
+}
+
 /* ---- binding ---- as pods/NAME/binding, or as an object of its own ---- */
 
 int handle_binding(struct request *rq)
@@ -163,6 +175,8 @@ int handle_binding(struct request *rq)
         name = object_name(body);
     if (!json_is(body, JSON_OBJECT) || !name.n)
         return fail_with(rq, REASON_BAD_REQUEST, "the body must be a Binding that names its pod");
+    if (check_named(rq, body, "Binding") < 0)
+        return -1;
     store_set_dry(store, rq->is_dry);
     rc = store_bind(store, rq->target.namespace, name, json_member_text(json_get(body, "metadata"), "uid"), body, NULL,
                     &e);
@@ -212,7 +226,8 @@ int handle_eviction(struct request *rq)
     autounref struct object *last = NULL;
     struct json *body;
 
-    if (body_any(rq, body_types, &schema_eviction, &body) < 0 || pod_of(rq, &pod) < 0)
+    if (body_any(rq, body_types, &schema_eviction, &body) < 0 || check_named(rq, body, "Eviction") < 0 ||
+        pod_of(rq, &pod) < 0)
         return -1;
     if (json_get(body, "deleteOptions") && delete_options(rq, json_get(body, "deleteOptions"), &opt) < 0)
         return -1;

@@ -368,7 +368,7 @@ void service_defaults(struct arena *a, struct json *spec); /* as Kubernetes comp
 void admit_pod_token(const struct server *s, struct arena *a, struct json *pod, const struct object *old);
 /* Where it names none: those of its account, or those it had. */
 void admit_pod_pull_secrets(const struct server *s, struct arena *a, struct json *pod, const struct object *old);
-void admit_pod_account(const struct server *s, const struct json *pod, struct problems *ps);
+int admit_pod_account(struct request *rq, const struct json *pod); /* 403: there is none of that name */
 
 /* ---- amounts.c ---- */
 
