@@ -521,6 +521,18 @@ def evictions_and_bindings_name_their_pod(s):
     s.ok("POST", f"{PODS}/bound/eviction", {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "bound"}})
 
 
+@case
+def nodes_reject_what_they_cannot_run(s):
+    """PodOSNotSupported, SysctlForbidden."""
+    for name, more, reason in (("windows", {"os": {"name": "windows"}}, "PodOSNotSupported"),
+                               ("unsafe", {"securityContext": {"sysctls": [{"name": "fs.mount-max", "value": "1000000"}]}}, "SysctlForbidden")):
+        p = pod(f"reject-{name}", "true")
+        p["spec"].update(more)
+        s.ok("POST", PODS, p)
+        until(f"{name} has failed", lambda: s.ok("GET", f"{PODS}/reject-{name}")["status"]["phase"] == "Failed")
+        same(s.ok("GET", f"{PODS}/reject-{name}")["status"]["reason"], reason)
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     folder = tempfile.mkdtemp(prefix="pumice-conform-")

@@ -503,6 +503,29 @@ static struct str pod_hostname(struct arena *a, const struct object *o)
     return arena_str(a, name);
 }
 
+/* What this node cannot run, in the words of a kubelet. */
+static void reject_unfit(struct agent_pod *p)
+{
+    const struct json *spec = json_get(p->object->root, "spec");
+    struct str os = json_member_text(json_get(spec, "os"), "name");
+    struct shim_options opt = { .has_host_network = p->is_host_network,
+                                .has_host_ipc = json_bool(json_get(spec, "hostIPC"), false) };
+    autobuf path = { 0 }, why = { 0 };
+
+    if (os.n && !str_is(os, "linux"))
+        life_stop(p->life, 0, STR("PodOSNotSupported"),
+                  STR("Failed to admit pod as the OS field doesn't match node OS"), agent_pod_now(p));
+    JSON_FOREACH(s, json_find(spec, "securityContext", "sysctls", NULL)) {
+        struct str name = json_member_text(s, "name");
+
+        if (sysctl_check(&opt, name, json_member_text(s, "value"), &path, NULL) == 0)
+            continue;
+        buf_fmt(&why, "forbidden sysctl: \"%.*s\" not allowlisted", STR_ARG(name));
+        life_stop(p->life, 0, STR("SysctlForbidden"), buf_view(&why), agent_pod_now(p));
+        return;
+    }
+}
+
 static void admit(struct agent_pod *p)
 {
     struct agent_hooks *hooks = &p->agent->opt.hooks;
@@ -510,6 +533,8 @@ static void admit(struct agent_pod *p)
 
     if (hooks->admit && !life_has_ended(p->life) && hooks->admit(hooks->ctx, p->object->root, &e) < 0)
         life_stop(p->life, 0, STR("PodSecurity"), str_of(e.text), agent_pod_now(p));
+    if (!life_has_ended(p->life))
+        reject_unfit(p);
 }
 
 static struct life *begin_life(struct agent_pod *p)

@@ -110,6 +110,9 @@ struct shim_options {
         id_base; /* ids of its containers are those from here on (box.h), in a user namespace; 0: they are the same */
 };
 
+/* May the pod set it? 'ret_path': its file below /proc/sys. ERR_INVALID: it is not of a namespace of the pod's own. */
+int sysctl_check(const struct shim_options *o, struct str name, struct str value, struct buf *ret_path, struct err *e);
+
 /* Ask for a shim. It is not there yet: SHIM_READY or SHIM_GONE follows. */
 int shim_new(struct spawner *s, const struct shim_options *opt, struct shim **ret, struct err *e);
 void shim_free(struct shim *s);    /* whatever runs in the pod is killed, soon. NULL is fine */

@@ -195,7 +195,6 @@ void pod_drop_queue(struct pod *p);
 /* shim_pod.c: namespaces, names, settings. */
 int pod_make(struct pod *p, struct err *e);
 int pod_make_pause(struct pod *p, struct err *e); /* shares_pids: process 1 of all containers */
-int sysctl_check(const struct shim_options *o, struct str name, struct str value, struct buf *ret_path, struct err *e);
 
 /* shim_user_ns.c */
 void pod_make_user_ns(struct pod *p);
