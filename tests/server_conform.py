@@ -479,6 +479,23 @@ def odd_fields_of_what_is_applied_are_told(s):
     refused(s.call("POST", f"{odds}?fieldValidation=Strict", {"metadata": {"name": "x"}, "spec": {"size": 1, "no": 1}}), 400, 'unknown field "spec.no"')
 
 
+@case
+def names_of_variables_may_have_any_prefix(s):
+    """ConfigMap, Secret: consumable as environment variable names with various prefixes."""
+    s.ok("POST", MAPS, config_map("prefixes", {"data-1": "value-1"}))
+    p = pod("prefixes", "")
+    p["spec"]["containers"][0].update(command=["/usr/bin/env"], envFrom=[
+        {**({"prefix": prefix} if prefix else {}), "configMapRef": {"name": "prefixes"}} for prefix in ("", "p-", "1-", "$_-", "P 1.")])
+    s.ok("POST", PODS, p)
+    ended(s, "prefixes")
+    text = s.call("GET", f"{PODS}/prefixes/log")[1].splitlines()
+    for prefix in ("", "p-", "1-", "$_-", "P 1."):
+        assert f"{prefix}data-1=value-1" in text, (prefix, text)
+    p = pod("prefixed", "true")
+    p["spec"]["containers"][0]["envFrom"] = [{"prefix": "a=", "configMapRef": {"name": "prefixes"}}]
+    refused(s.call("POST", PODS, p), 422, "spec.containers[0].envFrom[0].prefix")
+
+
 # ---- what is not there ----
 
 @case

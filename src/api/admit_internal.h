@@ -32,6 +32,7 @@ struct check {
     struct arena *arena;      /* scratch, that of 'ps' */
     size_t start;             /* problems before this one belong to other documents */
     struct name_map reported; /* places that have an error already */
+    bool is_pod;              /* by the rules of API servers, which Volcano's admission of templates has not followed */
 };
 
 /* Rules begin: from problem 'start' of 'ps' on, the errors found so far are not to be repeated. */

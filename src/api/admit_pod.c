@@ -309,5 +309,6 @@ void admit_pod_check(const struct place *pod, bool is_clean, struct problems *ps
         schema_check(&schema_pod, pod, ps);
     meta_check(pod, NULL, true, ps);
     c = check_begin(ps, start);
+    c.is_pod = true;
     pod_template_rules(&c, pod);
 }

@@ -155,12 +155,20 @@ static void file_ref_rules(struct check *c, const struct place *ref, bool is_vol
     check_inner_path(c, &path);
 }
 
-/* Stricter than what API servers from 1.34 on take in a pod: Volcano's admission has not followed them. */
+/* API servers from 1.34 on take any printable name in a pod; Volcano's admission has not followed them. */
 static void check_env_name(struct check *c, const struct place *up, const char *key)
 {
     struct place at = place_member(up, key);
     struct str name = json_text(at.node, STR(""));
     bool is_good = !str_starts(name, STR("..")) && !str_is(name, ".");
+
+    if (c->is_pod) {
+        const char *why = name.n ? name_check_env(c->arena, name) : NULL;
+
+        if (why)
+            check_error(c, &at, "%s", why);
+        return;
+    }
 
     for (size_t i = 0; i < name.n; i++) {
         char ch = name.p[i];

@@ -150,11 +150,11 @@ static int ref_value(struct env_build *b, size_t source, const struct json *ref,
                    STR_ARG(name));
 }
 
-/* Names that no shell could use are left out, as the kubelet does. */
+/* Names that no variable can have are left out, as the kubelet does. */
 static bool is_env_name(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] == '=' || s.p[i] == '\0' || (i == 0 && isdigit((unsigned char)s.p[i])))
+        if (s.p[i] == '=' || s.p[i] < ' ' || s.p[i] > '~')
             return false;
     return s.n > 0;
 }
