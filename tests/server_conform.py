@@ -496,6 +496,26 @@ def names_of_variables_may_have_any_prefix(s):
     refused(s.call("POST", PODS, p), 422, "spec.containers[0].envFrom[0].prefix")
 
 
+@case
+def pod_templates_are_kept(s):
+    """PodTemplates: lifecycle, replace, delete a collection; and lists in chunks."""
+    templates = "/api/v1/namespaces/default/podtemplates"
+    spec = {"containers": [{"name": "c", "image": "nginx"}]}
+    for i in range(3):
+        s.ok("POST", templates, {"metadata": {"name": f"t{i}", "labels": {"set": "a"}}, "template": {"metadata": {"labels": {"pod": "t"}}, "spec": spec}})
+    s.ok("PATCH", f"{templates}/t0", {"metadata": {"labels": {"podtemplate": "patched"}}}, type="application/strategic-merge-patch+json")
+    now = s.ok("GET", f"{templates}/t0")
+    same((now["metadata"]["labels"], now["template"]["spec"]["containers"][0]["image"]), ({"set": "a", "podtemplate": "patched"}, "nginx"))
+    now["metadata"]["annotations"] = {"updated": "true"}
+    same(s.ok("PUT", f"{templates}/t0", now)["metadata"]["annotations"], {"updated": "true"})
+    first = s.ok("GET", f"{templates}?limit=2")
+    rest = s.ok("GET", f"{templates}?limit=2&continue={first['metadata']['continue']}")
+    same((len(first["items"]), first["metadata"]["remainingItemCount"], len(rest["items"])), (2, 1, 1))
+    refused(s.call("POST", templates, {"metadata": {"name": "bad"}, "template": {"spec": {"containers": "x"}}}), 400, "template.spec.containers")
+    s.ok("DELETE", f"{templates}?labelSelector=set%3Da")
+    same(s.ok("GET", "/api/v1/podtemplates")["items"], [])
+
+
 # ---- what is not there ----
 
 @case

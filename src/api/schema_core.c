@@ -248,6 +248,9 @@ SCHEMA(, schema_namespace, "Namespace", F_OBJECT,
     F_OBJ("spec", &namespace_spec),
     F_OBJ("status", &namespace_status));
 
+SCHEMA(, schema_pod_template_object, "PodTemplate", F_OBJECT,
+    F_OBJ("template", &schema_pod_template));
+
 /* ---- policy ---- */
 
 SCHEMA(, schema_priority_class, "PriorityClass", F_OBJECT,

@@ -27,7 +27,7 @@ extern const struct schema schema_token_request, schema_delete_options, schema_e
 
 extern const struct schema schema_job_spec, schema_job_task, schema_job_policy, schema_network_topology;
 extern const struct schema schema_podgroup_spec, schema_queue_spec;
-extern const struct schema schema_pod_template, schema_pod_spec, schema_pod_status;
+extern const struct schema schema_pod_template, schema_pod_template_object, schema_pod_spec, schema_pod_status;
 extern const struct schema schema_container, schema_ephemeral_container;
 extern const struct schema schema_seccomp, schema_selinux, schema_windows_security;
 extern const struct schema schema_volume, schema_pvc_spec;

@@ -94,6 +94,7 @@ const struct resource_type resource_types[] = {
     { "", "v1", "ServiceAccount", "serviceaccounts", LIST("sa"), N, LIST("token"), &schema_service_account, NULL },
     { "", "v1", "ResourceQuota", "resourcequotas", LIST("quota"), N, LIST("status"), &schema_resource_quota, NULL },
     { "", "v1", "LimitRange", "limitranges", LIST("limits"), N, LIST(NULL), &schema_limit_range, NULL },
+    { "", "v1", "PodTemplate", "podtemplates", LIST(NULL), N, LIST(NULL), &schema_pod_template_object, NULL },
 
     { "events.k8s.io", "v1", "Event", "events", LIST("ev"), N, LIST(NULL), &schema_new_event, new_event_selectors },
     { "admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", LIST(NULL),
