@@ -296,8 +296,7 @@ bool hold_is_free(const struct sched_model *m, const struct hold *c)
     return true;
 }
 
-const struct sched_group *hold_keeper(const struct sched_model *m, const struct sched_queue *q,
-                                      const struct sched_group *but)
+const struct hold *hold_keeper(const struct sched_model *m, const struct sched_queue *q, const struct sched_group *but)
 {
     const struct list *lists[] = { &m->kept, &m->seated };
 
@@ -305,6 +304,6 @@ const struct sched_group *hold_keeper(const struct sched_model *m, const struct 
         LIST_FOREACH(struct hold, c, lists[i], link)
             for (const struct sched_queue *at = c->queue; c->is_held && c->group != but && at; at = at->parent)
                 if (at == q)
-                    return c->group;
+                    return c;
     return NULL;
 }

@@ -28,13 +28,14 @@ struct hold {
     struct sched_group *group;
     struct sched_queue *queue; /* of the group, when it was made */
     enum hold_kind kind;
-    int64_t free_ms;            /* when the last pod in its way has said it ends; 0: not known */
-    bool is_held;               /* false while it is lifted */
-    struct list_link in_lifted; /* model.lifted: it is lifted, and its nodes still hold the seats */
-    bool is_new;                /* made since its group was last asked */
-    bool is_over;               /* beyond its queue's share: those within theirs go first */
-    struct amounts sum;         /* of all seats */
-    uint64_t node_gen;          /* model.node_gen when it was last found valid */
+    int64_t free_ms;                   /* when the last pod in its way has said it ends; 0: not known */
+    bool is_held;                      /* false while it is lifted */
+    struct list_link in_lifted;        /* model.lifted: it is lifted, and its nodes still hold the seats */
+    bool is_new;                       /* made since its group was last asked */
+    bool is_over;                      /* beyond its queue's share: those within theirs go first */
+    const struct sched_queue *stopper; /* the queue whose limit stops its group for now: others may use the seats */
+    struct amounts sum;                /* of all seats */
+    uint64_t node_gen;                 /* model.node_gen when it was last found valid */
     uint32_t n;
     struct hold_seat seats[]; /* those on one node follow each other */
 };
@@ -75,9 +76,8 @@ int64_t hold_free_ms(const struct hold *c);
 int64_t hold_victims(const struct hold *c);
 bool hold_has_victims(const struct hold *c); /* and was made for them; NULL: no */
 
-/* The first group for which something is kept that this queue, or one below it, may have; not 'but'. NULL: none. */
-const struct sched_group *hold_keeper(const struct sched_model *m, const struct sched_queue *q,
-                                      const struct sched_group *but);
+/* The first hold that keeps something of what this queue, or one below it, may have; not that of 'but'. NULL: none. */
+const struct hold *hold_keeper(const struct sched_model *m, const struct sched_queue *q, const struct sched_group *but);
 
 /* Is everything free that it keeps (as held)? */
 bool hold_is_free(const struct sched_model *m, const struct hold *c);

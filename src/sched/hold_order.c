@@ -4,6 +4,8 @@
 #include "base/util.h"
 #include "sched/share.h"
 
+enum { HOLDS_ASKED = 8 }; /* one by one, to name the one in the way */
+
 static bool gives_way(const struct hold *c, const struct sched_group *g)
 {
     return c->group != g && c->group->queue == g->queue && c->group->spec.priority < g->spec.priority;
@@ -21,6 +23,17 @@ static bool waits_for_promise(const struct sched_model *m, const struct hold *c,
     return false;
 }
 
+/* The limit of a queue stops its group, whatever the nodes have: only who would use up that queue leaves the seats. */
+static bool is_idle_for(const struct hold *c, const struct sched_group *g)
+{
+    if (!c->stopper)
+        return false;
+    for (const struct sched_queue *q = g->queue; q; q = q->parent)
+        if (q == c->stopper)
+            return false;
+    return true;
+}
+
 /* Several holds may wait for the same room. Then those that are not let in come after those they wait for, those for
  * which others were evicted have it first, those within their queue's share before those beyond it, and the oldest
  * before the others, or nobody ever would. 'is_later': the hold was made after that of the group. */
@@ -29,7 +42,7 @@ static bool is_junior(const struct sched_model *m, const struct hold *c, const s
 {
     bool is_owed = g->hold && g->hold->kind == HOLD_EVICTING;
 
-    if (gives_way(c, g) || waits_for_promise(m, c, g))
+    if (gives_way(c, g) || waits_for_promise(m, c, g) || is_idle_for(c, g))
         return true;
     if (g->hold && g->hold->kind == HOLD_ADMITTED && c->kind == HOLD_RESERVED)
         return true; /* its room was free; a reservation does not look at what is kept, and came later */
@@ -156,24 +169,27 @@ struct sched_group *hold_order_beside(struct round *r, const struct gang_class *
     return g->found.tried == r->m->room_gen ? NULL : g;
 }
 
-const struct sched_group *hold_order_in_the_way(struct round *r, struct sched_group *g)
+/* Lifted one after another, in the order they were made: the one that makes the difference. */
+const struct hold *hold_order_in_the_way(struct round *r, struct sched_group *g)
 {
-    const struct hold *first = LIST_FIRST(&r->m->kept, struct hold, link);
     struct gang_options opt = { .room = FIT_NOW, .is_virtual = true, .is_unkept = true };
+    const struct hold *found = NULL;
     struct lifted lifted = { 0 };
-    enum gang_answer answer;
-    bool is_it;
+    int left = HOLDS_ASKED;
 
-    if (!first || first->group == g)
+    if (list_is_empty(&r->m->kept) || gang_prefilter(r->m, g, &opt, &r->trial, NULL) == GANG_REFUSED)
         return NULL;
-    answer = gang_prefilter(r->m, g, &opt, &r->trial, NULL);
-    if (answer != GANG_UNKNOWN)
-        return answer == GANG_FITS ? first->group : NULL;
-    LIST_FOREACH(struct hold, c, &r->m->kept, link)
+    LIST_FOREACH(struct hold, c, &r->m->kept, link) {
+        if (found || !c->is_held) /* those that give way to it are lifted already */
+            continue;
         lift(r, c, &lifted);
-    is_it = lifted.list.n && round_would_fit(r, g, FIT_NOW, NULL);
+        if (left-- > 0 && round_would_fit(r, g, FIT_NOW, NULL))
+            found = c;
+    }
+    if (!found && left < 0 && round_would_fit(r, g, FIT_NOW, NULL)) /* one of many */
+        found = lifted.list.v[0];
     hold_order_put_back(r, &lifted);
-    return is_it ? first->group : NULL;
+    return found;
 }
 
 void hold_order_withdraw(struct round *r, const struct sched_group *g)

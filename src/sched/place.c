@@ -140,14 +140,15 @@ static void say_never(struct round *r, struct sched_group *g)
 /* Room that is kept for others is not theirs to lose, but whoever waits should know. */
 static void find_holder(struct round *r, struct sched_group *g)
 {
-    const struct sched_group *other = hold_order_in_the_way(r, g);
+    const struct hold *hold = hold_order_in_the_way(r, g);
     struct why held;
 
-    if (!other)
+    if (!hold)
         return;
     held = *g->why;
     held.kind = WHY_HELD;
-    group_people_name(other, held.other, sizeof(held.other));
+    held.until_ms = hold->free_ms;
+    group_people_name(hold->group, held.other, sizeof(held.other));
     group_say(g, &held);
 }
 
@@ -174,13 +175,15 @@ static void look_for_limits(struct round *r, struct sched_group *g, struct why *
 /* For whom is it kept? */
 static void name_keeper(struct round *r, struct sched_group *g, struct why *why)
 {
-    const struct sched_group *other;
+    const struct hold *hold;
 
     if (why->kind != WHY_QUEUE_RESERVED)
         return;
-    other = hold_keeper(r->m, model_queue(r->m, str_of(why->queue)), g);
-    if (other)
-        group_people_name(other, why->other, sizeof(why->other));
+    hold = hold_keeper(r->m, model_queue(r->m, str_of(why->queue)), g);
+    if (!hold)
+        return;
+    why->until_ms = hold->free_ms;
+    group_people_name(hold->group, why->other, sizeof(why->other));
 }
 
 /* Its queue takes nobody, or it was seen that it can never run: what is kept for it is of no use. */

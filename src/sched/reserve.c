@@ -409,6 +409,42 @@ void round_reserve(struct round *r)
             reserve(r, *g);
 }
 
+/* It has waited for longer than a reservation takes, and lacks nothing but room. */
+static bool is_overlooked(const struct round *r, const struct sched_group *g)
+{
+    const struct sched_queue *q = g->queue;
+
+    return !g->is_whole && !g->since.ready_ms && g->spec.created_ms > 0 &&
+           g->spec.created_ms + r->m->config.reserve_after_ms <= r->now_ms && q->exists && q->is_open &&
+           !q->children.n && (group_has_its_pods(g) || (!group_is_admitted(g) && !g->counts.n_gated));
+}
+
+/* A scheduler that begins knows no reservations. Who has waited for long had one, and gets it back before those are
+ * served that it kept out. */
+void round_recover(struct round *r)
+{
+    struct group_list leaders = { 0 }, old = { 0 };
+
+    gang_leaders(r->m, r->a, &leaders);
+    VEC_FOREACH(g, &leaders.list)
+        if (is_overlooked(r, *g))
+            *vec_push(r->a, &old.list) = *g;
+    if (old.list.n)
+        qsort(old.list.v, old.list.n, sizeof(*old.list.v), by_service);
+    VEC_FOREACH(it, &old.list) {
+        struct sched_group *g = *it;
+        struct amounts needs;
+        struct why limit;
+
+        if (queue_has_hold(r->m, g->queue) || !may_reserve(r, g))
+            continue;
+        arena_reset(&r->trial);
+        gang_needs(r->m, g, &r->trial, &needs);
+        if (!round_is_beyond_limits(r->m, g, needs, &limit) && !round_would_fit(r, g, FIT_NOW, NULL))
+            reserve(r, g);
+    }
+}
+
 /* ---- what ran out ---- */
 
 static int by_name(const void *x, const void *y)

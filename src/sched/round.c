@@ -316,6 +316,19 @@ static void drop_invalid(struct round *r, struct hold *c)
     round_drop_hold(r, c->group);
 }
 
+/* Its group could not start though all its seats were free: the limit of a queue stops it. */
+static void find_stopper(struct round *r, struct hold *c)
+{
+    const struct sched_queue *before = c->stopper;
+    struct share_lack lack = { 0 };
+
+    hold_lift(r->m, c);
+    c->stopper = share_allows(r->m, c->queue, &c->sum, SHARE_LIMIT, &lack) || !lack.queue->parent ? NULL : lack.queue;
+    hold_put_back(r->m, c);
+    if (c->stopper && !before)
+        r->m->room_gen++; /* for those that it kept out */
+}
+
 static void check_holds(struct round *r)
 {
     r->lowest_seated = r->lowest_on_credit = INT32_MAX;
@@ -328,8 +341,10 @@ static void check_holds(struct round *r)
     LIST_FOREACH(struct hold, c, &r->m->kept, link) {
         if (!hold_is_valid(r->m, c) || is_beyond_limit(r->m, c))
             drop_invalid(r, c);
-        else if (c->kind == HOLD_RESERVED)
+        else if (c->kind == HOLD_RESERVED) {
             c->is_over = is_beyond_share(r->m, c->queue, &c->sum);
+            find_stopper(r, c);
+        }
     }
 }
 
@@ -594,6 +609,8 @@ void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *
     check_holds(&r);
     round_unbind(&r);
     push_waiting(&r);
+    if (m->round == 1)
+        round_recover(&r);
     serve(&r, GANG_FAIR);
     serve_over(&r);
     round_evict(&r);

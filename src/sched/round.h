@@ -90,8 +90,8 @@ bool hold_order_lift_until(struct round *r, int64_t end_ms, struct lifted *ret);
  * first that can. NULL: nobody. */
 struct sched_group *hold_order_beside(struct round *r, const struct gang_class *c, enum gang_limit limit);
 
-/* Would it fit but for what is kept for others? For whom, first of all; NULL: it would not. */
-const struct sched_group *hold_order_in_the_way(struct round *r, struct sched_group *g);
+/* Would it fit but for what is kept for others? Then the hold that is in its way; NULL: it would not. */
+const struct hold *hold_order_in_the_way(struct round *r, struct sched_group *g);
 
 /* A group that was let in and whose seats this one took before it had pods is out again (D23). */
 void hold_order_withdraw(struct round *r, const struct sched_group *g);
@@ -101,6 +101,7 @@ enum { EXPIRES_MOST = 2 }; /* times an admission is withdrawn; after that it is 
 void round_evict(struct round *r);
 void round_reserve(struct round *r);
 void round_reserve_for(struct round *r, struct sched_group *g); /* at once */
+void round_recover(struct round *r);                            /* in the first round: as the last scheduler had them */
 void round_expire(struct round *r);
 bool round_has_given_up(const struct round *r, const struct sched_group *g); /* its pods do not come */
 void round_unbind(struct round *r);

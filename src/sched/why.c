@@ -1,6 +1,7 @@
 /* why.c - reasons as words */
 #include "sched/why.h"
 
+#include "base/clock.h"
 #include "base/util.h"
 
 #include <inttypes.h>
@@ -105,6 +106,15 @@ static void print_bound(struct buf *out, const struct dims *dims, const struct w
     print_lack(out, dims, w);
 }
 
+/* When the pods that "other" waits for have said they end. */
+static void print_until(struct buf *out, const struct why *w)
+{
+    if (!w->until_ms)
+        return;
+    buf_fmt(out, "; %s starts by ", w->other);
+    clock_print(out, w->until_ms);
+}
+
 static void print_reason(struct buf *out, const struct dims *dims, const struct why *w)
 {
     switch (w->kind) {
@@ -147,12 +157,14 @@ static void print_reason(struct buf *out, const struct dims *dims, const struct 
         if (w->other[0])
             buf_fmt(out, "what is kept for %s", w->other);
         print_bound(out, dims, w, w->other[0] ? "" : "what was promised to jobs before it");
+        print_until(out, w);
         return;
     case WHY_NO_ROOM:
         print_room(out, dims, w);
         return;
     case WHY_HELD:
-        buf_fmt(out, "there is room, but it is kept for %s, which has waited longer", w->other);
+        buf_fmt(out, "the scheduler keeps the free room for %s, which has waited longer", w->other);
+        print_until(out, w);
         return;
     case WHY_NEVER_FITS:
         buf_str(out, STR("it would not fit even if nothing else ran: "));

@@ -21,7 +21,7 @@ enum why_kind {
     WHY_QUEUE_RESERVED, /* what 'queue' may have is kept for 'other', or was promised to others: dim, have, need */
     WHY_NO_ROOM,        /* the nodes have not enough free now: have (placeable), need (minimum; of 'role', if
                            one is named) */
-    WHY_HELD,           /* there is room, but it is kept for 'other', which waits longer */
+    WHY_HELD,           /* there is room, but it is kept for 'other', which waits longer: until_ms */
     WHY_NEVER_FITS,     /* not even on empty nodes: have (placeable), need */
     WHY_TOPOLOGY,       /* no domain of an allowed tier has room: have (best domain), need */
     WHY_ORDER,          /* fifo: 'other' is first in this queue and waits */
@@ -47,6 +47,7 @@ struct why {
     struct amounts needs; /* WHY_NO_ROOM: what the missing part of the minimum asks for */
     char role[WHY_TEXT], queue[WHY_TEXT];
     char other[2 * WHY_TEXT]; /* "namespace/name" of another group */
+    int64_t until_ms;         /* WHY_HELD, WHY_QUEUE_RESERVED: when 'other' can start at the latest; 0: not known */
     uint32_t n_nodes;         /* nodes looked at */
     struct {
         char text[2 * WHY_TEXT];

@@ -122,7 +122,7 @@ static void kept_is_not_insufficient(void **state)
     h_group(h, "large", .min = 1);
     h_pods(h, "large", "w", 1, "cpu: 4");
     h_work(h, 2000, 1000);
-    expect(h, "small", "Reserved", "kept for default/big", "Insufficient");
+    expect(h, "small", "Reserved", "keeps the free room for default/big", "Insufficient");
     assert_has(h_said(h, "Pod", "small-w-0", "PodScheduled"), "1 node(s) had room that is kept for another job");
     expect(h, "large", "NotEnoughResources", "1 Insufficient cpu", "kept"); /* it would not fit without that either */
     h_free(h);

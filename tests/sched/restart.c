@@ -129,6 +129,37 @@ static void item_43_D1_broken_gang_after_restart(void **state)
 }
 
 /* Pods first, then groups and queues, nodes last: the order of news does not matter. */
+/* What was kept for a gang before is kept for it after. */
+static void reservations_outlive_a_restart(void **state)
+{
+    struct h *h = h_new(NULL);
+    struct json *c;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    h_group(h, "busy", .min = 1);
+    h_pods(h, "busy", "w", 1, "cpu: 2");
+    h_settle(h);
+    h_run(h);
+    h_group(h, "big", .min = 1);
+    h_pods(h, "big", "w", 1, "cpu: 4");
+    h_work(h, h->config.reserve_after_ms + 5000, 5000);
+    h_group(h, "small", .min = 1);
+    h_pods(h, "small", "w", 1, "cpu: 1");
+    for (int i = 0; i < 2; i++) {
+        h_settle(h);
+        assert_int_equal(h_bound(h, "small"), 0);
+        c = h_condition(h, "PodGroup", "small", "Unschedulable");
+        assert_text(json_member_text(c, "reason"), "Reserved");
+        assert_has(json_member_text(c, "message"), "keeps the free room for default/big");
+        h_restart(h);
+    }
+    h_phase_all(h, "busy", "Succeeded");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "big"), 1);
+    h_free(h);
+}
+
 static void item_43_any_order(void **state)
 {
     struct h *h = h_new(NULL);
@@ -251,6 +282,7 @@ int main(void)
         cmocka_unit_test(item_43_restart_with_bound_pods),
         cmocka_unit_test(item_43_restart_says_nothing_new),
         cmocka_unit_test(item_43_D1_broken_gang_after_restart),
+        cmocka_unit_test(reservations_outlive_a_restart),
         cmocka_unit_test(item_43_any_order),
         cmocka_unit_test(gone_in_any_order),
         cmocka_unit_test(same_name_other_pod),

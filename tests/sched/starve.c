@@ -101,6 +101,37 @@ static void D22_big_gang_in_a_full_queue(void **state)
     h_free(h);
 }
 
+/* The limit of its queue stops it, and no free place helps: others may have the places it would take. When its queue
+ * has room they are kept for it from all. */
+static void a_full_queue_keeps_no_places_from_others(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 6");
+    h_queue(h, "q", "capability: {cpu: 3}");
+    h_group(h, "busy", .min = 2, .queue = "q");
+    h_pods(h, "busy", "w", 2, "cpu: 1");
+    h_settle(h);
+    h_group(h, "gang", .min = 3, .queue = "q");
+    h_pods(h, "gang", "w", 3, "cpu: 1");
+    h_work(h, h->config.reserve_after_ms + 5000, 5000);
+    h_singles(h, "other", 0, 4, "default", "cpu: 1");
+    h_singles(h, "same", 0, 1, "q", "cpu: 1");
+    h_work(h, 10000, 5000);
+    assert_int_equal(h_bound_all(h, "other", 4), 4);
+    assert_int_equal(h_bound_all(h, "same", 1), 0); /* of its queue nothing is used up before it */
+    h_phase_all(h, "busy", "Succeeded");
+    h_work(h, 10000, 5000);
+    h_singles(h, "late", 0, 1, "default", "cpu: 1");
+    h_work(h, 10000, 5000);
+    assert_int_equal(h_bound_all(h, "late", 1), 0);
+    h_phase_all(h, "other0", "Succeeded");
+    h_work(h, 10000, 5000);
+    assert_int_equal(h_bound(h, "gang"), 3);
+    h_free(h);
+}
+
 /* Two gangs of three on four CPUs, whose pods come one by one: neither takes places it cannot use. */
 static void no_deadlock_between_gangs(void **state)
 {
@@ -532,6 +563,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(D22_big_gang_under_a_stream),
         cmocka_unit_test(D22_big_gang_in_a_full_queue),
+        cmocka_unit_test(a_full_queue_keeps_no_places_from_others),
         cmocka_unit_test(no_deadlock_between_gangs),
         cmocka_unit_test(no_deadlock_of_admission_and_reservation),
         cmocka_unit_test(no_deadlock_of_promise_and_reservation),
