@@ -130,6 +130,7 @@ static struct pod_class *class_new(struct sched_model *m, struct str key, size_t
     c->has_device_claims = json_bool(json_get(j, "d"), false);
     read_terms(m, c, j);
     map_put(&m->fit->classes, c->key, c);
+    m->tolerant_gen += c->tolerations != NULL;
     terms_class_added(m, c);
     return c;
 }
@@ -162,6 +163,7 @@ static void class_free(struct sched_model *m, struct pod_class *c)
     struct fit *f = m->fit;
 
     map_remove(&f->classes, c->key);
+    m->tolerant_gen += c->tolerations != NULL;
     TALLY_FOREACH(spot, &c->work->spots) /* there should be none */
     terms_count(m, c, f->notes[spot->place - 1], -spot->pods);
     fit_class_gone(m, c);

@@ -138,6 +138,12 @@ static const struct str no_node = STR_INIT("node(s) were not found"),
                             "node(s) cannot allocate resource claims: spec.resourceClaims is not supported"),
                         no_dimension = STR_INIT("Insufficient room for another resource name");
 
+bool fit_tolerates(const struct pod_class *c, const struct sched_node *n)
+{
+    return (!n->is_unschedulable || tolerates_unschedulable(c->tolerations)) &&
+           !taint_untolerated(n->taints, c->tolerations, TAINT_HARD);
+}
+
 int32_t fit_fixed(struct sched_model *m, const struct pod_class *c, struct sched_node *n)
 {
     int32_t refusals = 0;

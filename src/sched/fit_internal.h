@@ -84,6 +84,7 @@ struct image *image_ref(struct fit *f, struct str name); /* ":latest" where ther
 void image_unref(struct fit *f, struct image *image);
 
 /* -refusals, or the part of the score that does not depend on what runs there. */
+bool fit_tolerates(const struct pod_class *c, const struct sched_node *n); /* its cordon and its taints */
 int32_t fit_fixed(struct sched_model *m, const struct pod_class *c, struct sched_node *n);
 bool fit_ports_are_free(const struct pod_class *c, const struct sched_node *n);
 

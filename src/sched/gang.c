@@ -512,7 +512,7 @@ static bool try_domains(struct work *w, struct why *ret_why)
 
     topology_candidates(t->m, t->arena, t->group->spec.topology, topology_of_group(t->m, t->group), &all, &is_hard);
     gang_needs(t->m, t->group, t->arena, &needs);
-    topology_tightest_first(t->m, t->arena, &needs, &all);
+    topology_tightest_first(t, &needs, &all);
     VEC_FOREACH(d, &all.list) {
         if (try_range(w, (*d)->range)) {
             t->domain = *d;

@@ -66,6 +66,7 @@ static void queue_free(struct sched_queue *q)
 /* Pods first, then what they hold; with the last group its queue goes, and so on up to the root. */
 void model_done(struct sched_model *m)
 {
+    arena_done(&m->closed_arena);
     MAP_FOREACH(struct sched_group *, g, &m->groups)
         hold_drop(m, g);
     MAP_FOREACH(struct sched_group *, g, &m->groups) {

@@ -334,14 +334,17 @@ struct sched_model {
     struct sched_node **order; /* those that exist, by domain and name; valid unless is_unordered */
     uint32_t n_order, cap_order;
     bool is_unordered;
-    struct amounts total; /* over nodes that exist */
-    struct amounts
-        schedulable;      /* … and take pods: not unschedulable, no NoSchedule taint that nobody tolerates (D30) */
-    struct amounts used;  /* on nodes that exist */
-    struct map pods;      /* struct sched_pod by uid */
-    struct map pod_names; /* … by namespace/name */
-    struct map groups;    /* struct sched_group by key */
-    struct map queues;    /* struct sched_queue by name */
+    struct amounts total;            /* over nodes that exist */
+    struct amounts usable;           /* … less what is free on closed nodes (usable.c) … */
+    VEC(struct sched_node *) closed; /* … which no pod of any group may use, as of … */
+    struct arena closed_arena;
+    uint64_t closed_gen;   /* … this node_gen + tolerant_gen */
+    uint64_t tolerant_gen; /* goes up when classes with tolerations come and go */
+    struct amounts used;   /* on nodes that exist */
+    struct map pods;       /* struct sched_pod by uid */
+    struct map pod_names;  /* … by namespace/name */
+    struct map groups;     /* struct sched_group by key */
+    struct map queues;     /* struct sched_queue by name */
     struct sched_queue *root;
     struct map priorities; /* struct sched_priority by name */
     int32_t default_priority;

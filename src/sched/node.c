@@ -78,14 +78,12 @@ static void port_give(struct sched_node *n, const struct host_port *p)
 
 static void resum_nodes(struct sched_model *m)
 {
-    m->total = m->schedulable = m->used = (struct amounts){ 0 };
+    m->total = m->used = (struct amounts){ 0 };
     MAP_FOREACH(struct sched_node *, n, &m->nodes) {
         if (!n->exists)
             continue;
         amounts_add(&m->total, &n->total, m->dims.n);
         amounts_add(&m->used, &n->used, m->dims.n);
-        if (n->takes_pods)
-            amounts_add(&m->schedulable, &n->total, m->dims.n);
     }
 }
 
@@ -98,8 +96,6 @@ void model_node_out(struct sched_model *m, struct sched_node *n)
     n->exists = false; /* so that counting afresh leaves it out */
     is_exact = amounts_sub(&m->total, &n->total, m->dims.n);
     is_exact &= amounts_sub(&m->used, &n->used, m->dims.n);
-    if (n->takes_pods)
-        is_exact &= amounts_sub(&m->schedulable, &n->total, m->dims.n);
     if (!is_exact)
         resum_nodes(m);
 }
@@ -109,8 +105,6 @@ void model_node_in(struct sched_model *m, struct sched_node *n)
     n->exists = true;
     amounts_add(&m->total, &n->total, m->dims.n);
     amounts_add(&m->used, &n->used, m->dims.n);
-    if (n->takes_pods)
-        amounts_add(&m->schedulable, &n->total, m->dims.n);
 }
 
 void model_node_changed(struct sched_model *m, struct sched_node *n)
@@ -134,8 +128,6 @@ void model_sync_dims(struct sched_model *m)
         for (int d = from; d < m->dims.n; d++) {
             n->total.v[d] = amount_of_node(&m->dims, d, n->has);
             m->total.v[d] = amount_add(m->total.v[d], n->total.v[d]);
-            if (n->takes_pods)
-                m->schedulable.v[d] = amount_add(m->schedulable.v[d], n->total.v[d]);
             has_any |= n->total.v[d] > 0;
         }
         if (has_any)

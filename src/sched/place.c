@@ -358,7 +358,7 @@ static void become_inqueue(struct round *r, struct sched_group *g)
 
 int64_t round_credit(const struct sched_model *m, int dim)
 {
-    return (int64_t)MIN_OF((double)m->schedulable.v[dim] * m->config.overcommit, (double)AMOUNT_UNLIMITED);
+    return (int64_t)MIN_OF((double)m->usable.v[dim] * m->config.overcommit, (double)AMOUNT_UNLIMITED);
 }
 
 /* Everything that was promised, without what is given back, and this, within what the nodes have times the factor. The

@@ -601,6 +601,7 @@ void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *
     if (class_relabel(m))
         gang_class_sort_all(m);
     model_order(m);
+    usable_update(m);
     take_dirty(&r);
     note_node_changes(&r);
     if (m->queues_changed)

@@ -150,7 +150,7 @@ static bool update_dim(struct columns *c, const struct sched_model *m, int dim)
     int64_t foreign = m->used.v[dim] - root->allocated.v[dim] - root->going.v[dim];
 
     sum_promises(c, dim);
-    cut_limits(c, dim, plus(m->total.v[dim] - plus(foreign)));
+    cut_limits(c, dim, plus(m->usable.v[dim] - plus(foreign)));
     sum_asks(c, dim);
     c->fair[0] = c->ask[0];
     for (size_t i = 0; i < c->tree->n; i++)
@@ -166,6 +166,7 @@ void share_update(struct sched_model *m)
     int64_t **columns[] = { &c.guarantee, &c.deserved, &c.limit, &c.own, &c.ask, &c.fair };
     bool is_more = false;
 
+    usable_update(m);
     if (!m->shares_changed && !m->queues_changed)
         return;
     tree = share_flat(m, &a);

@@ -14,8 +14,8 @@
  *           Where 1 or 2 asks for more than there is, it is cut in proportion to the guarantees (the deserved amounts).
  *
  * A queue asks for allocated + going + demand; an inner queue for what its children ask for, each up to its limit.
- * Below a queue its children share what it got, in the same way. The root shares out what the nodes have, less what
- * pods without a group use. Numbers are whole; crumbs go to the first queues by name, so nothing is lost to rounding.
+ * Below a queue its children share what it got, in the same way. The root shares out what the nodes have that
+ * groups may use (model.usable), less what pods without a group use. Numbers are whole; crumbs go to the first queues by name, so nothing is lost to rounding.
  *
  * So 'fair' leaves nothing idle that somebody may use, and two rules follow from it: a queue may take more while it
  * stays within 'fair', and gives back what is above it when another is below its own (reclaim).
@@ -98,6 +98,12 @@ int share_cmp(const struct sched_model *m, const struct sched_queue *a, const st
 
 /* allocated/fair, in 1/2^20. */
 int64_t share_of(const struct sched_model *m, const struct sched_queue *q);
+
+/* model.usable, up to date. Cheap when no Node and no toleration is new. */
+void usable_update(struct sched_model *m);
+
+/* May some pod of the group go to this node, by its cordon and taints? */
+bool group_tolerates(const struct sched_group *g, const struct sched_node *n);
 
 /* The lowest queue that has both below it or is one of them; both are linked (share_link). */
 const struct sched_queue *share_common(const struct sched_queue *a, const struct sched_queue *b);

@@ -180,7 +180,7 @@ static struct ranges ranges_of(struct work *w, const struct subgroup *s, const s
         return ret;
     }
     topology_candidates(m, w->t->arena, topology, s->domain, &domains, &is_hard);
-    topology_tightest_first(m, w->t->arena, asks, &domains);
+    topology_tightest_first(w->t, asks, &domains);
     VEC_FOREACH(d, &domains.list) {
         struct fit_range range = cut((*d)->range, w->range);
 

@@ -7,9 +7,11 @@
  */
 #include "sched/topology.h"
 
+#include "api/pattern.h"
 #include "api/selector.h"
 #include "base/util.h"
-#include "api/pattern.h"
+#include "sched/gang.h"
+#include "sched/share.h"
 
 #include <stdlib.h>
 
@@ -488,7 +490,8 @@ struct roomy {
     int64_t times; /* thousandths */
 };
 
-static int64_t times_free(const struct sched_model *m, const struct domain *d, const struct amounts *asks)
+static int64_t times_free(const struct sched_model *m, const struct sched_group *g, const struct domain *d,
+                          const struct amounts *asks)
 {
     struct amounts free = { { 0 } };
     int64_t least = INT64_MAX;
@@ -496,7 +499,9 @@ static int64_t times_free(const struct sched_model *m, const struct domain *d, c
     for (uint32_t i = d->range.from; i < d->range.to; i++) {
         const struct sched_node *n = m->order[i];
 
-        for (int k = 0; n->takes_pods && k < m->dims.n; k++)
+        if (!n->takes_pods && !group_tolerates(g, n))
+            continue;
+        for (int k = 0; k < m->dims.n; k++)
             free.v[k] += MAX_OF(n->total.v[k] - n->used.v[k] - n->held.v[k], 0);
     }
     for (int k = 0; k < m->dims.n; k++)
@@ -516,15 +521,14 @@ static int roomy_cmp(const void *x, const void *y)
     return str_cmp(a->domain->name, b->domain->name);
 }
 
-void topology_tightest_first(struct sched_model *m, struct arena *a, const struct amounts *asks,
-                             struct domain_list *list)
+void topology_tightest_first(const struct trial *t, const struct amounts *asks, struct domain_list *list)
 {
-    struct roomy *by_room = arena_array(a, struct roomy, list->list.n);
+    struct roomy *by_room = arena_array(t->arena, struct roomy, list->list.n);
 
     if (list->list.n < 2)
         return;
     for (size_t i = 0; i < list->list.n; i++)
-        by_room[i] = (struct roomy){ list->list.v[i], times_free(m, list->list.v[i], asks) };
+        by_room[i] = (struct roomy){ list->list.v[i], times_free(t->m, t->group, list->list.v[i], asks) };
     qsort(by_room, list->list.n, sizeof(*by_room), roomy_cmp);
     for (size_t i = 0; i < list->list.n; i++)
         list->list.v[i] = by_room[i].domain;

@@ -56,8 +56,8 @@ void topology_candidates(struct sched_model *m, struct arena *a, const struct js
 
 /* Put the domains of one tier in the order of the room they have: where 'asks' fits the fewest times comes first, so
  * that what is left whole is left for those who need it whole. */
-void topology_tightest_first(struct sched_model *m, struct arena *a, const struct amounts *asks,
-                             struct domain_list *list);
+struct trial; /* gang.h: for its group, which may tolerate the taints of some nodes */
+void topology_tightest_first(const struct trial *t, const struct amounts *asks, struct domain_list *list);
 
 /* The smallest domain that has both. NULL stands for the root, and comes back only if both are NULL. */
 struct domain *topology_common(struct domain *a, struct domain *b);

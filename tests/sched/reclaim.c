@@ -22,6 +22,34 @@ static void gang(struct h *h, const char *name, int n, const char *queue)
     h_pods(h, name, "w", n, "cpu: 1");
 }
 
+/* A control plane has CPUs that no pod may use: they are in nobody's share, so what is beyond it goes back. */
+static void what_none_may_use_is_not_shared(void **state)
+{
+    static const struct {
+        const char *name, *more;
+        int evicted;
+    } rows[] = {
+        { "tainted", "spec: {taints: [{key: control-plane, effect: NoSchedule}]}", 2 },
+        { "cordoned", "spec: {unschedulable: true}", 2 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct h *h = h_new(NULL);
+
+        h_node(h, "n1", "cpu: 4");
+        h_node_more(h, "n0", "cpu: 8", rows[i].more);
+        h_queue(h, "a", "weight: 1");
+        h_queue(h, "b", "weight: 1");
+        fill(h, "a", 4, "a");
+        gang(h, "b", 2, "b");
+        h_work(h, 30000, 1000);
+        if (h_bound(h, "b") != 2 || (int)h->all.n[DECIDE_EVICT] != rows[i].evicted)
+            fail_msg("%s: %d bound, %u evicted", rows[i].name, h_bound(h, "b"), h->all.n[DECIDE_EVICT]);
+        h_free(h);
+    }
+}
+
 /* Below 'p', which may have 4 of 8, are c1, which has all of it, and c2, which asks for 'ask' at once. */
 static const struct {
     const char *name, *c1, *c2;
@@ -157,8 +185,11 @@ static void a_gang_goes_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(below_a_full_parent), cmocka_unit_test(below_a_full_parent_before_admission),
-        cmocka_unit_test(three_levels),        cmocka_unit_test(beside_an_idle_guarantee),
+        cmocka_unit_test(what_none_may_use_is_not_shared),
+        cmocka_unit_test(below_a_full_parent),
+        cmocka_unit_test(below_a_full_parent_before_admission),
+        cmocka_unit_test(three_levels),
+        cmocka_unit_test(beside_an_idle_guarantee),
         cmocka_unit_test(a_gang_goes_whole),
     };
 

@@ -52,6 +52,25 @@ static void item_52_hard(void **state)
     h_free(h);
 }
 
+/* Nodes with a taint are as good as others to those who tolerate it: the tighter rack is taken, the other stays whole. */
+static void tainted_racks(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        h_node_more(h, (const char *[]){ "n1", "n2", "n3", "n4" }[i], i < 2 ? "cpu: 4" : "cpu: 2",
+                    "spec: {taints: [{key: gpu, effect: NoSchedule}]}");
+    h_hyper(h, "rack1", 1, "Node", "n1, n2");
+    h_hyper(h, "rack2", 1, "Node", "n3, n4");
+    h_group(h, "g", .min = 4, .more = "spec: {networkTopology: {mode: hard, highestTierAllowed: 1}}");
+    h_pods_more(h, "g", "w", 4, "cpu: 1", "spec: {tolerations: [{key: gpu, operator: Exists}]}");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "g"), 4);
+    assert_int_equal(rack_of(h, "g-w-0"), 2);
+    h_free(h);
+}
+
 static void item_52_next_tier(void **state)
 {
     struct h *h = racks();
@@ -605,6 +624,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(item_52_hard),
+        cmocka_unit_test(tainted_racks),
         cmocka_unit_test(item_52_next_tier),
         cmocka_unit_test(item_52_soft),
         cmocka_unit_test(item_52_replacement_stays_in_the_domain),

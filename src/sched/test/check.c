@@ -85,7 +85,7 @@ static void check_node(const struct sched_model *m, const struct sched_node *n)
 
 static void check_nodes(const struct sched_model *m)
 {
-    struct amounts total = { 0 }, schedulable = { 0 }, used = { 0 };
+    struct amounts total = { 0 }, used = { 0 };
     uint32_t n_exist = 0;
 
     MAP_FOREACH(struct sched_node *, n, &m->nodes) {
@@ -95,11 +95,8 @@ static void check_nodes(const struct sched_model *m)
         n_exist++;
         amounts_add(&total, &n->total, m->dims.n);
         amounts_add(&used, &n->used, m->dims.n);
-        if (n->takes_pods)
-            amounts_add(&schedulable, &n->total, m->dims.n);
     }
     same(m, &m->total, &total, "total", STR("all nodes"));
-    same(m, &m->schedulable, &schedulable, "schedulable", STR("all nodes"));
     same(m, &m->used, &used, "used", STR("all nodes"));
     if (m->is_unordered)
         return;

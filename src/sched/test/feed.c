@@ -174,7 +174,7 @@ static void test_node(void **state)
 {
     put(NODE ",'labels':{'zone':'a'}},'status':{'allocatable':{'cpu':'4','memory':'8Gi','pods':'110'}}}", "n1", 1);
     assert_int_equal(m.total.v[DIM_CPU], 4000);
-    assert_int_equal(m.schedulable.v[DIM_MEMORY], INT64_C(8) << 30);
+    assert_true(node("n1")->takes_pods);
     assert_true(str_is(json_member_text(node("n1")->labels, "zone"), "a"));
     assert_true(m.is_unordered);
 
@@ -193,13 +193,13 @@ static void test_node(void **state)
 
     put(NODE "},'spec':{'unschedulable':true},'status':{'allocatable':{'cpu':'5'}}}", "n1", 4);
     assert_int_equal(m.total.v[DIM_CPU], 5000);
-    assert_int_equal(m.schedulable.v[DIM_CPU], 0);
+    assert_false(node("n1")->takes_pods);
     assert_true(m.room_gen > old.room && m.node_gen > old.shape && m.shares_changed);
     put(NODE "},'spec':{'taints':[{'key':'k','effect':'PreferNoSchedule'}]},'status':{'allocatable':{'cpu':'5'}}}",
         "n1", 5);
-    assert_int_equal(m.schedulable.v[DIM_CPU], 5000);
+    assert_true(node("n1")->takes_pods);
     put(NODE "},'spec':{'taints':[{'key':'k','effect':'NoExecute'}]},'status':{'allocatable':{'cpu':'5'}}}", "n1", 6);
-    assert_int_equal(m.schedulable.v[DIM_CPU], 0);
+    assert_false(node("n1")->takes_pods);
     gone("Node", "", "n1", "");
     assert_null(node("n1"));
     assert_int_equal(m.total.v[DIM_CPU], 0);
@@ -878,7 +878,6 @@ static void print_model(struct buf *out, struct sched_model *model)
     share_link(model);
     model_order(model);
     print_amounts(out, model, "total", &model->total);
-    print_amounts(out, model, "schedulable", &model->schedulable);
     print_amounts(out, model, "used", &model->used);
     buf_fmt(out, " default %d\n", (int)model->default_priority);
     list = sorted(&model->nodes, offsetof(struct sched_node, name), &n);

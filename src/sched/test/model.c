@@ -257,7 +257,6 @@ static void test_new_dimension(void **state)
     x = dim_find(&m.dims, STR("x.com/x"));
     assert_int_equal(node("n1")->total.v[x], 3);
     assert_int_equal(m.total.v[x], 6);
-    assert_int_equal(m.schedulable.v[x], 6);
     assert_int_equal(queue("default")->capability.v[x], AMOUNT_UNLIMITED);
     model_check(&m);
     model_drop_pod(&m, p);
