@@ -236,6 +236,8 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
                         g); /* its victims are gone, and its queue refuses it all the same: nobody owes it anything */
     if (keeps_in_vain(g))
         round_drop_hold(r, g);
+    if (g->found.never_fits || g->why->is_never)
+        round_drop_promise(r, g);
     if (group_is_broken(g)) /* what is freed goes to it, not to a newcomer (D1) */
         round_reserve_for(r, g);
     round_touch(r, g);
@@ -349,16 +351,21 @@ static void become_inqueue(struct round *r, struct sched_group *g)
     g->found.is_blocked = false;
     if (group_live(g) == 0)
         group_say(g, &(struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 });
-    for (int d = 0; g->spec.has_min_resources && d < r->m->dims.n; d++)
+    for (int d = 0; g->spec.has_min_resources && !g->found.never_fits && d < r->m->dims.n; d++)
         rest.v[d] = MAX_OF(g->spec.min_resources.v[d] - g->counts.allocated.v[d], 0);
     model_set_admitted(r->m, g, &rest);
     gang_class_sort(r->m, g);
     round_touch(r, g);
 }
 
+static int64_t credit_of(const struct sched_model *m, int64_t amount)
+{
+    return (int64_t)MIN_OF((double)amount * m->config.overcommit, (double)AMOUNT_UNLIMITED);
+}
+
 int64_t round_credit(const struct sched_model *m, int dim)
 {
-    return (int64_t)MIN_OF((double)m->usable.v[dim] * m->config.overcommit, (double)AMOUNT_UNLIMITED);
+    return credit_of(m, m->usable.v[dim]);
 }
 
 /* Everything that was promised, without what is given back, and this, within what the nodes have times the factor. The
@@ -390,7 +397,8 @@ static bool is_overdue(const struct round *r, const struct sched_group *g)
 
 static bool may_give_way(const struct sched_group *o, const struct sched_group *g)
 {
-    return o->spec.priority < g->spec.priority && o->status.phase == GROUP_INQUEUE && group_placed(o) == 0 && !o->hold;
+    return o->spec.priority < g->spec.priority && o->status.phase == GROUP_INQUEUE && group_placed(o) == 0 &&
+           !o->hold && !o->found.never_fits;
 }
 
 /* Would it help if all who may gave way? What was let in and is put out again in vain comes back in the next round, and
@@ -433,14 +441,27 @@ static bool un_admit_lower(struct round *r, const struct sched_group *g, const s
     return false;
 }
 
+/* Nothing is promised to what fits on no node, so it keeps nobody out: it is let in, and its Pending pods say why, to
+ * people and to whoever adds nodes. Not if all nodes together have too little (D30). */
+static bool admit_the_impossible(const struct round *r, const struct amounts *needs)
+{
+    struct amounts most = { { 0 } };
+
+    for (int d = 0; d < r->m->dims.n; d++)
+        most.v[d] = credit_of(r->m, r->m->total.v[d]);
+    return amounts_lacking(&most, needs, r->m->dims.n) < 0;
+}
+
 /* On credit: there is no room now, but there soon may be, and pods that exist can be placed at once. */
 static bool admit_on_credit(struct round *r, struct sched_group *g, const struct amounts *needs)
 {
-    if (g->found.never_fits && group_knows_its_pods(g))
-        return false;
     if (sla_of(r, g) && !is_overdue(r, g))
         round_retry(r, g, g->spec.created_ms + sla_of(r, g));
-    if (is_overdue(r, g) || overcommitted(r, needs) < 0 || un_admit_lower(r, g, needs))
+    if (is_overdue(r, g))
+        return true;
+    if (g->found.never_fits && group_knows_its_pods(g))
+        return admit_the_impossible(r, needs);
+    if (overcommitted(r, needs) < 0 || un_admit_lower(r, g, needs))
         return true;
     g->found.is_blocked = true;
     return false;
@@ -508,7 +529,7 @@ static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
             return;
         }
         refuse(r, g, &why, limit);
-        if (why.kind != WHY_NO_ROOM || limit == GANG_NO_LIMIT)
+        if (why_is_of_queue(why.kind) || limit == GANG_NO_LIMIT)
             return;
     } else {
         why =
@@ -517,7 +538,8 @@ static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
     }
     if (!g->spec.has_min_resources || admit_on_credit(r, g, &needs)) {
         become_inqueue(r, g);
-        r->lowest_on_credit = MIN_OF(r->lowest_on_credit, g->spec.priority);
+        if (!g->found.never_fits)
+            r->lowest_on_credit = MIN_OF(r->lowest_on_credit, g->spec.priority);
     } else if (!group_knows_its_pods(g))
         refuse(r, g, &why, limit);
 }

@@ -497,7 +497,8 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
     is_in_the_way &= g->expired <= EXPIRES_MOST;
     if (g->status.phase != GROUP_INQUEUE || !g->since.admitted_ms || group_placed(g) > 0 || !at_ms)
         return;
-    if (g->is_whole) /* by pods that Succeeded: what it still has beyond its minimum was promised nothing */
+    if (g->is_whole || g->found.never_fits) /* whole by pods that Succeeded: what it has beyond its minimum was
+                                             * promised nothing; nor is anything to what never fits */
         return;
     if (!is_in_the_way && !g->hold)
         return;
@@ -537,10 +538,8 @@ static void give_up(struct round *r, struct sched_group *g)
     round_retry(r, g, r->now_ms + 1); /* others may have it */
     if (has_hold)
         round_drop_hold(r, g);
-    if (has_promise) {
-        model_set_admitted(r->m, g, &(struct amounts){ { 0 } });
-        r->m->room_gen++; /* for those it kept out */
-    }
+    if (has_promise)
+        round_drop_promise(r, g);
 }
 
 void round_expire(struct round *r)

@@ -74,6 +74,14 @@ void round_drop_hold(struct round *r, struct sched_group *g)
     gang_class_sort(r->m, g);
 }
 
+void round_drop_promise(struct round *r, struct sched_group *g)
+{
+    if (amounts_is_zero(&g->admitted, r->m->dims.n))
+        return;
+    model_set_admitted(r->m, g, &(struct amounts){ { 0 } });
+    r->m->room_gen++;
+}
+
 void group_people_name(const struct sched_group *g, char *to, size_t size)
 {
     struct str name = str_empty(g->spec.owner_job) ? g->name : g->spec.owner_job;
@@ -191,8 +199,8 @@ static void promise_of(const struct round *r, const struct sched_group *g, struc
     *ret = (struct amounts){ { 0 } };
     if (!group_is_admitted(g) || g->is_whole || g->status.phase == GROUP_COMPLETED || g->expired > EXPIRES_MOST)
         return;
-    if (g->since.ready_ms && (g->found.never_fits || round_has_given_up(r, g)))
-        return;
+    if (g->found.never_fits || g->why->is_never || (g->since.ready_ms && round_has_given_up(r, g)))
+        return; /* it cannot use it */
     for (int d = 0; g->spec.has_min_resources && d < m->dims.n; d++)
         ret->v[d] = MAX_OF(g->spec.min_resources.v[d] - g->counts.allocated.v[d], 0);
 }

@@ -150,7 +150,8 @@ static void places_for_a_pod_that_does_not_come(void **state)
     h_free(h);
 }
 
-/* The nodes that are there have the sum but no place for one of the pods: not admitted, and nobody waits for it. */
+/* The nodes that are there have the sum but no place for one of the pods: it is promised nothing, and nobody waits for
+ * it. */
 static void D20_fragmented_job_blocks_nobody(void **state)
 {
     struct h *h = h_new(NULL);
@@ -163,8 +164,11 @@ static void D20_fragmented_job_blocks_nobody(void **state)
     h_pass(h, 2000);
     small = h_job(h, "small", .min = 4, .replicas = 4, .pod = "cpu: 1");
     h_settle(h);
-    assert_false(is_admitted(h, big));
+    assert_true(is_admitted(h, big));
     assert_true(is_admitted(h, small));
+    h_job_pods(h, small, 4);
+    h_settle(h);
+    assert_int_equal(h_bound(h, small), 4);
     h_free(h);
 }
 
@@ -255,21 +259,70 @@ static void D30_counts_the_rest_only(void **state)
     h_free(h);
 }
 
+/* Credit is what the nodes have that some group's pods may use: busy nodes count, closed ones do not. */
 static void D30_tainted_nodes_are_no_room(void **state)
 {
-    struct h *h = h_new(NULL);
-    const char *g, *ok;
+    (void)state;
+    for (int tolerates = 0; tolerates < 2; tolerates++) {
+        struct h *h = h_new(NULL);
+        const char *g;
+
+        h_node(h, "n1", "cpu: 4");
+        h_node_more(h, "n2", "cpu: 8", "spec: {taints: [{key: only, value: others, effect: NoSchedule}]}");
+        h_group(h, "busy", .min = 4);
+        h_pods(h, "busy", "w", 4, "cpu: 1");
+        h_group(h, "owner", .min = 1);
+        h_pods_more(h, "owner", "w", 1, "cpu: 1", tolerates ? "spec: {tolerations: [{operator: Exists}]}" : NULL);
+        h_settle(h);
+        g = h_job(h, "a", .min = 4, .replicas = 4, .pod = "cpu: 1");
+        h_settle(h);
+        assert_int_equal(is_admitted(h, g), tolerates);
+        h_free(h);
+    }
+}
+
+/* What fits on no node, or in no domain, is let in: its pods say why. It is promised nothing, so others are too. */
+static void the_impossible_is_let_in(void **state)
+{
+    static const struct {
+        const char *name, *taint, *spec, *group, *reason;
+    } rows[] = {
+        { "selector", NULL, "nodeSelector: {disk: ssd}", NULL, "NeverFits" },
+        { "all nodes tainted", "spec: {taints: [{key: k, effect: NoSchedule}]}", NULL, NULL, "NeverFits" },
+        { "all nodes cordoned", "spec: {unschedulable: true}", NULL, NULL, "NeverFits" },
+        { "no domain", NULL, NULL, "spec: {networkTopology: {mode: hard, highestTierAllowed: 1}}", "NetworkTopology" },
+    };
 
     (void)state;
-    h_node(h, "n1", "cpu: 4");
-    h_node_more(h, "n2", "cpu: 100", "spec: {taints: [{key: only, value: others, effect: NoSchedule}]}");
-    g = h_job(h, "a", .min = 50, .replicas = 50, .pod = "cpu: 1");
-    ok = h_job(h, "b", .min = 50, .replicas = 50, .pod = "cpu: 1",
-               .spec_more = "tolerations: [{key: only, operator: Exists}]");
-    h_settle(h);
-    assert_false(is_admitted(h, g));
-    assert_true(is_admitted(h, ok));
-    h_free(h);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct h *h = h_new(NULL);
+        const char *g, *next;
+        struct json *c;
+
+        h_node_more(h, "n1", "cpu: 3", rows[i].taint);
+        h_node_more(h, "n2", "cpu: 3", rows[i].taint);
+        h_hyper(h, "rack1", 1, "Node", "n1");
+        h_hyper(h, "rack2", 1, "Node", "n2");
+        g = h_job(h, "never", .min = 5, .replicas = 5, .pod = "cpu: 1", .spec_more = rows[i].spec,
+                  .group_more = rows[i].group);
+        h_settle(h);
+        if (!is_admitted(h, g))
+            fail_msg("%s: it is not let in", rows[i].name);
+        h_job_pods(h, g, 5);
+        h_settle(h);
+        c = h_condition(h, "PodGroup", g, "Unschedulable");
+        assert_text(json_member_text(c, "reason"), rows[i].reason);
+        next = h_job(h, "next", .min = 6, .replicas = 6, .pod = "cpu: 1",
+                     .spec_more = "tolerations: [{operator: Exists}]");
+        h_work(h, 5000, 1000);
+        if (!is_admitted(h, next))
+            fail_msg("%s: it keeps others out", rows[i].name);
+        h_job_pods(h, next, 6);
+        h_work(h, 2 * h->config.admission_ms, 10000);
+        assert_int_equal(h_bound(h, next), 6);
+        assert_true(is_admitted(h, g)); /* and stays so */
+        h_free(h);
+    }
 }
 
 static void D32_group_without_pods_keeps_nothing(void **state)
@@ -409,6 +462,7 @@ int main(void)
         cmocka_unit_test(D23_priority_aware_admission),
         cmocka_unit_test(D30_counts_the_rest_only),
         cmocka_unit_test(D30_tainted_nodes_are_no_room),
+        cmocka_unit_test(the_impossible_is_let_in),
         cmocka_unit_test(D32_group_without_pods_keeps_nothing),
         cmocka_unit_test(D32_finished_group_keeps_nothing),
         cmocka_unit_test(D32_minimum_has_succeeded),

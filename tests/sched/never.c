@@ -332,6 +332,32 @@ static void a_promise_without_pods_ends(void **state)
 }
 
 /* Others must not stay within their share for the sake of one that can never be let in. */
+/* Its queue became too small for what it lost: what it was promised is of no use to it, and others of the queue may
+ * be let in. */
+static void a_promise_beyond_the_limit_keeps_nobody_out(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *a, *b;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 8");
+    h_queue(h, "q", "capability: {cpu: 4}");
+    a = h_job(h, "a", .min = 2, .replicas = 2, .pod = "cpu: 2", .queue = "q");
+    h_settle(h);
+    h_job_pods(h, a, 2);
+    h_settle(h);
+    h_run(h);
+    assert_int_equal(h_bound(h, a), 2);
+    h_change(h, h_get(h, "Queue", "q"), "spec: {capability: {cpu: 3}}");
+    h_delete(h, "Pod", "a-w-1");
+    h_job_pods(h, a, 1);
+    h_settle(h);
+    b = h_job(h, "b", .min = 1, .replicas = 1, .pod = "cpu: 1", .queue = "q");
+    h_work(h, 10000, 1000);
+    assert_text(h_group_phase(h, b), "Inqueue");
+    h_free(h);
+}
+
 static void no_room_is_left_for_the_impossible(void **state)
 {
     struct h *h = h_new(NULL);
@@ -384,6 +410,7 @@ int main(void)
         cmocka_unit_test(places_that_suit_no_pod_are_given_up),
         cmocka_unit_test(a_broken_gang_without_room_keeps_nothing),
         cmocka_unit_test(a_promise_without_pods_ends),
+        cmocka_unit_test(a_promise_beyond_the_limit_keeps_nobody_out),
         cmocka_unit_test(no_room_is_left_for_the_impossible),
         cmocka_unit_test(a_job_that_waits_for_admission_keeps_its_places),
     };
