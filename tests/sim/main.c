@@ -144,6 +144,10 @@ static void parse(int argc, char **argv, struct options *opt)
         }
     if (optind < argc)
         usage();
+    if (opt->profile && !profile_exists(opt->profile)) {
+        fprintf(stderr, "pumice-sim: --profile %s: no such profile\n", opt->profile);
+        usage();
+    }
 }
 
 int main(int argc, char **argv)

@@ -103,20 +103,32 @@ static const struct profile *find(struct str name)
     return NULL;
 }
 
+static const struct str placer = STR_INIT("placer/"), flows = STR_INIT("flows");
+
+/* "two", "placer/two", "flows/two"; "flows" alone leaves the rest to the seed. */
+static struct str profile_base(struct str name)
+{
+    if (str_starts(name, flows))
+        return str_from(name, MIN_OF(flows.n + 1, name.n));
+    return str_starts(name, placer) ? str_from(name, placer.n) : name;
+}
+
+bool profile_exists(const char *name)
+{
+    struct str base = profile_base(str_of(name));
+
+    return str_eq(str_of(name), flows) || find(base);
+}
+
 /* Large worlds take seconds, so they come only when asked for. One seed in eight meets the placer. */
 struct profile profile_pick(uint64_t seed, const char *name)
 {
-    static const struct str placer = STR("placer/"), flows = STR("flows");
-    struct str wanted = name ? str_of(name) : STR_NULL;
+    struct str wanted = name ? str_of(name) : STR_NULL, base = profile_base(wanted);
     bool has_placer = str_starts(wanted, placer), has_makers = str_starts(wanted, flows);
-    const struct profile *p = NULL;
+    const struct profile *p = base.n ? find(base) : NULL;
     struct profile ret;
     struct rand r;
 
-    if (has_makers)
-        wanted = str_from(wanted, MIN_OF(flows.n + 1, wanted.n));
-    if (wanted.n)
-        p = find(has_placer ? str_from(wanted, placer.n) : wanted);
     rand_seed(&r, seed * 31 + 7);
     if (!p) {
         p = &profiles[rand_below(&r, n_profiles - 1)];

@@ -319,6 +319,7 @@ extern const struct profile profiles[];
 extern const size_t n_profiles;
 /* By name, "placer/NAME" for the world with the placer, "flows/NAME" for one with JobFlows and CronJobs, "flows" for such
  * a one as the seed says; NULL: as the seed says. */
+bool profile_exists(const char *name);
 struct profile profile_pick(uint64_t seed, const char *name);
 
 /* amount.c */
