@@ -367,6 +367,7 @@ struct sched_model {
     uint64_t seen_node_gen;     /* … when the last round began */
 
     uint64_t round;         /* rounds begun */
+    bool has_placed;        /* this scheduler has bound a pod: what it keeps for others it has found itself */
     bool in_trial;          /* what is taken and given now are seats of a trial (gang.h) */
     uint64_t room_gen;      /* goes up when something happened that may let a waiting group in */
     uint64_t seen_room_gen; /* … when the last round ended */

@@ -16,6 +16,7 @@
 
 #include "base/util.h"
 #include "sched/evict.h"
+#include "sched/share.h"
 
 enum { EVICTIONS_A_ROUND = 16 }; /* groups for which victims are looked for */
 
@@ -346,7 +347,8 @@ static bool is_due(struct round *r, struct sched_group *g)
     return false;
 }
 
-static void reserve(struct round *r, struct sched_group *g)
+/* 'by_nodes': they refused it, not its queue. */
+static void reserve(struct round *r, struct sched_group *g, bool by_nodes)
 {
     struct gang_options opt = { .room = FIT_EMPTY, .limit = GANG_NO_LIMIT, .is_virtual = true };
     struct hold *hold;
@@ -358,8 +360,8 @@ static void reserve(struct round *r, struct sched_group *g)
     hold = hold_new(r->m, &t, HOLD_RESERVED);
     if (g->found.is_stuck) /* with places kept, nobody else needs to hold back */
         r->m->yields++;
-    if (hold_is_free(r->m, hold) && group_live(g) >= group_min(g) &&
-        !why_is_of_queue(g->why->kind)) { /* the nodes refused it, yet all of this is free */
+    if (by_nodes && hold_is_free(r->m, hold) &&
+        group_live(g) >= group_min(g)) { /* the nodes refused it, yet all of this is free */
         round_drop_hold(r, g);
         g->found.futile = r->m->node_gen;
     }
@@ -380,7 +382,7 @@ static bool may_reserve(struct round *r, const struct sched_group *g)
 void round_reserve_for(struct round *r, struct sched_group *g)
 {
     if (!round_has_given_up(r, g) && may_reserve(r, g))
-        reserve(r, g);
+        reserve(r, g, !why_is_of_queue(g->why->kind));
 }
 
 static int by_service(const void *x, const void *y)
@@ -406,7 +408,7 @@ void round_reserve(struct round *r)
         qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_service);
     VEC_FOREACH(g, &all.list)
         if (!queue_has_hold(r->m, (*g)->queue) && may_reserve(r, *g) && is_due(r, *g))
-            reserve(r, *g);
+            reserve(r, *g, !why_is_of_queue((*g)->why->kind));
 }
 
 /* It has waited for longer than a reservation takes, and lacks nothing but room. */
@@ -435,13 +437,16 @@ void round_recover(struct round *r)
         struct sched_group *g = *it;
         struct amounts needs;
         struct why limit;
+        bool by_nodes;
 
         if (queue_has_hold(r->m, g->queue) || !may_reserve(r, g))
             continue;
         arena_reset(&r->trial);
         gang_needs(r->m, g, &r->trial, &needs);
-        if (!round_is_beyond_limits(r->m, g, needs, &limit) && !round_would_fit(r, g, FIT_NOW, NULL))
-            reserve(r, g);
+        by_nodes = share_allows(r->m, g->queue, &needs, SHARE_LIMIT, NULL);
+        if (round_is_beyond_limits(r->m, g, needs, &limit) || (by_nodes && round_would_fit(r, g, FIT_NOW, NULL)))
+            continue;
+        reserve(r, g, by_nodes);
     }
 }
 

@@ -618,7 +618,7 @@ void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *
     check_holds(&r);
     round_unbind(&r);
     push_waiting(&r);
-    if (m->round == 1)
+    if (!m->has_placed)
         round_recover(&r);
     serve(&r, GANG_FAIR);
     serve_over(&r);

@@ -102,7 +102,7 @@ enum { EXPIRES_MOST = 2 }; /* times an admission is withdrawn; after that it is 
 void round_evict(struct round *r);
 void round_reserve(struct round *r);
 void round_reserve_for(struct round *r, struct sched_group *g); /* at once */
-void round_recover(struct round *r);                            /* in the first round: as the last scheduler had them */
+void round_recover(struct round *r); /* as the last scheduler had them, before this one places anything */
 void round_expire(struct round *r);
 bool round_has_given_up(const struct round *r, const struct sched_group *g); /* its pods do not come */
 void round_unbind(struct round *r);
