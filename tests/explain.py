@@ -44,6 +44,13 @@ def queue(name, state="Open", **spec):
             "spec": {"weight": 1, **spec}, "status": {"state": state}}
 
 
+def claim(name, storage_class, namespace="default"):
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim",
+            "metadata": {"name": name, "namespace": namespace, "finalizers": ["kubernetes.io/pvc-protection"]},
+            "spec": {"storageClassName": storage_class, "accessModes": ["ReadWriteOnce"],
+                     "resources": {"requests": {"storage": "1Gi"}}}, "status": {"phase": "Pending"}}
+
+
 def hypernode(name, *nodes):
     return {"apiVersion": "topology.volcano.sh/v1alpha1", "kind": "HyperNode", "metadata": {"name": name},
             "spec": {"tier": 1, "members": [{"type": "Node", "selector": {"exactMatch": {"name": n}}} for n in nodes]}}
@@ -334,12 +341,32 @@ SITUATIONS = {
     "topology": ([node("n1", cpu=2), node("n2", cpu=2), hypernode("s0", "n1"), hypernode("s1", "n2"),
                   job("j", task(replicas=4), networkTopology={"mode": "hard", "highestTierAllowed": 1})], None, ["4"],
                  ["constraint", "min-available"]),
+    "kept for another": ([node("n1", cpu=4), running("old", ["n1"], cpu=2, runtime="90m"),
+                          job("big", task(replicas=4), created="2026-03-01T11:30:00Z"),
+                          job("j", task(), created="2026-03-01T11:50:00Z")], "Reserved",
+                         ["keeps the free room for default/big", "default/big starts by 2026-03-01T12:30:00Z"],
+                         ["priority", "free", "nodes"]),
+    "kept in its queue": ([node("n1", cpu=16), queue("q", capability={"cpu": "4"}), running("old", ["n1"] * 2, queue="q"),
+                           job("big", task(replicas=4), queue="q", created="2026-03-01T11:30:00Z"),
+                           job("j", task(), queue="q", created="2026-03-01T11:50:00Z")], "QueueReserved",
+                          ["kept for default/big"], ["queue", "free"]),
+    "missing storage class": ([node("n1"), claim("data", "nosuch"), job("j", task(pod={"volumes": [
+        {"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}))], "NeverFits", ["unbound"], []),
     "two jobs to stop": ([node("n1"), running("a", ["n1"], cpu=4), running("b", ["n1"], cpu=4), job("j", task(cpu=8))],
                          "NotEnoughResources", [], ["free"]),
 }
 
 FIRST = {"closed queue": "queue-open", "no queue": "queue-create", "selector": "node-selector", "taint": "toleration",
          "cordon": "uncordon", "affinity": "constraint", "no room": "min-available"}
+
+
+def check_harm(suggestions, text):
+    """What evicts pods of others, or deletes their jobs, comes last, and the list says so."""
+    harm = [s["stopsJobs"] for s in suggestions]
+    assert harm == sorted(harm), [(s["kind"], s["stopsJobs"]) for s in suggestions]
+    for s in suggestions:
+        assert s["stopsJobs"] == bool(s["evicts"] or s["kind"] == "free"), s
+    assert ("At the cost of other jobs:" in text) == any(harm), text
 
 
 def situation(name):
@@ -357,6 +384,7 @@ def situation(name):
     assert not missing, f"want {kinds}, got {have}: {[s['text'] for s in answer['suggestions']]}"
     if name in FIRST:
         assert have[0] == FIRST[name], have
+    check_harm(answer["suggestions"], text)
     check_suggestions(objects, answer, is_quiet=name != "fair share")
 
 
@@ -442,6 +470,18 @@ def the_cheapest_job_is_freed():
 def victims_are_named():
     s = by_kind(explain(SITUATIONS["priority would evict"][0], "j"), "priority")
     assert s["target"] == "high" and s["evicts"] == [{"name": "default/old", "pods": 2}], s
+
+
+def who_keeps_what():
+    """The holder, how much it has and until when; a running job that says nothing leaves the end open."""
+    objects = SITUATIONS["kept for another"][0]
+    answer = explain(objects, "j")
+    assert answer["holder"] == {"name": "default/big", "pods": 4, "keeps": {"cpu": "4", "memory": "4Gi", "pods": "4"},
+                                "until": "2026-03-01T12:30:00Z"}, answer["holder"]
+    assert "kept     4 cpu, 4Gi memory for 4 pods of default/big, until 2026-03-01T12:30:00Z at the latest" in ask(objects, "j")
+    silent = [objects[0], running("old", ["n1"], cpu=2), *objects[2:]]
+    assert "until" not in explain(silent, "j")["holder"] and "until the pods in its way end" in ask(silent, "j")
+    assert by_kind(answer, "free")["target"] == "default/big"
 
 
 def ahead_in_order():
@@ -783,7 +823,7 @@ def main():
     for test in (nodes_refuse_as_the_scheduler_does, largest_value_that_works, the_task_that_gives_way_is_named, a_job_that_means_to_run_with_less,
                  who_never_starts, others_on_the_move, a_podgroup_does_not_own_its_pods, a_native_podgroup_is_another_kind, many_notes_are_few,
                  devices_are_counted, needs_and_free, requests_are_round, capability_is_raised_to_what_is_needed,
-                 both_jobs_are_named, the_cheapest_job_is_freed, victims_are_named, ahead_in_order, estimate_from_runtimes,
+                 both_jobs_are_named, the_cheapest_job_is_freed, victims_are_named, who_keeps_what, ahead_in_order, estimate_from_runtimes,
                  estimate_after_those_ahead, no_estimate_without_runtime, not_waiting, blocked, depends_on,
                  pod_group_by_name, bare_pod_group, pods_of_a_role_are_missing, list_of_all, the_only_job_needs_no_name, wrong_use, settings_without_effect, no_node, kubectl_forms, the_same_each_time,
                  strange_names_do_no_harm, manual_is_true):

@@ -299,6 +299,7 @@ static void view_group(struct sched *s, struct sched_group *g, struct arena *a, 
         .created_ms = g->spec.created_ms,
         .is_whole = group_is_whole(g),
         .has_hold = g->hold != NULL,
+        .kept = g->hold ? g->hold->sum : (struct amounts){ { 0 } },
         .why = latest_why(s, g),
         .allocated = g->counts.allocated,
     };

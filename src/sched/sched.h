@@ -101,6 +101,7 @@ struct sched_group_view {
     bool is_whole, has_hold;
     const struct why *why;
     struct amounts needs; /* of the pods that are still missing for the minimum */
+    struct amounts kept;  /* … of the places that are kept for it (has_hold) */
     struct amounts allocated;
 };
 bool sched_group_view(struct sched *s, struct str namespace, struct str name, struct sched_group_view *ret);

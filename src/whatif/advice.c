@@ -238,7 +238,7 @@ static bool is_enough(const struct advising *v)
     size_t n = 0;
 
     VEC_FOREACH(s, &v->out->suggestions)
-        n += !s->is_large;
+        n += !s->is_large && !s->stops_jobs;
     return n >= v->max_suggestions;
 }
 

@@ -5,9 +5,9 @@
  * applied, and is only given if the job's minimum then has its places. So nothing here can be wrong about what the
  * scheduler does, and nothing has to be kept in step with it. The same input gives the same advice.
  *
- * Suggestions come in the order of how little they change and whom they hurt (enum advice_kind); within a kind there is
- * only the smallest change that works. One that takes away more than half of something (replicas, requests) comes after
- * those that do not.
+ * Suggestions come in the order of how little they change (enum advice_kind); within a kind there is only the smallest
+ * change that works. One that takes away more than half of something (replicas, requests) comes after those that do
+ * not, and one that stops other jobs comes last.
  */
 #ifndef WHATIF_ADVICE_H
 #define WHATIF_ADVICE_H
@@ -85,8 +85,9 @@ struct suggestion {
     VEC(struct str) how;              /* command lines, or lines of YAML */
     VEC(struct str) also;             /* other targets that work as well */
     VEC(struct advice_victim) evicts; /* who loses pods through it, apart from what is freed by hand */
-    bool recreates; /* the field cannot be changed in place: the Job is made again, and loses its age */
-    bool is_large;  /* takes away more than half */
+    bool recreates;  /* the field cannot be changed in place: the Job is made again, and loses its age */
+    bool is_large;   /* takes away more than half */
+    bool stops_jobs; /* pods of others are evicted, or another job is deleted */
 };
 
 struct advice_task {
@@ -110,6 +111,13 @@ struct advice_ahead {
     int32_t priority;
     int64_t pods;
     struct resources needs;
+};
+
+struct advice_holder { /* the job that the scheduler keeps room for */
+    struct str name;   /* as in advice_victim; empty: none */
+    int64_t pods;
+    struct resources keeps;
+    int64_t until_ms; /* when it can start at the latest; 0: not known */
 };
 
 struct advice_estimate {
@@ -140,6 +148,7 @@ struct advice {
     size_t n_nodes, n_usable;      /* all; those that refuse none of its pods and have any room */
     struct why why;
     struct str why_text, why_resource; /* one sentence; the name of why.dim */
+    struct advice_holder holder;       /* WHY_HELD, WHY_QUEUE_RESERVED */
     bool is_in_line;                   /* false: it cannot be served whatever is free, so nobody is ahead either */
     VEC(struct advice_ahead) ahead;
     VEC(struct advice_victim) evicts; /* ADVICE_STARTS: whose pods make room */

@@ -88,29 +88,21 @@ static void count_pod(void *ctx, const struct object *o)
 /* The one that keeps it waiting without having a place: first in a fifo queue, or with places kept for it. */
 static void add_other(struct tenants *t)
 {
-    struct str key = arena_str(t->v->a, str_of(t->v->now.why.other)), namespace = key, job;
-    ptrdiff_t slash = str_find_char(key, '/');
-    const struct object *group;
+    struct str title = arena_str(t->v->a, str_of(t->v->now.why.other)), name;
+    ptrdiff_t slash = str_find_char(title, '/');
     struct tenant *n;
 
-    if (slash <= 0)
+    if (slash <= 0 || map_get(&t->index, title))
         return;
-    namespace.n = (size_t)slash;
-    group = future_get(t->f, type_by_name(STR("PodGroup")), namespace, str_from(key, (size_t)slash + 1));
-    if (!group)
-        return;
-    job = owner_job(group->root);
+    name = str_from(title, (size_t)slash + 1);
     n = arena_new(t->v->a, struct tenant);
-    n->kind = str_empty(job) ? "PodGroup" : JOB_KIND;
-    n->namespace = namespace;
-    n->name = arena_str(t->v->a, str_empty(job) ? object_name(group->root) : job);
-    n->title = full_name(t->v->a, n->namespace, n->name);
-    n->waits = true;
+    *n = (struct tenant){ .title = title, .namespace = str_sub(title, 0, (size_t)slash), .name = name, .waits = true };
+    n->kind = future_get(t->f, type_by_name(STR(JOB_KIND)), n->namespace, name) ? JOB_KIND : "PodGroup";
     n->priority = INT64_MIN;
-    if (!map_get(&t->index, n->title)) {
-        map_put(&t->index, n->title, n);
-        *vec_push(t->v->a, &t->list) = n;
-    }
+    if (!future_get(t->f, type_by_name(str_of(n->kind)), n->namespace, name))
+        return;
+    map_put(&t->index, n->title, n);
+    *vec_push(t->v->a, &t->list) = n;
 }
 
 static int by_cost(const void *x, const void *y)
@@ -177,6 +169,7 @@ static void build(struct advising *v, struct tenant *const *list, size_t n, stru
         pods += list[i]->pods;
     }
     s->kind = ADVISE_FREE;
+    s->stops_jobs = true;
     s->target = arena_str(v->a, buf_view(&names));
     if (n == 1 && list[0]->waits)
         s->text = arena_fmt(v->a, "remove %.*s, which waits before it", STR_ARG(s->target));

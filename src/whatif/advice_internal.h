@@ -145,7 +145,7 @@ void edit_set(struct advising *v, struct suggestion *s, const struct json *objec
 void edit_job(struct advising *v, struct suggestion *s, struct str path, const struct json *value); /* NULL: unset */
 
 /* Keep a suggestion that was found to work. */
-void suggest_keep(struct advising *v, const struct suggestion *s);
+void suggest_keep(struct advising *v, struct suggestion *s);
 
 void advise_queue_first(struct advising *v); /* missing or closed: sets the prefix where it is not enough */
 void advise_places(struct advising *v);      /* cordons, taints, selectors, affinity, topology */

@@ -271,6 +271,21 @@ struct lining {
     bool is_past;
 };
 
+/* The job that the scheduler keeps room for, where that is the reason. */
+static void look_at_holder(struct lining *l, const struct sched_group_view *g)
+{
+    const struct why *why = &l->v->out->why;
+    struct advice_holder *holder = &l->v->out->holder;
+
+    if ((why->kind != WHY_HELD && why->kind != WHY_QUEUE_RESERVED) || !g->has_hold ||
+        !str_eq(group_title(&l->v->scratch, g), str_of(why->other)))
+        return;
+    holder->name = group_title(l->v->a, g);
+    holder->pods = MAX_OF(g->min - g->ready, 0);
+    holder->until_ms = why->until_ms;
+    resources_of(l->v, l->dims, &g->kept, NULL, &holder->keeps);
+}
+
 /* Those that cannot be served whatever is free hold nobody up. */
 static bool is_out_of_line(const struct why *w)
 {
@@ -287,6 +302,7 @@ static void look_at_waiting(void *ctx, const struct sched_group_view *g)
     struct lining *l = ctx;
     struct advice_ahead *a;
 
+    look_at_holder(l, g);
     if (str_eq(g->namespace, l->v->namespace) && str_eq(g->name, l->group))
         l->is_past = true;
     if (l->is_past || g->is_whole || is_out_of_line(g->why)) /* whole: pods beyond its minimum come last */

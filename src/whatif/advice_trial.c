@@ -268,19 +268,22 @@ static bool works_afresh(struct advising *v, const struct suggestion *s)
 
 static int by_rank(const struct suggestion *a, const struct suggestion *b)
 {
+    if (a->stops_jobs != b->stops_jobs)
+        return a->stops_jobs ? 1 : -1;
     if (a->is_large != b->is_large)
         return a->is_large ? 1 : -1;
     return (int)a->kind - (int)b->kind;
 }
 
 /* In order; equal ones stay in the order they came. */
-void suggest_keep(struct advising *v, const struct suggestion *s)
+void suggest_keep(struct advising *v, struct suggestion *s)
 {
     struct suggestion *list;
     size_t at;
 
     if (!works_afresh(v, s))
         return;
+    s->stops_jobs |= s->evicts.n > 0;
     (void)vec_push(v->a, &v->out->suggestions);
     list = v->out->suggestions.v;
     for (at = v->out->suggestions.n - 1; at > 0 && by_rank(s, &list[at - 1]) < 0; at--)

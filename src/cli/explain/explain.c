@@ -182,6 +182,24 @@ static bool has_kind(const struct load *l, const char *kind)
     return false;
 }
 
+/* Kubernetes protects every claim by a finalizer, and a volume was bound or a class made where somebody binds claims;
+ * in `pumice server` a claim is a directory, which is always there. */
+static bool binds_claims(const struct load *l)
+{
+    for (size_t i = 0; i < l->docs.n; i++) {
+        const struct json *claim = l->docs.v[i]->root;
+
+        if (!str_is(object_kind(claim), "PersistentVolumeClaim"))
+            continue;
+        if (json_member_text(json_get(claim, "spec"), "volumeName").n)
+            return true;
+        JSON_FOREACH(f, json_find(claim, "metadata", "finalizers", NULL))
+            if (str_is(json_text(f, STR("")), "kubernetes.io/pvc-protection"))
+                return true;
+    }
+    return has_kind(l, "StorageClass") || has_kind(l, "PersistentVolume");
+}
+
 static void warn_no_nodes(const struct load *l)
 {
     if (has_kind(l, "Node"))
@@ -306,6 +324,7 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
     is_one = job || (!wants_json(o) && find_only(&l, &w)); /* programs get the list that they asked for */
     warn_no_nodes(&l);
     config.knows_claims = has_kind(&l, "PersistentVolumeClaim");
+    config.waits_for_volumes = config.knows_claims && binds_claims(&l);
     in.native = native.v;
     in.n_native = native.n;
     in.namespace = w.namespace;

@@ -123,6 +123,21 @@ static void add_why(struct arena *a, struct json *root, const struct advice *v)
     }
 }
 
+static void add_holder(struct arena *a, struct json *root, const struct advice *v)
+{
+    const struct advice_holder *h = &v->holder;
+    struct json *holder;
+
+    if (!h->name.n)
+        return;
+    holder = json_add(root, STR("holder"), json_object(a));
+    add_text(a, holder, "name", h->name);
+    add_int(a, holder, "pods", h->pods);
+    add_amounts(a, holder, "keeps", &h->keeps);
+    if (h->until_ms)
+        add_time(a, holder, "until", h->until_ms);
+}
+
 static void add_ahead(struct arena *a, struct json *root, const struct advice *v)
 {
     struct json *list = json_add(root, STR("ahead"), json_array(a));
@@ -169,6 +184,7 @@ static void add_suggestions(struct arena *a, struct json *root, const struct adv
         add_text(a, one, "text", s->text);
         json_add(one, STR("verified"), json_bool_new(a, true)); /* there are no others */
         json_add(one, STR("recreatesJob"), json_bool_new(a, s->recreates));
+        json_add(one, STR("stopsJobs"), json_bool_new(a, s->stops_jobs));
         add_victims(a, one, "evicts", s->evicts.v, s->evicts.n);
         add_list(a, one, "also", s->also.v, s->also.n);
         add_list(a, one, "how", s->how.v, s->how.n);
@@ -200,6 +216,7 @@ static void add_waiting(struct arena *a, struct json *root, const struct advice 
     add_needs(a, root, v);
     add_free(a, root, v);
     add_why(a, root, v);
+    add_holder(a, root, v);
     add_ahead(a, root, v);
     add_suggestions(a, root, v);
     add_estimate(a, root, v, now_ms);

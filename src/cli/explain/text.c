@@ -204,6 +204,25 @@ static void say_why(struct saying *s)
     buf_fmt(s->out, " (%s)\n", why_names[v->why.kind]);
 }
 
+/* Who has the room that it would take, and until when. */
+static void say_holder(struct saying *s)
+{
+    const struct advice_holder *h = &s->advice->holder;
+    autobuf time = { 0 };
+
+    if (!h->name.n)
+        return;
+    label(s, "kept");
+    buf_fmt(s->out, "%.*s for %.*s of %.*s, ", STR_ARG(amounts(s, &h->keeps)), STR_ARG(plural_of(s, h->pods, "pod")),
+            STR_ARG(clean(s, h->name)));
+    if (!h->until_ms) {
+        buf_str(s->out, STR("until the pods in its way end\n"));
+        return;
+    }
+    clock_print(&time, h->until_ms);
+    buf_fmt(s->out, "until %.*s at the latest\n", STR_ARG(buf_view(&time)));
+}
+
 static void say_ahead(struct saying *s)
 {
     const struct advice *v = s->advice;
@@ -290,8 +309,13 @@ static void say_suggestions(struct saying *s)
     }
     buf_fmt(s->out, "\n%s would start it now (tried on a copy of this state):\n",
             v->suggestions.n == 1 ? "This" : "Each of these");
-    for (size_t i = 0; i < v->suggestions.n; i++)
+    for (size_t i = 0; i < v->suggestions.n; i++) {
+        bool stops_jobs = v->suggestions.v[i].stops_jobs;
+
+        if (stops_jobs && (i == 0 || !v->suggestions.v[i - 1].stops_jobs)) /* they are the last */
+            buf_str(s->out, STR("  At the cost of other jobs:\n"));
         say_suggestion(s, i + 1, &v->suggestions.v[i]);
+    }
 }
 
 static void say_estimate(struct saying *s)
@@ -343,6 +367,7 @@ static void say_waits(struct saying *s)
     say_needs(s);
     say_free(s);
     say_why(s);
+    say_holder(s);
     say_ahead(s);
     say_suggestions(s);
     say_estimate(s);

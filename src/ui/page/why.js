@@ -92,9 +92,10 @@ const draw = (x, refresh, say) => {
   const fact = (k, v) => [el("dt", {}, k), el("dd", {}, v)];
   return [el("dl", { class: "facts" }, fact("stopped by", x.why.text), fact("needs", tasks.join(", ")),
     fact("free", `${amounts(x.free.total)} on ${x.free.nodeCount} node${x.free.nodeCount === 1 ? "" : "s"}`),
+    x.holder ? fact("kept", `${amounts(x.holder.keeps)} for ${x.holder.name}, until ${x.holder.until || "the pods in its way end"}`) : "",
     fact("ahead", ahead), fact("starts by itself", soon)),
   x.suggestions.length ? [el("p", {}, "Each of these would start it now (tried on a copy of the cluster):"),
-    el("ol", { class: "changes" }, x.suggestions.map((s) => el("li", {}, sentence(s.text), " ",
+    el("ol", { class: "changes" }, x.suggestions.map((s) => el("li", {}, sentence(s.text), s.stopsJobs ? " — at the cost of other jobs " : " ",
       isPossible(s) && el("button", { type: "button", onclick: () => offer(s, refresh, say) }, "Apply…"))))] :
     el("p", {}, "No single change that was tried would start it.")];
 };
