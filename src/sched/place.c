@@ -186,7 +186,7 @@ static void name_keeper(struct round *r, struct sched_group *g, struct why *why)
     group_people_name(hold->group, why->other, sizeof(why->other));
 }
 
-/* Its queue takes nobody, or it was seen that it can never run: what is kept for it is of no use. */
+/* Its queue takes nobody, its pods are gated, or it was seen that it can never run: what is kept for it is of no use. */
 static bool keeps_in_vain(const struct sched_group *g)
 {
     switch (g->why->kind) {
@@ -194,6 +194,7 @@ static bool keeps_in_vain(const struct sched_group *g)
     case WHY_QUEUE_CLOSED:
     case WHY_QUEUE_HAS_CHILDREN:
     case WHY_TOO_MANY_NAMES:
+    case WHY_GATED: /* for as long as somebody likes */
         return true;
     default:
         return g->found.never_fits || g->why->is_never;
@@ -236,7 +237,7 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
                         g); /* its victims are gone, and its queue refuses it all the same: nobody owes it anything */
     if (keeps_in_vain(g))
         round_drop_hold(r, g);
-    if (g->found.never_fits || g->why->is_never)
+    if (g->found.never_fits || g->why->is_never || g->why->kind == WHY_GATED)
         round_drop_promise(r, g);
     if (group_is_broken(g)) /* what is freed goes to it, not to a newcomer (D1) */
         round_reserve_for(r, g);
@@ -548,7 +549,7 @@ static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
 /* It was let in, and lacks pods: the better answer than "no room". What has places is not refused. */
 static void say_pods(struct round *r, struct sched_group *g, struct why *why, enum gang_limit limit)
 {
-    if (!g->hold)
+    if (!g->hold || why->kind == WHY_GATED)
         refuse(r, g, why, limit);
     else if (g->hold->kind == HOLD_ADMITTED)
         group_say(g, &(struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 });

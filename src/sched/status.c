@@ -25,18 +25,19 @@ static uint32_t going_with_node(const struct sched_group *g)
     return n;
 }
 
-/* Its pods are there, and cannot be placed. Pods that are missing are for its controller to make. */
+/* Its pods are there, and cannot be placed. Pods that are missing are for its Job to create; without one nobody does. */
 static bool is_unschedulable(const struct sched_group *g)
 {
     switch (g->why->kind) {
     case WHY_NOT:
     case WHY_NO_PODS_YET:
-    case WHY_NOT_ENOUGH_PODS:
-    case WHY_NOT_ENOUGH_OF_ROLE:
     case WHY_GATED:
     case WHY_EVICTING:
     case WHY_MAX:
         return false;
+    case WHY_NOT_ENOUGH_PODS:
+    case WHY_NOT_ENOUGH_OF_ROLE:
+        return !g->is_whole && str_empty(g->spec.owner_job);
     default:
         return !g->is_whole;
     }

@@ -325,6 +325,36 @@ static void the_impossible_is_let_in(void **state)
     }
 }
 
+/* Nobody knows when gates are removed: until then others may have the room. Then it waits like any other. */
+static void a_gated_job_keeps_no_room(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *g, *next;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    g = h_job(h, "gated", .min = 4, .replicas = 4, .pod = "cpu: 1", .spec_more = "schedulingGates: [{name: x/y}]");
+    h_settle(h);
+    h_job_pods(h, g, 4);
+    h_settle(h);
+    next = h_job(h, "next", .min = 4, .replicas = 4, .pod = "cpu: 1");
+    h_settle(h);
+    assert_true(is_admitted(h, next));
+    h_job_pods(h, next, 4);
+    h_settle(h);
+    assert_int_equal(h_bound(h, next), 4);
+    h_phase_all(h, next, "Succeeded");
+    for (int i = 0; i < 4; i++) {
+        char pod[16];
+
+        snprintf(pod, sizeof(pod), "gated-w-%d", i);
+        h_change(h, h_get(h, "Pod", pod), "spec: {schedulingGates: []}");
+    }
+    h_settle(h);
+    assert_int_equal(h_bound(h, g), 4);
+    h_free(h);
+}
+
 static void D32_group_without_pods_keeps_nothing(void **state)
 {
     struct h *h = h_new(NULL);
@@ -463,6 +493,7 @@ int main(void)
         cmocka_unit_test(D30_counts_the_rest_only),
         cmocka_unit_test(D30_tainted_nodes_are_no_room),
         cmocka_unit_test(the_impossible_is_let_in),
+        cmocka_unit_test(a_gated_job_keeps_no_room),
         cmocka_unit_test(D32_group_without_pods_keeps_nothing),
         cmocka_unit_test(D32_finished_group_keeps_nothing),
         cmocka_unit_test(D32_minimum_has_succeeded),

@@ -233,6 +233,30 @@ static void D82_one_condition_at_a_time(void **state)
 
 /* The words of 6.2. */
 
+/* A member is gone for good where no Job creates another: Unknown, as in Volcano. A Job creates it: Inqueue. */
+static void a_lost_member_of_no_job(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *job;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 8");
+    h_group(h, "bare", .min = 2);
+    h_pods(h, "bare", "w", 2, "cpu: 1");
+    job = h_job(h, "job", .min = 2, .replicas = 2, .pod = "cpu: 1");
+    h_settle(h);
+    h_job_pods(h, job, 2);
+    h_settle(h);
+    h_run(h);
+    h_settle(h);
+    h_delete(h, "Pod", "bare-w-1");
+    h_delete(h, "Pod", "job-w-1");
+    h_work(h, 10000, 1000);
+    assert_text(h_group_phase(h, "bare"), "Unknown");
+    assert_text(h_group_phase(h, job), "Inqueue");
+    h_free(h);
+}
+
 static void message_schedulable(void **state)
 {
     struct h *h = h_new(NULL);
@@ -437,6 +461,7 @@ int main(void)
         cmocka_unit_test(D61_idle),
         cmocka_unit_test(D61_told_again),
         cmocka_unit_test(D82_one_condition_at_a_time),
+        cmocka_unit_test(a_lost_member_of_no_job),
         cmocka_unit_test(message_schedulable),
         cmocka_unit_test(message_for_extras),
         cmocka_unit_test(pods_that_are_being_made),
