@@ -612,7 +612,11 @@ void round_attempt(struct round *r, struct sched_group *g, enum gang_limit limit
         g->hold->is_new = false;
     }
     hold_order_lift(r, g, limit == GANG_LIMIT && !is_owed, &lifted);
-    attempt(r, g, is_owed ? GANG_LIMIT : limit); /* it was let in, or others lost their places for it: it has them */
+    /* It was let in, or others lost their places for it: it has them. What never fits asks for no share, so that only
+     * the limits of its queue refuse it. */
+    if (is_owed || g->found.never_fits)
+        limit = GANG_LIMIT;
+    attempt(r, g, limit);
     if (g->hold && !g->hold->is_held) {
         hold_put_back(r->m, g->hold);
         check_use(r, g);

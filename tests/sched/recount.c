@@ -103,12 +103,17 @@ static void queue_sum(const struct world *w, int top, int64_t *ret)
     }
 }
 
-static void total(const struct world *w, int64_t *ret)
+/* A node counts that some group may use: guarantees are kept on these. */
+void world_usable(const struct world *w, int64_t *ret)
 {
+    bool tolerates = false;
+
     memset(ret, 0, RES * sizeof(*ret));
+    for (int g = 0; g < w->n_groups; g++)
+        tolerates |= w->groups[g].tolerates;
     for (int i = 0; i < w->n_nodes; i++)
         for (int r = 0; r < RES; r++)
-            ret[r] += w->nodes[i].exists ? w->nodes[i].has[r] : 0;
+            ret[r] += w->nodes[i].exists && (tolerates || !w->nodes[i].is_tainted) ? w->nodes[i].has[r] : 0;
 }
 
 /* The sum over queues just below root of what they have or may claim at any time. */
@@ -143,7 +148,7 @@ bool group_is_feasible(const struct world *w, int group)
         for (int r = 0; r < RES; r++)
             if (w->queues[q].cap[r] >= 0 && need * g->ask[r] > w->queues[q].cap[r])
                 return false;
-    total(w, all);
+    world_usable(w, all);
     for (int r = 0; r < RES; r++) {
         int64_t others = 0;
 
@@ -226,7 +231,7 @@ static void check_queues(struct world *w)
 {
     int64_t all[RES], has[RES];
 
-    total(w, all);
+    world_usable(w, all);
     for (int q = 0; q < w->n_queues; q++) {
         queue_sum(w, q, has);
         for (int r = 0; r < RES; r++) {

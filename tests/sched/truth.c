@@ -91,22 +91,21 @@ static void check_capability(struct world *w, int group, const struct why *why)
 static void check_guarantee(struct world *w, int group, const struct why *why)
 {
     int res = res_of(w, why->dim);
-    int64_t all = 0, sum;
+    int64_t all[RES], sum;
 
     if (res < 0)
         return;
     sum = lacks(w, group) * w->groups[group].ask[res];
-    for (int i = 0; i < w->n_nodes; i++)
-        all += w->nodes[i].exists ? w->nodes[i].has[res] : 0;
+    world_usable(w, all);
     for (int q = 0; q < w->n_queues; q++)
         if (w->queues[q].parent < 0) {
             int64_t has = queue_has(w, q, res);
 
             sum += is_below(w, w->groups[group].queue, q) ? has : MAX_OF(has, w->queues[q].guarantee[res]);
         }
-    if (sum <= all)
+    if (sum <= all[res])
         world_wrong(w, "a guarantee that is not touched", "%s: %lld of %lld", w->groups[group].name, (long long)sum,
-                    (long long)all);
+                    (long long)all[res]);
 }
 
 /* "Insufficient" on a node that has enough, whatever is kept there, for all it lacks. */

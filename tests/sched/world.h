@@ -98,7 +98,8 @@ int64_t world_free(const struct world *w, int node, int res);
 bool one_tree(uint64_t seed, bool is_trace); /* shares come true at every level of a tree of queues */
 
 /* recount.c */
-void world_round(struct world *w); /* one round, checked */
+void world_round(struct world *w);                      /* one round, checked */
+void world_usable(const struct world *w, int64_t *ret); /* what the nodes have that some group may use */
 void story_sort(struct buf *story);
 bool group_stands(const struct world *w, int group);
 int group_ready_pods(const struct world *w, int group);
