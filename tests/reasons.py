@@ -138,11 +138,12 @@ def order(c):
 SITUATIONS = {"QueueNotFound": missing, "QueueClosed": closed, "SchedulingGated": gated, "QueueCapability": capability,
               "QueueGuarantee": guarantee, "QueueReserved": reserved_in_queue, "NotEnoughResources": no_room,
               "Reserved": reserved, "NeverFits": never_fits, "NetworkTopology": topology, "QueueOrder": order}
-# Reasons that no Job in a server at rest can show, and the test of the scheduler alone that has them.
-ELSEWHERE = {"QueueNotLeaf": "a Job in such a queue is rejected; tests/sched/queue.c", "NotEnoughTasks": "the controller creates all pods; tests/sched/gang.c",
-             "NotEnoughPodsOfTask": "as before; tests/sched/gang.c", "QueueFairShare": "passes with the next eviction; tests/sched/queue.c",
-             "Evicting": "passes with the victims; tests/sched/evict.c", "PodsNotCreated": "the pods are being created: nothing is said; tests/sched/status.c",
-             "TooManyResourceNames": "spoils the server for the others; tests/sched/nodes.c", "NoAllocateAction": "needs another configuration; tests/sched/binding.c"}
+# Reasons that no Job in a server at rest shows, and why. "explain.py", "gang.c", "status.c": there the words are tested.
+ELSEWHERE = {"QueueNotLeaf": "the server rejects a Job in such a queue; explain.py", "NotEnoughTasks": "the controller creates all pods; gang.c",
+             "NotEnoughPodsOfTask": "the controller creates all pods; gang.c", "NoAllocateAction": "needs another configuration; status.c",
+             "QueueFairShare": "not compared: passes with the next pod that ends", "Evicting": "not compared: passes with the victims",
+             "PodsNotCreated": "not compared: the scheduler says nothing while pods are created",
+             "TooManyResourceNames": "not compared: the names would stay in the server for the other cases"}
 
 
 # ---- who says what ----
