@@ -55,6 +55,7 @@ void sched_config_default(struct sched_config *ret)
         .reserve_after_ms = 60 * 1000,
         .admission_ms = 5 * 60 * 1000,
         .min_run_ms = 60 * 1000,
+        .patience_ms = 3600 * 1000,
         .unbind_ms = 60 * 1000,
         .status_ms = 1000,
         .retell = 64,
@@ -181,6 +182,7 @@ static const struct argument {
     { "pumice", "reserve-after", ARG_DURATION, OF(reserve_after_ms), 0 },
     { "pumice", "admission-timeout", ARG_DURATION, OF(admission_ms), 1 },
     { "pumice", "min-run", ARG_DURATION, OF(min_run_ms), 0 },
+    { "pumice", "patience", ARG_DURATION, OF(patience_ms), 0 },
     { "pumice", "unbind-after", ARG_DURATION, OF(unbind_ms), 0 },
 };
 

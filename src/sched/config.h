@@ -42,6 +42,7 @@ struct sched_config {
     int64_t reserve_after_ms; /* a gang that waits so long at the head of its queue gets nodes reserved; 60 s */
     int64_t admission_ms;     /* an admission that led to no place is withdrawn after this; 5 min */
     int64_t min_run_ms;       /* a pod that started less than this ago is no victim; 60 s */
+    int64_t patience_ms;      /* … nor less than this, for a job that waited when it started; 1 h */
     int64_t unbind_ms;  /* members bound but not started are released when the gang stays broken this long; 60 s */
     int64_t status_ms;  /* least time between two writes of a queue's status; 1 s */
     int retell;         /* so many groups that wait behind others like them are asked why in each round; 64 */
@@ -67,7 +68,7 @@ void sched_config_default(struct sched_config *ret);
  *
  * Our own settings stand below configurations:
  *   - name: pumice
- *     arguments: { reserve-after: 60s, admission-timeout: 5m, min-run: 60s, unbind-after: 60s } */
+ *     arguments: { reserve-after: 60s, admission-timeout: 5m, min-run: 60s, patience: 1h, unbind-after: 60s } */
 int sched_config_read(struct arena *a, struct json *tree, struct sched_config *ret, struct problems *problems);
 
 #endif

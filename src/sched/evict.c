@@ -28,6 +28,7 @@ struct hunt {
     struct sched_group *g;
     enum evict_kind kind;
     int64_t now_ms;
+    int64_t until_ms; /* pods that may be taken by then are candidates */
     struct arena *a;
     int64_t *wake_ms;
     struct amounts needs;
@@ -37,7 +38,7 @@ struct hunt {
     VEC(struct amounts) going; /* of all queues, while the trial acts as if they had gone */
 };
 
-enum { PRUNE_TRIALS = 64 };
+enum { PRUNE_TRIALS = 64, EVICT_DOUBLINGS = 20 };
 
 /* ---- may this pod be taken? ---- */
 
@@ -47,13 +48,41 @@ static void wake_at(int64_t *wake_ms, int64_t ms)
         *wake_ms = ms;
 }
 
+/* The job waited already when something started at this time. API times are whole seconds. */
+static bool has_waited_since(const struct sched_group *g, int64_t started_ms)
+{
+    return g->spec.came_ms > 0 && started_ms / 1000 >= g->spec.came_ms / 1000;
+}
+
+/* When a pod that started while the taker waited may be taken: it runs until it said it would end. */
+static int64_t known_due_ms(const struct sched_config *c, const struct sched_pod *p)
+{
+    int64_t runtime_ms = p->group->spec.runtime_ms;
+
+    return p->started_ms + (runtime_ms ? runtime_ms + c->min_run_ms : c->patience_ms); /* news of its end take time */
+}
+
+/* When the pod may be taken for this job. A job that was stopped before is left alone for longer each time. */
+static int64_t due_ms(const struct hunt *h, const struct sched_pod *p)
+{
+    const struct sched_config *c = &h->m->config;
+    uint32_t stops = MIN_OF(p->group->stops, EVICT_DOUBLINGS);
+    int64_t run_ms = MAX_OF(stops ? c->patience_ms << (stops - 1) : c->min_run_ms, p->cooldown_ms);
+
+    if (p->started_ms == 0)
+        return 0;
+    if (p->group != h->g && has_waited_since(h->g, p->started_ms))
+        return MAX_OF(p->started_ms + run_ms, known_due_ms(c, p));
+    return p->started_ms + run_ms;
+}
+
 static bool is_old_enough(struct hunt *h, const struct sched_pod *p)
 {
-    int64_t until = p->started_ms + MAX_OF(h->m->config.min_run_ms, p->cooldown_ms);
+    int64_t due = due_ms(h, p);
 
-    if (p->started_ms == 0 || until <= h->now_ms)
+    if (due <= h->until_ms)
         return true;
-    wake_at(h->wake_ms, until);
+    wake_at(h->wake_ms, due);
     return false;
 }
 
@@ -315,20 +344,56 @@ static void collect_groups(struct hunt *h, const struct sched_queue *q)
 }
 
 /* In a reclaim all of a queue are asked alike: where nobody may be taken for one who hunts, nobody may for the next of
- * the same round. */
+ * the same round, unless it came later. */
+static bool is_spared(const struct sched_model *m, const struct sched_queue *q, const struct sched_group *g)
+{
+    return q->spared == m->round && g->spec.came_ms > 0 && g->spec.came_ms <= q->spared_came_ms;
+}
+
 static void collect_from(struct hunt *h, struct sched_queue *q)
 {
     int64_t *wake_ms = h->wake_ms, own_ms = 0;
 
-    if (q->spared != h->m->round) {
+    if (!is_spared(h->m, q, h->g)) {
         h->has_pods = false;
         h->wake_ms = &own_ms;
         collect_groups(h, q);
         h->wake_ms = wake_ms;
         q->spared = h->kind == EVICT_RECLAIM && !h->has_pods ? h->m->round : 0;
         q->spared_ms = own_ms;
+        q->spared_came_ms = h->g->spec.came_ms;
     }
     wake_at(wake_ms, q->spared_ms);
+}
+
+/* What has_older() asks, once in a round for all who hunt. */
+static void note_starts(const struct sched_model *m, struct sched_queue *q)
+{
+    static const enum pod_state states[] = { POD_BOUND, POD_RUNNING };
+
+    if (q->starts_round == m->round)
+        return;
+    q->starts_round = m->round;
+    q->first_start_ms = q->first_known_due_ms = INT64_MAX;
+    for (size_t i = 0; i < q->placed.n; i++)
+        VEC_FOREACH(r, &HEAP_ITEM(q->placed.v[i], struct sched_group, in_placed)->roles)
+            for (size_t k = 0; k < ARRAY_LEN(states); k++)
+                LIST_FOREACH(struct sched_pod, p, &(*r)->pods[states[k]], in_role) {
+                    q->first_start_ms = MIN_OF(q->first_start_ms, p->started_ms);
+                    q->first_known_due_ms = MIN_OF(q->first_known_due_ms, known_due_ms(&m->config, p));
+                }
+}
+
+/* Could one of its pods be taken for this job? They started before it came, or have run for longer than they said. */
+static bool has_older(const struct sched_model *m, struct sched_queue *q, const struct sched_group *g,
+                      int64_t *ret_wake_ms)
+{
+    note_starts(m, q);
+    if (!has_waited_since(g, q->first_start_ms) || q->first_known_due_ms <= m->round_ms)
+        return true;
+    if (q->first_known_due_ms != INT64_MAX)
+        wake_at(ret_wake_ms, q->first_known_due_ms);
+    return false;
 }
 
 static bool has_lower(const struct sched_group *g)
@@ -356,14 +421,15 @@ bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, en
                     const struct amounts *needs, int64_t *ret_wake_ms)
 {
     if (kind == EVICT_PREEMPT)
-        return has_lower(g);
+        return has_lower(g) && has_older(m, g->queue, g, ret_wake_ms);
     if (!has_share_left(m, g->queue, needs))
         return false;
     MAP_FOREACH(struct sched_queue *, q, &m->queues)
         if (can_give_back(m, q, g)) {
-            if (q->spared != m->round)
+            if (!is_spared(m, q, g) && has_older(m, q, g, ret_wake_ms))
                 return true;
-            wake_at(ret_wake_ms, q->spared_ms);
+            if (is_spared(m, q, g))
+                wake_at(ret_wake_ms, q->spared_ms);
         }
     return false;
 }
@@ -538,6 +604,19 @@ static void all_back(struct hunt *h, struct victims *ret)
     }
 }
 
+/* The right victims are too young: better to wait for the youngest than to take others in their place. */
+static bool is_too_early(struct hunt *h, struct eviction *e)
+{
+    int64_t due = 0;
+
+    VEC_FOREACH(p, &e->victims.list)
+        due = MAX_OF(due, due_ms(h, *p));
+    e->is_early = due > h->now_ms;
+    if (e->is_early)
+        wake_at(h->wake_ms, due);
+    return e->is_early;
+}
+
 bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind kind, int64_t now_ms, struct arena *a,
                 struct eviction *ret)
 {
@@ -547,6 +626,7 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
     bool is_found;
 
     ret->victims = (struct victims){ 0 };
+    h.until_ms = MAX_OF(now_ms, g->since.waiting_ms + m->config.min_run_ms);
     gang_needs(m, g, a, &h.needs);
     if (!evict_is_worth(m, g, kind, &h.needs, &ret->wake_ms))
         return false;
@@ -564,7 +644,7 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
     all_back(&h, is_found ? &ret->victims : NULL);
     restore_going(&h);
     m->room_gen = room;
-    if (is_found && ret->victims.list.n == 0) { /* those who go already are enough */
+    if (is_found && (ret->victims.list.n == 0 /* those who go already are enough */ || is_too_early(&h, ret))) {
         trial_undo(&ret->trial);
         return false;
     }
@@ -621,7 +701,7 @@ static struct sched_pod *victim_within(struct hunt *h, const struct sched_pod *w
 
 bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, struct arena *a, struct eviction *ret)
 {
-    struct hunt h = { .m = m, .g = g, .kind = EVICT_PREEMPT, .now_ms = now_ms, .a = a };
+    struct hunt h = { .m = m, .g = g, .kind = EVICT_PREEMPT, .now_ms = now_ms, .until_ms = now_ms, .a = a };
     struct sched_pod *want = first_waiting(g), *victim = NULL;
     struct sched_node *node = NULL;
     uint64_t room = m->room_gen;

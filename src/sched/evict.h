@@ -8,6 +8,9 @@
  * Never victims: pods that say so (volcano.sh/preemptable: "false", on the pod or its group), critical pods, pods
  * younger than min_run_ms or inside their cooldown, pods a PodDisruptionBudget protects; in a preemption jobs of the
  * same or a higher priority; in a reclaim queues that are not reclaimable or not above their fair share.
+ *
+ * Not for now: pods that started while the taker waited, until they should have ended (or patience_ms is over); jobs
+ * that were stopped k times, for patience_ms × 2^(k - 1). So evictions answer news, and stops are bounded.
  */
 #ifndef SCHED_EVICT_H
 #define SCHED_EVICT_H
@@ -23,6 +26,7 @@ struct victims {
 struct eviction {
     struct victims victims; /* untouched so far */
     struct trial trial;     /* the gang's seats once they are gone; the caller ends it */
+    bool is_early;          /* the gang would fit, but some of the victims have not run long enough: wait for them */
     int64_t wake_ms;        /* when a victim that is too young now may be taken; 0: there is none. Begin with 0; several
                              * calls keep the earliest */
 };

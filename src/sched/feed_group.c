@@ -31,6 +31,7 @@ static void settle(struct sched_model *m, struct sched_group *g)
 
     g->spec.owner_job = g->job.exists ? g->job.job_name : g->podgroup.job_name;
     g->spec.runtime_ms = g->podgroup.runtime_ms ? g->podgroup.runtime_ms : g->job.runtime_ms;
+    g->spec.came_ms = g->job.created_ms > 0 ? MIN_OF(g->job.created_ms, g->spec.created_ms) : g->spec.created_ms;
     (void)group_set_priority(m, g);
     group_settle_minima(g);
     model_set_queue(m, g, str_empty(queue) ? STR("default") : queue);
@@ -306,6 +307,7 @@ static void read_job(struct sched_model *m, struct sched_group *g, const struct 
     g->job.queue = json_member_text(spec, "queue");
     text_pack(&g->job.text, (struct str *const[]){ &g->job.job_name, &g->job.queue }, 2);
     g->spec.job_min = has_dependencies(spec) ? 0 : number_of(json_get(spec, "minAvailable"), 0, INT32_MAX, 0);
+    g->job.created_ms = time_of(json_get(job->meta, "creationTimestamp"));
     g->job.runtime_ms = duration_of(json_member_text(json_get(job->meta, "annotations"), "pumice.dev/runtime"));
     read_roles(m, g, job, spec);
 }

@@ -205,6 +205,7 @@ struct group_source {
     char *text;    /* of the strings below, and of the PodGroup's uid and priority class */
     struct str job_name;
     struct str queue;
+    int64_t created_ms;
     int64_t runtime_ms; /* 0: it does not say */
     bool is_ending;     /* a Job: its phase is one in which its pods are deleted, or no longer created */
 };
@@ -224,6 +225,7 @@ struct group_spec {
     struct str near, apart, task_order; /* annotations volcano.sh/task-topology-… (task_topology.h) */
     struct str owner_job;               /* name of the owning Volcano Job; empty: none */
     int64_t created_ms;
+    int64_t came_ms;     /* its Job's, if that is older: it may have had another PodGroup before */
     int64_t sla_ms;      /* sla-waiting-time; 0: none */
     int64_t runtime_ms;  /* annotation pumice.dev/runtime: how long it says it runs; 0: unknown */
     bool is_preemptable; /* annotation on the group; absent: true for pods, see evict.h */
@@ -256,6 +258,7 @@ struct sched_group {
     int64_t share;               /* dominant share, while it is in a heap */
     int64_t retry_ms;            /* look at it again then, though nothing happened; 0: no need */
     uint32_t expired;            /* admissions that led to nothing (D20) */
+    uint32_t stops;              /* times it stood and was evicted; also by an earlier PodGroup of its Job */
     struct amounts demand;       /* what it counts for in its queue's request */
     struct amounts admitted;     /* promised when it became Inqueue and not yet allocated */
     struct hold *hold;           /* places kept for it (hold.h); NULL: none */
@@ -302,11 +305,15 @@ struct sched_queue {
     uint32_t lacking;        /* bit per dimension: fair is less than it asks for (share.c) */
     bool has_cycle;          /* spec.parent leads back to itself or to nowhere: child of root (D27) */
 
-    struct heap waiting; /* sched_group.now.link during a round */
-    bool is_over;        /* round.c, for a moment */
-    uint64_t spared;     /* evict.c: model.round in which none of its pods could be taken … */
-    int64_t spared_ms;   /* … and when the first is old enough; 0: that is no matter of time */
-    uint64_t written;    /* hash_of_status() of status.allocated it has */
+    struct heap waiting;        /* sched_group.now.link during a round */
+    bool is_over;               /* round.c, for a moment */
+    uint64_t spared;            /* evict.c: model.round in which none of its pods could be taken … */
+    int64_t spared_ms;          /* … and when the first is old enough; 0: that is no matter of time … */
+    int64_t spared_came_ms;     /* … for a group that came then */
+    uint64_t starts_round;      /* evict.c: model.round in which the next two were found … */
+    int64_t first_start_ms;     /* … when the first of its pods started … */
+    int64_t first_known_due_ms; /* … and when one may be taken for a job that waited when it started */
+    uint64_t written;           /* hash_of_status() of status.allocated it has */
     int64_t written_ms;
 };
 
@@ -366,7 +373,8 @@ struct sched_model {
     uint64_t node_gen;          /* goes up when Nodes come, go, or change in what they have or allow */
     uint64_t seen_node_gen;     /* … when the last round began */
 
-    uint64_t round;         /* rounds begun */
+    uint64_t round;         /* rounds begun … */
+    int64_t round_ms;       /* … the last of them then */
     bool has_placed;        /* this scheduler has bound a pod: what it keeps for others it has found itself */
     bool in_trial;          /* what is taken and given now are seats of a trial (gang.h) */
     uint64_t room_gen;      /* goes up when something happened that may let a waiting group in */

@@ -25,12 +25,15 @@ enum { EVICTIONS_A_ROUND = 16 }; /* groups for which victims are looked for */
 static void evict_one(struct round *r, struct sched_pod *p, const struct sched_group *for_whom, const char *reason)
 {
     struct decision *d = round_decide(r, DECIDE_EVICT, p->namespace, p->name, p->uid);
+    bool was_whole;
 
     d->reason = str_of(reason);
     d->other = for_whom ? arena_str(r->a, for_whom->key) : STR_NULL;
     d->node = p->node ? arena_str(r->a, p->node->name) : STR_NULL;
     p->is_victim = true;
+    was_whole = group_is_whole(p->group);
     model_set_pod(r->m, p, POD_GOING, p->node);
+    p->group->stops += was_whole && !group_is_whole(p->group);
     round_touch(r, p->group);
     r->out->n_evicted++;
 }
@@ -133,7 +136,7 @@ static bool evict_for(struct round *r, struct sched_group *g, bool may_reclaim)
     hold_order_lift(r, g, false, &lifted);
     if (c->preempts && !never_preempts(g) && evict_plan(r->m, g, EVICT_PREEMPT, r->now_ms, &r->trial, &e))
         reason = "preempt";
-    else if (c->reclaims && may_reclaim && evict_plan(r->m, g, EVICT_RECLAIM, r->now_ms, &r->trial, &e))
+    else if (c->reclaims && may_reclaim && !e.is_early && evict_plan(r->m, g, EVICT_RECLAIM, r->now_ms, &r->trial, &e))
         reason = "reclaim";
     hold_order_put_back(r, &lifted);
     if (reason) {
@@ -243,7 +246,7 @@ static bool is_worth(struct round *r, struct sched_group *g, bool may_reclaim)
         return true;
     gang_needs(r->m, g, &r->trial, &needs);
     g->found.hunt_ms = 0;
-    if ((c->preempts && !never_preempts(g) && evict_is_worth(r->m, g, EVICT_PREEMPT, &needs, NULL)) ||
+    if ((c->preempts && !never_preempts(g) && evict_is_worth(r->m, g, EVICT_PREEMPT, &needs, &g->found.hunt_ms)) ||
         (c->reclaims && may_reclaim && evict_is_worth(r->m, g, EVICT_RECLAIM, &needs, &g->found.hunt_ms)))
         return true;
     if (g->found.hunt_ms) { /* somebody is too young to be a victim now */

@@ -606,6 +606,7 @@ void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *
     struct round r = { .m = m, .out = ret, .a = &ret->arena, .now_ms = now_ms };
 
     m->round++;
+    m->round_ms = now_ms;
     r.is_quiet = list_is_empty(&m->dirty) && m->room_gen == m->seen_room_gen;
     if (class_relabel(m))
         gang_class_sort_all(m);

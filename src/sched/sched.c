@@ -180,11 +180,15 @@ bool sched_stands(struct sched *s, const struct decision *d)
 static void evict_failed(struct sched *s, const struct decision *d)
 {
     struct sched_pod *p = find_pod(&s->m, d);
+    bool is_stopped;
 
     if (!p || !p->is_victim || p->told == POD_GOING)
         return;
     p->is_victim = false;
-    model_set_pod(&s->m, p, p->told, p->node);     /* D46: as it was */
+    is_stopped = p->group && p->group->stops && !group_is_whole(p->group);
+    model_set_pod(&s->m, p, p->told, p->node); /* D46: as it was */
+    if (is_stopped && group_is_whole(p->group))
+        p->group->stops--;
     LIST_FOREACH(struct hold, c, &s->m.kept, link) /* whoever waits for it decides again */
         if (c->kind == HOLD_EVICTING) {
             c->group->found.tried = 0;

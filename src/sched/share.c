@@ -435,17 +435,30 @@ static bool can_lose(const struct sched_queue *q, const struct amounts *lose, co
     return is_above;
 }
 
+/* How much of its share it has of what is needed, without what it loses; in 1/2^20. */
+static int64_t share_without(const struct sched_model *m, const struct sched_queue *q, const struct amounts *lose,
+                             const struct amounts *need)
+{
+    struct amounts has = { { 0 } };
+
+    for (int dim = 0; dim < m->dims.n; dim++)
+        if (need->v[dim] > 0)
+            has.v[dim] = q->allocated.v[dim] - (lose ? lose->v[dim] : 0);
+    return amounts_share(&has, &q->fair, m->dims.n);
+}
+
 bool share_spares(const struct sched_model *m, const struct sched_queue *q, const struct sched_queue *taker,
                   const struct amounts *lose, const struct amounts *lost, const struct amounts *need)
 {
-    const struct sched_queue *common = share_common(q, taker);
+    const struct sched_queue *loser = q, *common;
 
-    if (q == common) /* itself, or one above the taker: that is not another queue */
+    step_apart(&loser, &taker);
+    if (loser == taker) /* itself, or one above the taker: that is not another queue */
         return false;
-    for (; q != common; q = q->parent)
+    for (common = loser->parent; q != common; q = q->parent)
         if (!q->is_reclaimable || !can_lose(q, lose, lost, need, m->dims.n))
             return false;
-    return true;
+    return share_without(m, loser, lose, need) >= share_without(m, taker, NULL, need);
 }
 
 int64_t share_of(const struct sched_model *m, const struct sched_queue *q)

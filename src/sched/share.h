@@ -69,8 +69,8 @@ bool share_admits(const struct sched_model *m, const struct sched_queue *q, cons
 /* May 'lose' be taken from the queue by reclaim for 'need'? The queue is reclaimable, above its fair share in a
  * resource that is needed and that 'lose' has, and does not fall below its guarantee; the same for queues above it up
  * to the common ancestor with 'taker'. 'lost' (may be NULL) is what is already being taken from it in the same plan. A
- * whole gang may bring a queue below its fair share; it cannot take that back from a taker that stays within its own.
- * */
+ * whole gang may bring a queue below its fair share, but not to a smaller part of it than the taker's queue has now:
+ * that would only change who is short. */
 bool share_spares(const struct sched_model *m, const struct sched_queue *q, const struct sched_queue *taker,
                   const struct amounts *lose, const struct amounts *lost, const struct amounts *need);
 
