@@ -232,7 +232,8 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
     if (hold_has_victims(g->hold))
         group_say(g, &(struct why){
                          .kind = WHY_EVICTING, .dim = -1, .have = hold_victims(g->hold), .is_brief = why->is_brief });
-    if (!is_room && g->hold && g->hold->kind == HOLD_EVICTING && hold_victims(g->hold) == 0)
+    if (!is_room && why->kind != WHY_NO_ALLOCATE && g->hold && g->hold->kind == HOLD_EVICTING &&
+        hold_victims(g->hold) == 0)
         round_drop_hold(r,
                         g); /* its victims are gone, and its queue refuses it all the same: nobody owes it anything */
     if (keeps_in_vain(g))
@@ -244,7 +245,7 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
     round_touch(r, g);
 }
 
-/* The administrator has it so. */
+/* It fits, but the administrator wants no pod placed. What was evicted for it stays its own. */
 static void refuse_to_place(struct round *r, struct sched_group *g)
 {
     refuse(r, g, &(struct why){ .kind = WHY_NO_ALLOCATE, .dim = -1 }, GANG_NO_LIMIT);
@@ -320,6 +321,11 @@ static void place(struct round *r, struct sched_group *g, enum gang_limit limit)
     opt.is_brief = round_is_told(r, g);
     if (!try_group(r, g, &opt, &t, &why)) {
         refuse(r, g, &why, limit);
+        return;
+    }
+    if (!r->m->config.places) {
+        trial_undo(&t);
+        refuse_to_place(r, g);
         return;
     }
     if (t.seats.n)
@@ -579,10 +585,7 @@ static void attempt(struct round *r, struct sched_group *g, enum gang_limit limi
         refuse(r, g, &why, limit);
         return;
     }
-    if (r->m->config.places)
-        place(r, g, limit);
-    else
-        refuse_to_place(r, g);
+    place(r, g, limit);
 }
 
 /* Everything that was kept for it is free, its pods are there, and still it does not fit: rules about other pods are in

@@ -571,6 +571,55 @@ static void D47_cooldown(void **state)
     h_free(h);
 }
 
+static void only_preempt(struct sched_config *c)
+{
+    c->admits = c->places = c->backfills = c->reclaims = false;
+}
+
+static void only_reclaim(struct sched_config *c)
+{
+    c->admits = c->places = c->backfills = c->preempts = false;
+}
+
+/* One action alone does its part: victims go, and the pods they go for are promised their place. Nothing is bound. */
+static void one_action_alone(void **state)
+{
+    static const struct {
+        const char *name, *queue; /* of the taker */
+        void (*configure)(struct sched_config *c);
+        unsigned evicted;
+    } cases[] = {
+        { "preempt, same queue", "qa", only_preempt, 1 },
+        { "preempt, another queue", "qb", only_preempt, 0 },
+        { "reclaim, same queue", "qa", only_reclaim, 0 },
+        { "reclaim, another queue", "qb", only_reclaim, 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct h *h = h_new(cases[i].configure);
+        bool is_promised;
+
+        h_priority(h, "high", 100, NULL);
+        h_node(h, "n1", "cpu: 2");
+        h_queue(h, "qa", "weight: 1");
+        h_queue(h, "qb", "weight: 1");
+        h_singles(h, "low", 0, 2, "qa", "cpu: 1");
+        h_settle(h);
+        h_bind(h, "low0-w-0", "n1");
+        h_bind(h, "low1-w-0", "n1");
+        h_work(h, 120000, 10000);
+        h_group(h, "high", .min = 1, .priority = "high", .queue = cases[i].queue);
+        h_pods(h, "high", "w", 1, "cpu: 1");
+        h_work(h, 5000, 1000);
+        is_promised = str_is(h_nominated(h, "high-w-0"), "n1");
+        if (h->all.n[DECIDE_EVICT] != cases[i].evicted || h->all.n[DECIDE_BIND] || is_promised != cases[i].evicted)
+            fail_msg("%s: %u evicted, %u bound, %s", cases[i].name, h->all.n[DECIDE_EVICT], h->all.n[DECIDE_BIND],
+                     is_promised ? "nominated" : "not nominated");
+        h_free(h);
+    }
+}
+
 /* Nothing is evicted when waiting for pods that are already going is enough. */
 static void no_eviction_while_others_go(void **state)
 {
@@ -673,6 +722,7 @@ int main(void)
         cmocka_unit_test(D45_cheapest_victims),
         cmocka_unit_test(D47_minimum_run_time),
         cmocka_unit_test(D47_cooldown),
+        cmocka_unit_test(one_action_alone),
         cmocka_unit_test(no_eviction_while_others_go),
         cmocka_unit_test(freed_room_is_not_stolen),
         cmocka_unit_test(hunts_come_to_an_end),
