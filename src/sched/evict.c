@@ -29,6 +29,7 @@ struct hunt {
     enum evict_kind kind;
     int64_t now_ms;
     int64_t until_ms; /* pods that may be taken by then are candidates */
+    int32_t rank;     /* preemption: pods with this priority of their own, or a higher one, are not */
     struct arena *a;
     int64_t *wake_ms;
     struct amounts needs;
@@ -86,9 +87,25 @@ static bool is_old_enough(struct hunt *h, const struct sched_pod *p)
     return false;
 }
 
+/* Only pods of a lower priority than this are preempted, whatever their job's priority, as Kubernetes does. */
+static int32_t rank_of(const struct sched_group *g)
+{
+    int32_t rank = g->spec.priority;
+
+    VEC_FOREACH(r, &g->roles) {
+        const struct sched_pod *p = LIST_FIRST(&(*r)->pods[POD_PENDING], struct sched_pod, in_role);
+
+        if (p)
+            rank = MAX_OF(rank, p->api_priority);
+    }
+    return rank;
+}
+
 static bool may_take(struct hunt *h, const struct sched_pod *p)
 {
     if (p->state != POD_BOUND && p->state != POD_RUNNING)
+        return false;
+    if (h->kind == EVICT_PREEMPT && p->group != h->g && p->api_priority >= h->rank)
         return false;
     return p->node && p->is_preemptable && !(p->is_critical && h->m->config.has_conformance) && is_old_enough(h, p);
 }
@@ -626,6 +643,7 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
     bool is_found;
 
     ret->victims = (struct victims){ 0 };
+    h.rank = rank_of(g);
     h.until_ms = MAX_OF(now_ms, g->since.waiting_ms + m->config.min_run_ms);
     gang_needs(m, g, a, &h.needs);
     if (!evict_is_worth(m, g, kind, &h.needs, &ret->wake_ms))

@@ -160,6 +160,7 @@ static bool set_traits(struct sched_model *m, struct sched_pod *p, const struct 
                                          json_member_text(scheduled, "message"))
                      : 0;
     model_nominate(m, p, news->is_ours && !str_empty(nominated) ? model_need_node(m, nominated) : NULL);
+    p->api_priority = int32_of(json_i64(json_get(news->spec, "priority"), INT32_MIN));
     p->has_own_priority = own_priority(news, &p->priority);
     (void)pod_set_priority(m, p);
     return p->priority != old_priority;

@@ -88,6 +88,7 @@ struct sched_pod { /* made and freed by model_new_pod(), model_drop_pod(); its t
     enum pod_state state;
     enum pod_state told;            /* its state by the last news, whatever we decided since */
     int32_t priority;               /* task priority */
+    int32_t api_priority;           /* spec.priority, which task priority may differ from; INT32_MIN: none */
     uint32_t index;                 /* in its task; UINT32_MAX: no number in its name */
     uint32_t out_by;                /* evict.c: the bundle that takes it away in the trial; 0 between trials */
     bool has_own_priority;          /* the pod says a number; else it follows 'priority_class' … */

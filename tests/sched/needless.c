@@ -232,6 +232,32 @@ static void own_priority_of_pods_counts(void **state)
     }
 }
 
+/* A job of low priority with a pod whose own priority is high. The one that comes must not share the node with that
+ * pod, and there is room for two pods: it cannot have the place of the other alone, so both stay. */
+static void a_pod_of_equal_priority_stays(void **state)
+{
+    static const char affinity[] =
+        "metadata: {labels: {role: worker}}, spec: {priority: 100, affinity: {podAntiAffinity: "
+        "{requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
+        "kubernetes.io/hostname, labelSelector: {matchLabels: {role: worker}}}]}}}";
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_priority(h, "low", 10, NULL);
+    h_priority(h, "high", 100, NULL);
+    h_node_more(h, "n1", "cpu: 12, pods: 2", "metadata: {labels: {kubernetes.io/hostname: n1}}");
+    h_group(h, "a", .min = 0, .priority = "low");
+    h_pods_more(h, "a", "w", 1, "cpu: 3", affinity);
+    h_pods_more(h, "a", "x", 1, "cpu: 3", "spec: {priority: 10}");
+    grow_old(h);
+    assert_int_equal(h_bound(h, "a"), 2);
+    h_group(h, "b", .min = 1, .priority = "high");
+    h_pods_more(h, "b", "w", 1, "cpu: 3", affinity);
+    grow_old(h);
+    assert_int_equal(h->all.n[DECIDE_EVICT], 0);
+    h_free(h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +268,7 @@ int main(void)
         cmocka_unit_test(what_was_made_free_is_not_taken_beside_a_guarantee),
         cmocka_unit_test(bound_where_it_was_nominated),
         cmocka_unit_test(own_priority_of_pods_counts),
+        cmocka_unit_test(a_pod_of_equal_priority_stays),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
