@@ -270,19 +270,27 @@ static bool is_surplus(struct hunt *h, const struct sched_group *g, const struct
     return true;
 }
 
+/* Does one of our pods that wait fit on the node? */
+static bool fits_there(struct hunt *h, struct sched_node *node, enum fit_room room)
+{
+    VEC_FOREACH(r, &h->g->roles) {
+        const struct sched_pod *want = LIST_FIRST(&(*r)->pods[POD_PENDING], struct sched_pod, in_role);
+        const struct pod_class *c = want ? want->class : (*r)->class;
+
+        if (c && fit_node(h->m, c, h->g, node, room, NULL))
+            return true;
+    }
+    return false;
+}
+
 /* Does it help at all? One of the pods stands where one of ours could. */
 static bool is_useful(struct hunt *h, const struct bundle *b)
 {
     if (h->g->why->kind != WHY_NO_ROOM && h->g->why->kind != WHY_HELD && h->g->why->kind != WHY_TOPOLOGY)
         return true; /* its queue is full: whoever leaves it helps */
     VEC_FOREACH(p, &b->pods)
-        VEC_FOREACH(r, &h->g->roles) {
-            const struct sched_pod *want = LIST_FIRST(&(*r)->pods[POD_PENDING], struct sched_pod, in_role);
-            const struct pod_class *c = want ? want->class : (*r)->class;
-
-            if (c && fit_node(h->m, c, h->g, (*p)->node, FIT_EMPTY, NULL))
-                return true;
-        }
+        if (fits_there(h, (*p)->node, FIT_EMPTY))
+            return true;
     return false;
 }
 
@@ -578,6 +586,108 @@ static bool take_until_fit(struct hunt *h)
     return false;
 }
 
+static void all_back(struct hunt *h, struct victims *ret)
+{
+    for (size_t i = h->bundles.n; i-- > 0;) {
+        struct bundle *b = &h->bundles.v[i];
+
+        if (!b->is_out)
+            continue;
+        if (ret)
+            VEC_FOREACH(p, &b->pods)
+                if ((*p)->out_by == b->at)
+                    *vec_push(h->a, &ret->list) = *p;
+        bundle_back(h, b);
+    }
+}
+
+/* ---- node by node ---- */
+
+struct on_node { /* a bundle has a pod there */
+    struct sched_node *node;
+    size_t at, first; /* the bundle; the first that has a pod on this node */
+};
+struct on_nodes {
+    VEC(struct on_node) list;
+};
+
+static int by_node(const void *x, const void *y)
+{
+    const struct on_node *a = x, *b = y;
+
+    if (a->node != b->node)
+        return a->node->index < b->node->index ? -1 : 1;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+/* The nodes of the cheapest bundles first. */
+static int by_first(const void *x, const void *y)
+{
+    const struct on_node *a = x, *b = y;
+
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    return by_node(x, y);
+}
+
+static struct on_nodes bundles_on_nodes(struct hunt *h)
+{
+    struct on_nodes all = { 0 };
+
+    for (size_t i = 0; i < h->bundles.n; i++)
+        VEC_FOREACH(p, &h->bundles.v[i].pods)
+            *vec_push(h->a, &all.list) = (struct on_node){ (*p)->node, i, i };
+    qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_node);
+    for (size_t i = 1; i < all.list.n; i++)
+        if (all.list.v[i].node == all.list.v[i - 1].node)
+            all.list.v[i].first = all.list.v[i - 1].first;
+    qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_first);
+    return all;
+}
+
+/* Take away what may go from one node. If none of our pods fits there even so, it was in vain, and all comes back. */
+static bool clear_node(struct hunt *h, const struct on_node *v, size_t n)
+{
+    VEC(struct bundle *) taken = { 0 };
+
+    if (fits_there(h, v->node, FIT_SOON))
+        return false;
+    for (size_t i = 0; i < n && !fits_there(h, v->node, FIT_SOON); i++) {
+        struct bundle *b = &h->bundles.v[v[i].at];
+
+        if (!b->is_out && bundle_out(h, b))
+            *vec_push(h->a, &taken) = b;
+    }
+    if (fits_there(h, v->node, FIT_SOON))
+        return taken.n > 0;
+    VEC_FOREACH(b, &taken)
+        bundle_back(h, *b);
+    return false;
+}
+
+/* Each queue gives back only what it has beyond its share. Where several queues have little too much, the cheapest
+ * bundles lie on different nodes and free none of them: take those that lie together. */
+static bool take_by_node(struct hunt *h)
+{
+    struct on_nodes all = bundles_on_nodes(h);
+    size_t n, n_cleared = 0, due = 1;
+    struct trial t;
+
+    all_back(h, NULL);
+    for (size_t i = 0; i < all.list.n; i += n) {
+        for (n = 1; i + n < all.list.n && all.list.v[i + n].node == all.list.v[i].node;)
+            n++;
+        if (!clear_node(h, &all.list.v[i], n) || ++n_cleared < due)
+            continue;
+        if (fits(h, &t)) {
+            trial_undo(&t);
+            return true;
+        }
+        due *= 2;
+    }
+    return n_cleared && fits_soon(h);
+}
+
 static bool whole_is_out(const struct hunt *h, const struct sched_group *g)
 {
     VEC_FOREACH(b, &h->bundles)
@@ -603,21 +713,6 @@ static void prune(struct hunt *h)
             trial_undo(&t);
         else
             (void)bundle_out(h, b); /* it was allowed before */
-    }
-}
-
-static void all_back(struct hunt *h, struct victims *ret)
-{
-    for (size_t i = h->bundles.n; i-- > 0;) {
-        struct bundle *b = &h->bundles.v[i];
-
-        if (!b->is_out)
-            continue;
-        if (ret)
-            VEC_FOREACH(p, &b->pods)
-                if ((*p)->out_by == b->at)
-                    *vec_push(h->a, &ret->list) = *p;
-        bundle_back(h, b);
     }
 }
 
@@ -654,7 +749,7 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
     if (h.bundles.n == 0)
         return false;
     forget_going(&h);
-    is_found = !fits_soon(&h) && take_until_fit(&h);
+    is_found = !fits_soon(&h) && (take_until_fit(&h) || take_by_node(&h));
     if (is_found) {
         prune(&h);
         is_found = fits(&h, &ret->trial);

@@ -182,6 +182,50 @@ static void a_gang_goes_whole(void **state)
     h_free(h);
 }
 
+/* A pod of one CPU in a queue of its own on a node. */
+static void on_node(struct h *h, const char *queue, int i)
+{
+    char name[16], more[80];
+
+    snprintf(name, sizeof(name), "%s%d", queue, i);
+    snprintf(more, sizeof(more), "spec: {nodeSelector: {name: n%d}}", i);
+    h_group(h, name, .min = 1, .queue = queue);
+    h_pods_more(h, name, "w", 1, "cpu: 1", more);
+    h_work(h, 2000, 1000);
+}
+
+/* Two queues have one CPU too much each, and a pod on every node. The youngest of them lie on different nodes, where
+ * they are of no use: those go that lie on one. */
+static void surplus_is_spread_over_nodes(void **state)
+{
+    for (int pods = 1; pods <= 2; pods++) {
+        struct h *h = h_new(NULL);
+
+        (void)state;
+        for (int i = 0; i < 4; i++) {
+            char name[8], more[40];
+
+            snprintf(name, sizeof(name), "n%d", i);
+            snprintf(more, sizeof(more), "metadata: {labels: {name: %s}}", name);
+            h_node_more(h, name, "cpu: 2", more);
+        }
+        h_queue(h, "qa", pods == 1 ? "deserved: {cpu: 2}" : "deserved: {cpu: 4}");
+        h_queue(h, "qb", pods == 1 ? "deserved: {cpu: 3}" : "deserved: {cpu: 2}");
+        h_queue(h, "qc", pods == 1 ? "deserved: {cpu: 3}" : "deserved: {cpu: 2}");
+        for (int i = 0; i < 4; i++)
+            on_node(h, "qb", i);
+        for (int i = 3; i >= 0; i--)
+            on_node(h, "qc", i);
+        h_work(h, h->config.min_run_ms + 5000, 5000);
+        h_group(h, "a", .min = pods, .queue = "qa");
+        h_pods(h, "a", "w", pods, "cpu: 2");
+        h_work(h, 20000, 1000);
+        assert_int_equal(h_bound(h, "a"), pods);
+        assert_int_equal(h->all.n[DECIDE_EVICT], 2 * pods);
+        h_free(h);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +235,7 @@ int main(void)
         cmocka_unit_test(three_levels),
         cmocka_unit_test(beside_an_idle_guarantee),
         cmocka_unit_test(a_gang_goes_whole),
+        cmocka_unit_test(surplus_is_spread_over_nodes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
