@@ -182,6 +182,25 @@ static void a_gang_goes_whole(void **state)
     h_free(h);
 }
 
+/* 'pods' is a resource like any other, unlike in Volcano: who has more than its share of the places gives some back,
+ * also where there is more than enough of everything else. */
+static void pods_are_shared(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 100, pods: 4");
+    h_queue(h, "qa", "weight: 1");
+    h_queue(h, "qb", "weight: 1");
+    fill(h, "b", 4, "qb");
+    assert_int_equal(h_bound_all(h, "b", 4), 4);
+    gang(h, "a", 2, "qa");
+    h_work(h, 20000, 1000);
+    assert_int_equal(h_bound(h, "a"), 2);
+    assert_int_equal(h_bound_all(h, "b", 4), 2);
+    h_free(h);
+}
+
 /* A pod of one CPU in a queue of its own on a node. */
 static void on_node(struct h *h, const char *queue, int i)
 {
@@ -236,6 +255,7 @@ int main(void)
         cmocka_unit_test(beside_an_idle_guarantee),
         cmocka_unit_test(a_gang_goes_whole),
         cmocka_unit_test(surplus_is_spread_over_nodes),
+        cmocka_unit_test(pods_are_shared),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
