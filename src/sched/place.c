@@ -201,6 +201,15 @@ static bool keeps_in_vain(const struct sched_group *g)
     }
 }
 
+/* Pods of the queue, or below one above it, are on their way out: it may have more soon. */
+static bool is_giving_back(const struct sched_model *m, const struct sched_queue *q)
+{
+    for (; q->parent; q = q->parent)
+        if (!amounts_is_zero(&q->going, m->dims.n))
+            return true;
+    return false;
+}
+
 static void refuse(struct round *r, struct sched_group *g, struct why *why, enum gang_limit limit)
 {
     bool is_room;
@@ -233,7 +242,7 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
         group_say(g, &(struct why){
                          .kind = WHY_EVICTING, .dim = -1, .have = hold_victims(g->hold), .is_brief = why->is_brief });
     if (!is_room && why->kind != WHY_NO_ALLOCATE && g->hold && g->hold->kind == HOLD_EVICTING &&
-        hold_victims(g->hold) == 0)
+        hold_victims(g->hold) == 0 && !is_giving_back(r->m, g->queue))
         round_drop_hold(r,
                         g); /* its victims are gone, and its queue refuses it all the same: nobody owes it anything */
     if (keeps_in_vain(g))

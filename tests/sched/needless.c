@@ -196,6 +196,51 @@ static void bound_where_it_was_nominated(void **state)
     h_free(h);
 }
 
+/* A gang of 'n' pods on the node of this name. */
+static void gang_on(struct h *h, const char *name, const char *priority, int n, const char *node)
+{
+    char more[40];
+
+    snprintf(more, sizeof(more), "spec: {nodeSelector: {name: %s}}", node);
+    h_group(h, name, .min = n, .queue = "q", .priority = priority);
+    h_pods_more(h, name, "w", n, "cpu: 1", more);
+}
+
+/* Two jobs make room in a queue that may have 4 CPUs, and the victims of the second are gone first. Its queue still
+ * refuses it, for the others are on their way out on another node: what it was promised is not given to a third. */
+static void room_in_a_queue_is_waited_for(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_priority(h, "high", 100, NULL);
+    h_queue(h, "q", "weight: 1, capability: {cpu: 4}");
+    h_node_more(h, "n1", "cpu: 8", "metadata: {labels: {name: n1}}");
+    h_node_more(h, "n2", "cpu: 8", "metadata: {labels: {name: n2}}");
+    gang_on(h, "a", NULL, 2, "n1");
+    gang_on(h, "b", NULL, 2, "n2");
+    grow_old(h);
+    gang_on(h, "third", NULL, 1, "n2");
+    h_settle(h);
+    gang_on(h, "first", "high", 2, "n1");
+    h_settle(h);
+    assert_int_equal(h_going(h, "a"), 2);
+    gang_on(h, "second", "high", 2, "n2");
+    h_settle(h);
+    assert_int_equal(h_going(h, "b"), 2);
+    h_delete(h, "Pod", "b-w-0");
+    h_delete(h, "Pod", "b-w-1");
+    h_settle(h);
+    h_delete(h, "Pod", "a-w-0");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "third"), 0);
+    h_delete(h, "Pod", "a-w-1");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "first"), 2);
+    assert_int_equal(h_bound(h, "second"), 2);
+    h_free(h);
+}
+
 /* ---- among equals ---- */
 
 static void equal(struct h *h, const char *name, const char *priority, int extra)
@@ -267,6 +312,7 @@ int main(void)
         cmocka_unit_test(room_is_used_by_whom_it_was_made_for),
         cmocka_unit_test(what_was_made_free_is_not_taken_beside_a_guarantee),
         cmocka_unit_test(bound_where_it_was_nominated),
+        cmocka_unit_test(room_in_a_queue_is_waited_for),
         cmocka_unit_test(own_priority_of_pods_counts),
         cmocka_unit_test(a_pod_of_equal_priority_stays),
     };

@@ -114,13 +114,18 @@ static void let_evictions_come_true(struct world *w)
 {
     bool wanted[W_GROUPS];
     int before[W_GROUPS];
+    bool comes_back = rand_chance(&w->r, 1, 2); /* the victims' pods are made again at once */
+    bool one_by_one = rand_chance(&w->r, 1, 2); /* they go one after another, with rounds in between */
 
     if (!wanted_groups(w, wanted))
         return;
     for (int i = 0; i < w->n_groups; i++)
         before[i] = group_ready_pods(w, i);
-    for (int i = 0; i < 4; i++) {
-        world_finish_deletes(w);
+    for (int left = 4; left > 0; left--) {
+        if (world_finish_deletes(w, one_by_one ? 1 : INT_MAX) && one_by_one)
+            left++;
+        for (int k = 0; k < w->n_groups && comes_back; k++)
+            world_replace_pods(w, k);
         world_round(w);
     }
     for (int i = 0; i < w->n_groups; i++)
@@ -209,7 +214,7 @@ static void drain(struct world *w)
 {
     for (int step = 0; step < DRAIN_STEPS && !is_over(w) && !w->wrong; step++) {
         h_pass(w->h, 10000);
-        world_finish_deletes(w);
+        world_finish_deletes(w, INT_MAX);
         world_run_bound(w);
         for (int i = 0; i < w->n_pods; i++)
             if (w->pods[i].state == W_RUNS && w->h->now_ms - w->pods[i].started_ms >= 20000)

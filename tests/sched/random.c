@@ -301,11 +301,11 @@ static void remove_pod(struct world *w, int pod)
     p->node = -1;
 }
 
-int world_finish_deletes(struct world *w)
+int world_finish_deletes(struct world *w, int most)
 {
     int n = 0;
 
-    for (int i = 0; i < w->n_pods; i++)
+    for (int i = 0; i < w->n_pods && n < most; i++)
         if (w->pods[i].state == W_GOING) {
             remove_pod(w, i);
             n++;
@@ -421,7 +421,7 @@ static void one_thing(struct world *w)
             change_queue(w);
         break;
     default:
-        world_finish_deletes(w);
+        world_finish_deletes(w, INT_MAX);
         break;
     }
 }

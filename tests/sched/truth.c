@@ -175,8 +175,9 @@ void world_note(struct world *w)
         w->has_holds |= sched_group_view(w->h->s, STR("default"), str_of(w->groups[i].name), &v) && v.has_hold;
 }
 
-/* What goes since before the round, on a node or below a queue (the other: -1). */
-static int64_t goes(const struct world *w, int node, int queue, int res)
+/* What goes, on a node or below a queue (the other: -1): since before the round, or, where 'kept' is a group, all but
+ * what it lost in the round. */
+static int64_t goes(const struct world *w, int node, int queue, int res, int kept)
 {
     int64_t sum = 0;
 
@@ -184,15 +185,16 @@ static int64_t goes(const struct world *w, int node, int queue, int res)
         const struct w_pod *p = &w->pods[i];
         const struct w_group *g = &w->groups[p->group];
 
-        if (p->state == W_GOING && p->went_early && p->node >= 0 &&
+        if (p->state == W_GOING && (p->went_early || (kept >= 0 && p->group != kept)) && p->node >= 0 &&
             (node >= 0 ? p->node == node : is_below(w, g->queue, queue)))
             sum += g->ask[res];
     }
     return sum;
 }
 
-/* Would it have had places and its queues' leave without its victims, once those had gone that were going? */
-static bool had_only_to_wait(const struct world *w, int group)
+/* Would it have had places and its queues' leave without its victims (or without the victim 'kept' alone), once those had
+ * gone that were going? */
+static bool fits_without(const struct world *w, int group, int kept)
 {
     const struct w_group *g = &w->groups[group];
     int64_t places = 0, need = lacks(w, group);
@@ -202,7 +204,7 @@ static bool had_only_to_wait(const struct world *w, int group)
 
         for (int r = 0; r < RES; r++)
             if (g->ask[r])
-                fit = MIN_OF(fit, (world_free(w, n, r) + goes(w, n, -1, r)) / g->ask[r]);
+                fit = MIN_OF(fit, (world_free(w, n, r) + goes(w, n, -1, r, kept)) / g->ask[r]);
         if (w->nodes[n].exists && (g->zone < 0 || g->zone == w->nodes[n].zone) &&
             (!w->nodes[n].is_tainted || g->tolerates))
             places += MAX_OF(fit, 0);
@@ -210,7 +212,7 @@ static bool had_only_to_wait(const struct world *w, int group)
     for (int q = g->queue; q >= 0; q = w->queues[q].parent)
         for (int r = 0; r < RES; r++)
             if (w->queues[q].cap[r] >= 0 && g->ask[r] &&
-                queue_has(w, q, r) - goes(w, -1, q, r) + need * g->ask[r] > w->queues[q].cap[r])
+                queue_has(w, q, r) - goes(w, -1, q, r, kept) + need * g->ask[r] > w->queues[q].cap[r])
                 return false;
     return places >= need;
 }
@@ -237,7 +239,8 @@ void world_check_evictions(struct world *w)
 
             if (victim->evicted_now && k != i && strcmp(victim->reason, "preempt") == 0 && !g->has_anti &&
                 strcmp(victim->evicted_for, g->key) == 0 && !group_stands(w, i) && !others_have_holds(w, i) &&
-                had_only_to_wait(w, i))
-                world_wrong(w, "evicted for what goes anyway", "%s for %s", victim->name, g->name);
+                (fits_without(w, i, -1) || fits_without(w, i, k)))
+                world_wrong(w, fits_without(w, i, -1) ? "evicted for what goes anyway" : "evicted needlessly",
+                            "%s for %s", victim->name, g->name);
         }
 }

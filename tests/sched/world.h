@@ -9,6 +9,8 @@
 #include "base/rand.h"
 #include "harness.h"
 
+#include <limits.h>
+
 enum { CPU, MEM, GPU, RES }; /* milli, Mi, whole */
 
 enum { W_NODES = 32, W_QUEUES = 8, W_GROUPS = 64, W_PODS = 1024, W_ROLES = 2 };
@@ -84,7 +86,7 @@ void world_done(struct world *w);
 void world_happens(struct world *w);   /* something happens */
 void world_run_bound(struct world *w); /* kubelets start what is bound */
 void world_finish(struct world *w, int pod, bool is_good);
-int world_finish_deletes(struct world *w);
+int world_finish_deletes(struct world *w, int most);
 void world_replace_pods(struct world *w, int group); /* as a controller would, up to the minimum */
 int world_add_group(struct world *w, int priority);
 
