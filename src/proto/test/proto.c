@@ -249,6 +249,10 @@ static struct json *some_value(struct arena *a, struct rand *r, const struct mes
         json_push(j, json_str(a, STR("x")));
         return j;
     }
+    case MESSAGE_DOUBLE:
+        return json_int(a, -2);
+    case MESSAGE_EITHER: /* the message of the two */
+        return some_value(a, r, &f->sub->fields[f->sub->fields[0].type != MESSAGE_MESSAGE]);
     case MESSAGE_MESSAGE:
         return some_message(a, r, f->sub, json_object(a));
     default:
@@ -278,13 +282,19 @@ static void add_some(struct arena *a, struct rand *r, const struct message_field
 
 static struct json *some_message(struct arena *a, struct rand *r, const struct message *m, struct json *into)
 {
+    static int depth; /* schemas hold schemas */
+    int max = depth++ > 5;
+
     for (const struct message_field *f = m->fields; f < m->fields + m->n_fields; f++) {
+        if (max && (f->type == MESSAGE_MESSAGE || f->type == MESSAGE_EITHER))
+            continue;
         if (!f->name)
             some_message(a, r, f->sub, into);
         else if (rand_below(r, 3) == 0 ||
                  (f->flags & MESSAGE_ALWAYS && (f->type < MESSAGE_TIME || f->type == MESSAGE_QUANTITY)))
             add_some(a, r, f, into);
     }
+    depth--;
     return into;
 }
 
