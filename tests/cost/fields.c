@@ -16,7 +16,7 @@ const char *const variant_names[VARIANT_MAX] = { "distinct", "alike", "wrong" };
 #define CONTAINERS "\"containers\":[{\"name\":\"x0\",\"image\":\"x0\"}]"
 #define TASKS                                                                                                          \
     "\"tasks\":[{\"name\":\"x0\",\"replicas\":1,\"template\":{\"spec\":{\"restartPolicy\":\"Never\"," CONTAINERS "}}}" \
-                                                                                                                 "]"
+    "]"
 
 static const struct {
     const char *group, *kind, *rest; /* what else it needs than its name */

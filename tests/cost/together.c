@@ -37,7 +37,7 @@ const struct together togethers[] = {
       POD("", ",\"resources\":{\"requests\":{<<\"x.io/r#\":\"1\">>},\"limits\":{<<\"x.io/r#\":\"1\">>}}") },
     { "", "Pod", "containers, each with a resource",
       "{" META "},\"spec\":{\"containers\":[<<{\"name\":\"c#\",\"image\":\"i\",\"resources\":{\"limits\":{\"x.io/"
-               "r#\":\"1\"}}}>>]}}" },
+      "r#\":\"1\"}}}>>]}}" },
     { "", "Pod", "sidecars, each with a resource",
       POD("\"initContainers\":[<<{\"name\":\"s#\",\"image\":\"i\",\"restartPolicy\":\"Always\",\"resources\":{"
           "\"limits\":{\"x.io/r#\":"
@@ -61,7 +61,7 @@ const struct together togethers[] = {
       "{\"matchLabels\":{\"a#\":\"b\"}}}}>>]}},\"containers\":[{\"name\":\"c\",\"image\":\"i\"}]}}" },
     { "", "Pod", "spread constraints",
       "{" META ",\"labels\":{<<\"a#\":\"b\">>}},\"spec\":{\"topologySpreadConstraints\":[<<{\"maxSkew\":1,"
-               "\"topologyKey\":\"k#\","
+      "\"topologyKey\":\"k#\","
       "\"whenUnsatisfiable\":\"DoNotSchedule\",\"labelSelector\":{\"matchLabels\":{\"a#\":\"b\"}}}>>],\"containers\":[{"
       "\"name\":\"c\","
       "\"image\":\"i\"}]}}" },
@@ -89,35 +89,35 @@ const struct together togethers[] = {
       JOB("\"plugins\":{\"svc\":[<<\"--x#=1\">>]},\"tasks\":[" TASK("") "]") },
     { "flow.volcano.sh", "JobFlow", "flows in a chain",
       "{" META "},\"spec\":{\"jobRetainPolicy\":\"retain\",\"flows\":[{\"name\":\"f0\"},<<{\"name\":\"f#\","
-               "\"dependsOn\":{\"targets\":[\"f~\"]}}>>]}}" },
+      "\"dependsOn\":{\"targets\":[\"f~\"]}}>>]}}" },
     { "flow.volcano.sh", "JobFlow", "a flow that depends on all",
       "{" META "},\"spec\":{\"jobRetainPolicy\":\"retain\",\"flows\":[<<{\"name\":\"f#\"}>>,{\"name\":\"l\","
-               "\"dependsOn\":{\"targets\":[<<\"f#\">>]}}]}}" },
+      "\"dependsOn\":{\"targets\":[<<\"f#\">>]}}]}}" },
     { "networking.k8s.io", "NetworkPolicy", "peers and ports",
       "{" META "},\"spec\":{\"podSelector\":{\"matchLabels\":{<<\"a#\":\"b\">>}},\"ingress\":[{\"from\":[<<{"
-               "\"podSelector\":{\"matchLabels\":{\"a#\":"
+      "\"podSelector\":{\"matchLabels\":{\"a#\":"
       "\"b\"}}}>>],\"ports\":[<<{\"port\":#}>>]}]}}" },
     { "rbac.authorization.k8s.io", "ClusterRole", "rules of each other's resources",
       "{" META "},\"rules\":[<<{\"apiGroups\":[\"g#\"],\"resources\":[\"r#\"],\"verbs\":[\"get\",\"v#\"]}>>]}" },
     { "rbac.authorization.k8s.io", "Role", "one rule with everything",
       "{" META "},\"rules\":[{\"apiGroups\":[<<\"g#\">>],\"resources\":[<<\"r#\">>],\"resourceNames\":[<<\"n#\">>],"
-               "\"verbs\":[<<\"v#\">>]}]}" },
+      "\"verbs\":[<<\"v#\">>]}]}" },
     { "", "ResourceQuota", "hard", "{" META "},\"spec\":{\"hard\":{<<\"count/r#.x.io\":\"1\">>}}}" },
     { "", "LimitRange", "limits of everything",
       "{" META "},\"spec\":{\"limits\":[{\"type\":\"Container\",\"max\":{<<\"x.io/r#\":\"4\">>},\"min\":{<<\"x.io/"
-               "r#\":\"1\">>},\"default\":{<<\"x.io/r#\":"
+      "r#\":\"1\">>},\"default\":{<<\"x.io/r#\":"
       "\"2\">>},\"defaultRequest\":{<<\"x.io/r#\":\"1\">>}}]}}" },
     { "scheduling.volcano.sh", "Queue", "amounts",
       "{" META "},\"spec\":{\"weight\":1,\"capability\":{<<\"x.io/r#\":\"4\">>},\"deserved\":{<<\"x.io/"
-               "r#\":\"2\">>},\"guarantee\":{\"resource\":{<<\"x.io/r#\":"
+      "r#\":\"2\">>},\"guarantee\":{\"resource\":{<<\"x.io/r#\":"
       "\"1\">>}}}}" },
     { "topology.volcano.sh", "HyperNode", "members",
       "{" META "},\"spec\":{\"tier\":1,\"members\":[<<{\"type\":\"Node\",\"selector\":{\"exactMatch\":{\"name\":\"n#\"}"
-               "}}>>]}}" },
+      "}}>>]}}" },
     { "", "Namespace", "labels", "{" META ",\"labels\":{<<\"a#\":\"b\">>}}}" },
     { "", "Node", "labels, taints, images, amounts",
       "{" META ",\"labels\":{<<\"a#\":\"b\">>}},\"spec\":{\"taints\":[<<{\"key\":\"k#\",\"effect\":\"NoSchedule\"}>>]},"
-               "\"status\":{\"images\":[<<{\"names\":"
+      "\"status\":{\"images\":[<<{\"names\":"
       "[\"i#\"],\"sizeBytes\":1}>>],\"allocatable\":{<<\"x.io/r#\":\"1\">>}}}" },
     { "apiextensions.k8s.io", "CustomResourceDefinition", "properties and what is required",
       "{\"metadata\":{\"name\":\"NAME.x.io\"},\"spec\":{\"group\":\"x.io\",\"scope\":\"Namespaced\",\"names\":{"

@@ -276,9 +276,8 @@ static void test_039_no_cycles(void **state)
     assert_non_null(strstr(problems_of(h, FLOW(AFTER("a", "b") ", " AFTER("b", "c") ", " AFTER("c", "a"), "")),
                            "spec.flows: jobflow Flow is not DAG: a -> b -> c -> a"));
     assert_non_null(strstr(problems_of(h, FLOW(AFTER("a", "a"), "")), "jobflow Flow is not DAG: a flow can not wait"));
-    assert_non_null(
-        strstr(problems_of(h, FLOW(AFTER("a", "x"), "")),
-               "spec.flows[0].dependsOn.targets[0]: jobflow Flow is not DAG: vertex is not defined: x;"));
+    assert_non_null(strstr(problems_of(h, FLOW(AFTER("a", "x"), "")),
+                           "spec.flows[0].dependsOn.targets[0]: jobflow Flow is not DAG: vertex is not defined: x;"));
     /* Stored without admission, the rest of it starts. */
     start(h, FLOW(AFTER("a", "b") ", " AFTER("b", "a") ", " FIRST("c"), ""));
     assert_int_equal(h_count(h, "jobs"), 1);
