@@ -83,12 +83,13 @@ struct run_kind *run_failures_add(struct run_failures *f, const struct history_f
 {
     int64_t n = new_failures(f, w);
     struct run_kind *k = kind_of(f, w, p, now_ms);
+    struct str name = arena_fmt(&f->arena, "%.*s/%.*s", STR_ARG(w->namespace), STR_ARG(w->pod));
 
     if (!k)
         return NULL;
     k->n_times += n;
     k->is_final = w->is_over;
-    k->n_pods += map_add(&k->pods, &f->arena, w->uid);
+    k->n_pods += map_add(&k->pods, &f->arena, name);
     return k;
 }
 

@@ -15,7 +15,7 @@ struct run_kind {                  /* failures that are alike are told as one */
     int64_t since_ms, told_ms;
     bool is_final;   /* the pod has failed with it: nothing is started again */
     bool is_seen;    /* its last lines stand right above */
-    struct map pods; /* by uid */
+    struct map pods; /* "namespace/name": a pod that a restart creates again is the same one to the reader */
 };
 
 struct run_failures {
