@@ -61,7 +61,7 @@ SCHEMA(static, spec, "CustomResourceDefinitionSpec",
     F_BOOL("preserveUnknownFields"));
 
 SCHEMA(static, status, "CustomResourceDefinitionStatus",
-    F_OBJS("conditions", &schema_condition, MERGED_BY("type")),
+    F_OBJS("conditions", &schema_condition),
     F_OBJ("acceptedNames", &names),
     F_STRS("storedVersions"),
     F_LONG("observedGeneration"));

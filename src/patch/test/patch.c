@@ -186,6 +186,8 @@ static void check_undescribed(struct arena *a, const struct schema *s, const str
 
         if (k->merge_key && !f)
             fail_msg("%s merges by \"%s\" and our tables do not know it", path, k->merge_key);
+        if (k->shape == SHAPE_LIST && !k->merge_key)
+            continue; /* it is replaced, whatever is below */
         if (k->sub && (!s || f || !k->name))
             check_undescribed(a, k->name ? (f ? f->sub : NULL) : s, k->sub, path, depth + 1);
     }

@@ -80,7 +80,7 @@ static const struct {
       { { 0, "\r\xe2\x96" }, { 0, "\x88\xe2" }, { 0, "\x96\x88\n" } },
       3,
       T "stdout P \r\n" T "stdout P \xe2\x96\x88\n" T "stdout F \xe2\x96\x88\n" },
-    { "a bar that ends", { { 0, "10%\r" }, { 0, NULL }, { 1, NULL } }, 3, T "stdout P 10%\r\n" T "stdout F \n" },
+    { "a bar that ends", { { 0, "10%\r" }, { 0, NULL }, { 1, NULL } }, 3, T "stdout P 10%\r\n" T "stdout F:U \n" },
     { "a line after a bar",
       { { 0, "1\r" }, { 0, "2\nab" }, { 0, "c\n" } },
       3,
