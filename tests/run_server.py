@@ -151,7 +151,9 @@ def prints_the_same(name):
 
 
 def says_it_for_programs(s):
-    path = write("json", job("json", task("w", "echo out; echo err >&2; sleep 0.5; exit 3")))
+    fails = task("w", "echo out; echo err >&2; sleep 0.5; exit 3")
+    fails["template"]["spec"]["containers"][0]["terminationMessagePolicy"] = "FallbackToLogsOnError"  # a server's default is File
+    path = write("json", job("json", fails))
     events = [[json.loads(line) for line in Run(*where, "-o", "json", path).end(3).out.splitlines()] for where in (LOCAL, ["--server"])]
     kept = [[{k: v for k, v in e.items() if k not in ("time", "uid", "run", "milliseconds", "text")} for e in es if e["type"] != "notice"]
             for es in events]

@@ -102,20 +102,26 @@ static uint64_t hash_texts(const struct json *of, const char *const *keys, uint6
     return hash;
 }
 
+/* A Job that restarts creates its PodGroup again, and to those who read it is the same one. A pod of the same name is another. */
+static uint64_t hash_object(const struct json *about, uint64_t hash)
+{
+    static const char *const names[] = { "kind", "namespace", "name", NULL };
+
+    hash = hash_texts(about, names, hash);
+    return str_is(json_member_text(about, "kind"), "PodGroup") ? hash : str_hash(json_member_text(about, "uid"), hash);
+}
+
 /* What all Events of a series have in common. */
 static uint64_t series_id(const struct op *op)
 {
-    static const char *const about[] = { "kind", "namespace", "name", NULL };
     static const char *const says[] = { "type", "reason", "reportingComponent", NULL };
 
-    return hash_texts(op->body, says,
-                      hash_texts(op->whole ? op->whole : json_get(op->body, "involvedObject"), about, 1));
+    return hash_texts(op->body, says, hash_object(op->whole ? op->whole : json_get(op->body, "involvedObject"), 1));
 }
 
 static uint64_t event_id(const struct op *op, uint64_t series)
 {
-    series = str_hash(json_member_text(json_get(op->body, "involvedObject"), "name"), series);
-    return str_hash(json_member_text(op->body, "message"), series);
+    return str_hash(json_member_text(op->body, "message"), hash_object(json_get(op->body, "involvedObject"), series));
 }
 
 /* It is one of too many: it is told as the series. */

@@ -6,9 +6,9 @@
  *         cluster_write(c, &op);
  *
  * An Event that was sent before (same source, object, type, reason and message) is not sent again: its count and its
- * last time are patched, and what it says of its object. For an object that was deleted and created again, as the PodGroup
- * of a Job that restarts, is the same object to those who read. The first repeat within 5 s waits until they have passed; the wait doubles up to 5 min, and
- * what happens meanwhile goes into one patch.
+ * last time are patched. A PodGroup that was deleted and created again under its name, as a Job that restarts does, is the
+ * same object; then what the Event says of it is patched too. The first repeat within 5 s waits until they have passed;
+ * the wait doubles up to 5 min, and what happens meanwhile goes into one patch.
  *
  * The tenth and all further Events of one object with the same type and reason, but other messages, become a single
  * one: "(combined from similar events): " and the newest message. 'op->whole' names the gang that the object is a

@@ -29,6 +29,7 @@ struct hunt {
     enum evict_kind kind;
     int64_t now_ms;
     int64_t until_ms; /* pods that may be taken by then are candidates */
+    int64_t asked_ms; /* of the group: pods that started later are not */
     int32_t rank;     /* preemption: pods with this priority of their own, or a higher one, are not */
     struct arena *a;
     int64_t *wake_ms;
@@ -49,10 +50,27 @@ static void wake_at(int64_t *wake_ms, int64_t ms)
         *wake_ms = ms;
 }
 
-/* The job waited already when something started at this time. API times are whole seconds. */
-static bool has_waited_since(const struct sched_group *g, int64_t started_ms)
+/* When the job asked for the pods that wait: when it came, or, if only tasks that depend on others wait, when their pods
+ * were created. A job that was stopped has not asked anew. 0: not known. */
+static int64_t asked_ms(const struct sched_group *g)
 {
-    return g->spec.came_ms > 0 && started_ms / 1000 >= g->spec.came_ms / 1000;
+    int64_t came_ms = g->spec.came_ms, first_ms = INT64_MAX;
+
+    if (g->stops || came_ms <= 0)
+        return came_ms;
+    VEC_FOREACH(r, &g->roles) {
+        const struct sched_pod *p = LIST_FIRST(&(*r)->pods[POD_PENDING], struct sched_pod, in_role);
+
+        if (p)
+            first_ms = MIN_OF(first_ms, (*r)->has_dependencies ? p->created_ms : came_ms);
+    }
+    return first_ms == INT64_MAX ? came_ms : MAX_OF(first_ms, came_ms);
+}
+
+/* The job waited already when something started at this time. API times are whole seconds. */
+static bool has_waited_since(int64_t asked_ms, int64_t started_ms)
+{
+    return asked_ms > 0 && started_ms / 1000 >= asked_ms / 1000;
 }
 
 /* When a pod that started while the taker waited may be taken: it runs until it said it would end. */
@@ -72,7 +90,7 @@ static int64_t due_ms(const struct hunt *h, const struct sched_pod *p)
 
     if (p->started_ms == 0)
         return 0;
-    if (p->group != h->g && has_waited_since(h->g, p->started_ms))
+    if (p->group != h->g && has_waited_since(h->asked_ms, p->started_ms))
         return MAX_OF(p->started_ms + run_ms, known_due_ms(c, p));
     return p->started_ms + run_ms;
 }
@@ -369,24 +387,24 @@ static void collect_groups(struct hunt *h, const struct sched_queue *q)
 }
 
 /* In a reclaim all of a queue are asked alike: where nobody may be taken for one who hunts, nobody may for the next of
- * the same round, unless it came later. */
-static bool is_spared(const struct sched_model *m, const struct sched_queue *q, const struct sched_group *g)
+ * the same round, unless it asked later. */
+static bool is_spared(const struct sched_model *m, const struct sched_queue *q, int64_t asked_ms)
 {
-    return q->spared == m->round && g->spec.came_ms > 0 && g->spec.came_ms <= q->spared_came_ms;
+    return q->spared == m->round && asked_ms > 0 && asked_ms <= q->spared_asked_ms;
 }
 
 static void collect_from(struct hunt *h, struct sched_queue *q)
 {
     int64_t *wake_ms = h->wake_ms, own_ms = 0;
 
-    if (!is_spared(h->m, q, h->g)) {
+    if (!is_spared(h->m, q, h->asked_ms)) {
         h->has_pods = false;
         h->wake_ms = &own_ms;
         collect_groups(h, q);
         h->wake_ms = wake_ms;
         q->spared = h->kind == EVICT_RECLAIM && !h->has_pods ? h->m->round : 0;
         q->spared_ms = own_ms;
-        q->spared_came_ms = h->g->spec.came_ms;
+        q->spared_asked_ms = h->asked_ms;
     }
     wake_at(wake_ms, q->spared_ms);
 }
@@ -409,12 +427,11 @@ static void note_starts(const struct sched_model *m, struct sched_queue *q)
                 }
 }
 
-/* Could one of its pods be taken for this job? They started before it came, or have run for longer than they said. */
-static bool has_older(const struct sched_model *m, struct sched_queue *q, const struct sched_group *g,
-                      int64_t *ret_wake_ms)
+/* Could one of its pods be taken for this job? They started before it asked, or have run for longer than they said. */
+static bool has_older(const struct sched_model *m, struct sched_queue *q, int64_t asked_ms, int64_t *ret_wake_ms)
 {
     note_starts(m, q);
-    if (!has_waited_since(g, q->first_start_ms) || q->first_known_due_ms <= m->round_ms)
+    if (!has_waited_since(asked_ms, q->first_start_ms) || q->first_known_due_ms <= m->round_ms)
         return true;
     if (q->first_known_due_ms != INT64_MAX)
         wake_at(ret_wake_ms, q->first_known_due_ms);
@@ -445,15 +462,17 @@ static bool has_share_left(const struct sched_model *m, const struct sched_queue
 bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, enum evict_kind kind,
                     const struct amounts *needs, int64_t *ret_wake_ms)
 {
+    int64_t asked = asked_ms(g);
+
     if (kind == EVICT_PREEMPT)
-        return has_lower(g) && has_older(m, g->queue, g, ret_wake_ms);
+        return has_lower(g) && has_older(m, g->queue, asked, ret_wake_ms);
     if (!has_share_left(m, g->queue, needs))
         return false;
     MAP_FOREACH(struct sched_queue *, q, &m->queues)
         if (can_give_back(m, q, g)) {
-            if (!is_spared(m, q, g) && has_older(m, q, g, ret_wake_ms))
+            if (!is_spared(m, q, asked) && has_older(m, q, asked, ret_wake_ms))
                 return true;
-            if (is_spared(m, q, g))
+            if (is_spared(m, q, asked))
                 wake_at(ret_wake_ms, q->spared_ms);
         }
     return false;
@@ -739,6 +758,7 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
 
     ret->victims = (struct victims){ 0 };
     h.rank = rank_of(g);
+    h.asked_ms = asked_ms(g);
     h.until_ms = MAX_OF(now_ms, g->since.waiting_ms + m->config.min_run_ms);
     gang_needs(m, g, a, &h.needs);
     if (!evict_is_worth(m, g, kind, &h.needs, &ret->wake_ms))

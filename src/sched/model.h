@@ -310,7 +310,7 @@ struct sched_queue {
     bool is_over;               /* round.c, for a moment */
     uint64_t spared;            /* evict.c: model.round in which none of its pods could be taken … */
     int64_t spared_ms;          /* … and when the first is old enough; 0: that is no matter of time … */
-    int64_t spared_came_ms;     /* … for a group that came then */
+    int64_t spared_asked_ms;    /* … for a group that asked then */
     uint64_t starts_round;      /* evict.c: model.round in which the next two were found … */
     int64_t first_start_ms;     /* … when the first of its pods started … */
     int64_t first_known_due_ms; /* … and when one may be taken for a job that waited when it started */

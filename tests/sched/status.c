@@ -251,7 +251,7 @@ static void a_lost_member_of_no_job(void **state)
     h_settle(h);
     h_delete(h, "Pod", "bare-w-1");
     h_delete(h, "Pod", "job-w-1");
-    h_work(h, 10000, 1000);
+    h_work(h, 40000, 1000);
     assert_text(h_group_phase(h, "bare"), "Unknown");
     assert_text(h_group_phase(h, job), "Inqueue");
     h_free(h);

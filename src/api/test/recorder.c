@@ -31,7 +31,10 @@ static struct json *object_at(const char *kind, const char *name, const char *ve
 {
     struct json *o = object_new(&arena, "v1", kind, STR("ns"), str_of(name));
 
-    json_set(json_get(o, "metadata"), "uid", json_fmt(&arena, "uid-%s-%s", name, version)); /* created anew each time */
+    bool is_group = strcmp(kind, "PodGroup") == 0; /* created again with each version */
+
+    json_set(json_get(o, "metadata"), "uid",
+             is_group ? json_fmt(&arena, "uid-%s-%s", name, version) : json_fmt(&arena, "uid-%s", name));
     json_set(json_get(o, "metadata"), "resourceVersion", json_str(&arena, str_of(version)));
     return o;
 }
@@ -108,7 +111,36 @@ static void a_burst_is_few_writes(void **state)
     assert_in_range(n, 4, 6);
     assert_int_equal(op.kind, OP_MERGE_PATCH);
     assert_true(str_is(json_member_text(op.body, "lastTimestamp"), "1970-01-01T00:00:59Z"));
-    assert_true(str_is(json_member_text(json_get(op.body, "involvedObject"), "uid"), "uid-p-1"));
+    assert_true(str_is(json_member_text(json_get(op.body, "involvedObject"), "uid"), "uid-p"));
+}
+
+static struct op take_about(const struct json *object, int64_t ms)
+{
+    struct plan p = { .arena = &arena };
+    struct op op = *plan_event(&p, object, "Normal", "Started", ms, "started");
+
+    op.count = COUNT_EACH;
+    if (!recorder_take(&recorder, &arena, &op, ms))
+        op.kind = OP_KIND_MAX;
+    return op;
+}
+
+/* A PodGroup that is created again is the same one. A pod is another, and has Events of its own. */
+static void created_again(void **state)
+{
+    struct json *pod = object_at("Pod", "p", "1");
+    struct op op = take_about(object_at("PodGroup", "g", "1"), 0);
+
+    (void)state;
+    assert_int_equal(sent_of(&op), 1);
+    op = take_about(object_at("PodGroup", "g", "2"), 9000);
+    assert_int_equal(sent_of(&op), 2);
+    assert_true(str_is(json_member_text(json_get(op.body, "involvedObject"), "uid"), "uid-g-2"));
+    op = take_about(pod, 9000);
+    assert_int_equal(sent_of(&op), 1);
+    json_set(json_get(pod, "metadata"), "uid", json_str(&arena, STR("another")));
+    op = take_about(pod, 9001);
+    assert_int_equal(sent_of(&op), 1);
 }
 
 /* A gang of 100 pods tells of nine of them, and of the rest once. */
@@ -188,8 +220,9 @@ static void old_ones_are_forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(repeats_are_counted), TEST(a_burst_is_few_writes),         TEST(a_gang_is_combined),
-        TEST(a_series_ends),       TEST(what_is_gone_is_created_again), TEST(old_ones_are_forgotten),
+        TEST(repeats_are_counted),    TEST(a_burst_is_few_writes), TEST(created_again),
+        TEST(a_gang_is_combined),     TEST(a_series_ends),         TEST(what_is_gone_is_created_again),
+        TEST(old_ones_are_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

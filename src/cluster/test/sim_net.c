@@ -44,7 +44,7 @@ struct stream { /* what a client hears of one type */
     struct list items;
 };
 
-enum { MAX_STREAMS = 32 };
+enum { MAX_STREAMS = 64 };
 
 struct sim_client {
     struct cluster cluster;

@@ -69,11 +69,9 @@ static void set_defaults(struct agent *g)
     map_u64_init(&g->asked, map_seed_default());
     list_init(&g->sessions);
     map_u64_init(&g->writes, map_seed_default());
-    recorder_init(&g->recorder, map_seed_default());
     list_init(&g->dirty);
     list_init(&g->held);
     list_init(&g->waiting);
-    list_init(&g->removals);
     g->turns_max = agent_turns_max();
     heap_init(&g->timers, by_due);
     agent_images_open(g);
@@ -290,6 +288,8 @@ int agent_open(const struct agent_options *opt, struct agent **ret, struct err *
     g->opt = *opt;
     g->epoll = -1;
     g->filter.due_ms = g->rewrite_ms = g->beat_ms = g->turn_ms = INT64_MAX;
+    recorder_init(&g->recorder, map_seed_default()); /* agent_close() empties both, however far it came */
+    list_init(&g->removals);
     raise_files(&g->files);
     rc = begin_run(g, e);
     if (rc == 0) {
