@@ -407,7 +407,6 @@ static void end_creates(struct controller *c, struct str pod_name)
 }
 
 /* A controller waits this long for an answer, by the wall clock; later it is as if there was none. */
-enum { GIVEN_UP_MS = 60 * SECOND_MS };
 
 static bool is_given_up(const struct world *w, const struct flight *f)
 {

@@ -15,7 +15,6 @@ enum { UPSET_MS = 15 * MINUTE_MS };
 /* A gang may be bound in part for so long: bindings fail, are tried again, and are taken back. */
 enum { HALF_MS = HOUR_MS };
 /* The driver waits this long for an answer. */
-enum { GIVEN_UP_MS = 60 * SECOND_MS };
 
 static void copy(char *to, size_t size, struct str from)
 {

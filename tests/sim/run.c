@@ -36,6 +36,7 @@ static void jump_step(struct world *w)
     int64_t by = world_between(w, -5 * MINUTE_MS, 5 * MINUTE_MS);
 
     world_log(w, "clock", "jumps by %" PRId64 " ms", by);
+    w->jumped_by_ms = by;
     clock_manual_set(&w->clock, clock_now_ms(&w->clock.clock) + by);
     w->jumped_ms = world_ms(w);
     clock_manual_advance(&w->clock, 1); /* what is sent after it is not sent before it */

@@ -27,6 +27,7 @@
 #define SIM_NS "sim"
 
 enum { SECOND_MS = 1000, MINUTE_MS = 60 * SECOND_MS, HOUR_MS = 60 * MINUTE_MS };
+enum { GIVEN_UP_MS = 60 * SECOND_MS }; /* the driver waits so long for an answer */
 
 /* The kinds the world looks at. */
 enum kind {
@@ -274,6 +275,7 @@ struct world {
     uint64_t steps, n_faults, crashes, n_jobs, n_made, n_pods, writes, turns;
     int64_t last_write_ms; /* mono: of a controller */
     int64_t jumped_ms;     /* mono: when the wall clock last jumped */
+    int64_t jumped_by_ms;
 };
 
 void world_init(struct world *w, uint64_t seed, const struct profile *profile, bool is_verbose);
