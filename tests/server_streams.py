@@ -339,6 +339,34 @@ def half_bodies_of_another_user(p):
         is_received(p, user)
 
 
+# ---- at rest ----
+
+def cpu_s(p):
+    with open(f"/proc/{p.server.process.pid}/stat") as f:
+        user, system = f.read().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def rests_after_a_large_answer(p):
+    """An answer that had to wait for its reader is taken, and the connection stays open: nothing is left to do for it."""
+    def used():
+        before = cpu_s(p)
+        time.sleep(1)
+        return cpu_s(p) - before
+
+    idle = used()
+    s = p.say("GET", f"{LAB}/configmaps")
+    time.sleep(0.5)  # until the buffers of the kernel are full
+    n = 0
+    s.settimeout(1)
+    with contextlib.suppress(TimeoutError):
+        while more := s.recv(1 << 20):
+            n += len(more)
+    assert n > 3_000_000, n
+    now = used()
+    assert now < idle + 0.5, f"{now:.2f} s of CPU in a second, {idle:.2f} s before"
+
+
 # ---- with many ----
 
 def many(p):
@@ -363,7 +391,7 @@ def main():
     p = Place()
     only = [] if MANY else sys.argv[1:]
     cases = [(k.__name__, one_kind(k)) for k in (*REPLYING, *HOLDING)]
-    cases += [(c.__name__, c) for c in (all_kinds, half_bodies_of_strangers, half_bodies_of_another_user)]
+    cases += [(c.__name__, c) for c in (all_kinds, half_bodies_of_strangers, half_bodies_of_another_user, rests_after_a_large_answer)]
     for name, case in [("many", many)] if MANY else cases:
         if not only or name in only:
             suite.case(name, lambda case=case: case(p))

@@ -178,8 +178,10 @@ ssize_t conn_recv(struct conn *c, char *to, size_t n)
         return plain_result(recv(c->source.fd, to, n, MSG_DONTWAIT));
     ERR_clear_error();
     rc = SSL_read_ex(c->ssl, to, n, &got);
-    if (rc == 1)
+    if (rc == 1) {
+        c->wants_out = false;
         return (ssize_t)got;
+    }
     rc = result_of(c, rc);
     ERR_clear_error();
     return rc;
@@ -194,8 +196,10 @@ ssize_t conn_send(struct conn *c, struct str bytes)
         return plain_result(send(c->source.fd, bytes.p, bytes.n, MSG_NOSIGNAL | MSG_DONTWAIT));
     ERR_clear_error();
     rc = SSL_write_ex(c->ssl, bytes.p, bytes.n, &sent);
-    if (rc == 1)
+    if (rc == 1) {
+        c->wants_out = false; /* or the loop would be woken for ever: there is always room to send nothing */
         return (ssize_t)sent;
+    }
     rc = result_of(c, rc);
     ERR_clear_error();
     return rc ? rc : IO_BROKEN;
