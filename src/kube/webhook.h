@@ -17,6 +17,9 @@
 #include "base/err.h"
 
 struct kube_config;
+/* What the names of our configurations begin with: those of Volcano's, whose place they take. */
+#define WEBHOOK_CONFIG_NAMES "volcano-admission-service-"
+
 struct webhook;
 
 struct webhook_options {

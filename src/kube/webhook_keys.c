@@ -137,10 +137,13 @@ static void config_free(struct webhook_config *c)
     free(c);
 }
 
+/* Our role names the configurations that we may write. Another one with our label is its author's to keep. */
 static void take_config(struct webhook *w, const struct object *o)
 {
     struct webhook_config *c = config_of(w, o);
 
+    if (!str_starts(o->name, STR(WEBHOOK_CONFIG_NAMES)))
+        return;
     if (!c) {
         c = xcalloc(1, sizeof(*c));
         list_push(&w->keys.configs, &c->link);

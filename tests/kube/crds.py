@@ -149,6 +149,8 @@ BAD = [
     ("a long name for jobs with a time in theirs", cron(name="a" * 53), "cronJob name must be no more than 52 characters"),
     ("a schedule with a zone", cron(schedule="TZ=UTC 0 * * * *"), "schedule should not contain TZ or CRON_TZ"),
     ("the zone of whoever reads it", cron(timeZone="local"), "timeZone can't be Local"),
+    ("an empty schedule", cron(schedule=""), "schedule is required, but got empty"),
+    ("an empty zone", cron(timeZone=""), "timeZone must be nil or non-empty string, got empty string"),
     ("a fourth way to overlap", cron(concurrencyPolicy="Maybe"), "Unsupported value"),
     ("a bad job in a cron job", cron(jobTemplate={"spec": job(queue="root")["spec"]}), "can not submit job to root queue"),
 ]

@@ -117,10 +117,10 @@ def with_both(bed):
 
 def webhooks_of_both(bed):
     """Ours have the names of Volcano's and take their place; those that we have none for stay, and wait for their program."""
-    hook = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "volcano-admission-service-hypernodes-validate"},
-            "webhooks": [{"name": "validatehypernodes.volcano.sh", "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Fail",
-                          "clientConfig": {"service": {"namespace": "volcano-system", "name": "volcano-admission-service", "path": "/hypernodes/validate"}},
-                          "rules": [{"apiGroups": ["topology.volcano.sh"], "apiVersions": ["v1alpha1"], "operations": ["CREATE"], "resources": ["hypernodes"]}]}]}
+    hook = {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration", "metadata": {"name": "volcano-admission-service-shards-validate"},
+            "webhooks": [{"name": "validateshards.volcano.sh", "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Fail",
+                          "clientConfig": {"service": {"namespace": "volcano-system", "name": "volcano-admission-service", "path": "/shards/validate"}},
+                          "rules": [{"apiGroups": ["shard.volcano.sh"], "apiVersions": ["v1alpha1"], "operations": ["CREATE"], "resources": ["shards"]}]}]}
     bed.apply(hook)
     printed = subprocess.run([PUMICE, "install", "--dry-run", "--webhook", "--only", "webhook"], capture_output=True, text=True, check=True).stdout
     bed.kubectl("apply", "-f", "-", stdin=printed)

@@ -350,18 +350,27 @@ def not_ours(bed):
     """A webhook of another program in a configuration with our label, as `helm upgrade` of Volcano leaves one that was ours: what it trusts is
     not touched. And the other way round: when Volcano's program starts, it writes its CA into every configuration that has its names."""
     theirs, path = base64.b64encode(open(bed.ca, "rb").read()).decode(), "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
-    config = {"metadata": {"name": "mixed", "labels": {"app.kubernetes.io/name": "pumice"}}, "webhooks": [
-        {"name": f"{name}.test.io", "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Ignore",
-         "clientConfig": {"service": {"namespace": namespace, "name": service}, **({"caBundle": theirs} if name == "theirs" else {})},
-         "rules": [{"apiGroups": ["test.io"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["nothing"]}]}
-        for name, namespace, service in (("ours", NAMESPACE, "pumice-webhook"), ("theirs", "volcano-system", "volcano-admission-service"))]}
-    same(bed.call("POST", path, config)[0], 201)
 
     def trusted(name, hook):
         return bed.call("GET", f"{path}/{name}")[1]["webhooks"][hook]["clientConfig"].get("caBundle")
-    ours = until("ours has a CA", lambda: trusted("mixed", 0))
-    same(trusted("mixed", 1), theirs)
-    same(bed.call("DELETE", f"{path}/mixed")[0], 200)
+
+    def hook(name, namespace, service, **ca):
+        return {"name": f"{name}.test.io", "admissionReviewVersions": ["v1"], "sideEffects": "None", "failurePolicy": "Ignore",
+                "clientConfig": {"service": {"namespace": namespace, "name": service}, **ca},
+                "rules": [{"apiGroups": ["test.io"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["nothing"]}]}
+    stray = {"metadata": {"name": "stray", "labels": {"app.kubernetes.io/name": "pumice"}}, "webhooks": [hook("stray", NAMESPACE, "pumice-webhook")]}
+    same(bed.call("POST", path, stray)[0], 201)
+    name = "volcano-admission-service-hypernodes-validate"
+    config = bed.call("GET", f"{path}/{name}")[1]
+    del config["webhooks"][0]["clientConfig"]["caBundle"]
+    config["webhooks"].append(hook("theirs", "volcano-system", "volcano-admission-service", caBundle=theirs))
+    same(bed.call("PUT", f"{path}/{name}", config)[0], 200)
+    ours = until("ours has a CA", lambda: trusted(name, 0))
+    same((trusted(name, 1), trusted("stray", 0)), (theirs, None))
+    same(bed.call("DELETE", f"{path}/stray")[0], 200)
+    config = bed.call("GET", f"{path}/{name}")[1]
+    del config["webhooks"][1]
+    same(bed.call("PUT", f"{path}/{name}", config)[0], 200)
     name = "volcano-admission-service-jobs-validate"
     config = bed.call("GET", f"{path}/{name}")[1]
     config["webhooks"][0]["clientConfig"]["caBundle"] = theirs

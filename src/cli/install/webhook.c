@@ -10,6 +10,7 @@
 #include "cli/install/install.h"
 
 #include "base/util.h"
+#include "kube/webhook.h"
 
 struct hook {
     const char *resource, *kind, *group, *version;
@@ -67,7 +68,7 @@ static void print_rule(struct buf *out, const struct hook *h)
 
 static void print_config_name(struct buf *out, const struct hook *h)
 {
-    buf_fmt(out, "volcano-admission-service-%s-%s", h->resource, h->mutates ? "mutate" : "validate");
+    buf_fmt(out, WEBHOOK_CONFIG_NAMES "%s-%s", h->resource, h->mutates ? "mutate" : "validate");
 }
 
 void install_print_hook_names(struct buf *out, bool mutates)
