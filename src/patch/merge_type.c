@@ -49,6 +49,7 @@ static struct merge_atom field_atom(const struct message_field *f, bool is_atomi
     case MESSAGE_MESSAGE:
         return (struct merge_atom){ .is_map = true, .is_atomic_map = is_atomic || f->sub->is_atomic };
     case MESSAGE_RAW:
+    case MESSAGE_EITHER: /* a schema, or a boolean or a list of schemas: one value, as a whole */
         any.is_atomic_map = true;
         return any;
     case MESSAGE_FIELDS:
@@ -159,7 +160,8 @@ struct merge_type merge_type_member(const struct merge_type *t, struct str key, 
         return (struct merge_type){ .source = MERGE_FIELD, .field = f, .is_item = true };
     if (t->source == MERGE_FIELD && f->type == MESSAGE_MESSAGE)
         return message_member(f->sub, key, ret_is_named);
-    return t->source == MERGE_UNTYPED || (f && f->type == MESSAGE_RAW) ? untyped : deduced;
+    return t->source == MERGE_UNTYPED || (f && (f->type == MESSAGE_RAW || f->type == MESSAGE_EITHER)) ? untyped
+                                                                                                      : deduced;
 }
 
 struct merge_type merge_type_item(const struct merge_type *t)

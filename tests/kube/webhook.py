@@ -414,6 +414,7 @@ def rotation(bed):
 def replicas_with_addresses(bed):
     """Each shows a certificate with its own address, by the CA that they share; none writes the other's Secret anew."""
     hosts = ("127.0.0.1", "127.0.0.2")
+    bed.call("DELETE", SECRET)  # the certificates of the case before live for seconds
     with contextlib.ExitStack() as stack:
         replicas = [stack.enter_context(Controller(bed, f"at-{h}", "--webhook", f"--webhook-address={h}:0", "--leader-elect=false", kubeconfig=bed.account)) for h in hosts]
         for c in replicas:
