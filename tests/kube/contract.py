@@ -194,7 +194,7 @@ def settings_are_taken_at_once(c, mount, link):
     os.rename(link, f"{link}.away")
     c.until_says("No such file or directory")
     time.sleep(1.2)
-    assert says("the old ones stay") == 1, c.log
+    assert says("keeping the old one") == 1, c.log
     os.rename(f"{link}.away", link)
 
 
