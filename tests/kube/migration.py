@@ -164,6 +164,8 @@ def gives_back(bed):
         submit(bed, job("lent", 2, "600s", plugins={"env": [], "svc": [], "ssh": []}))
         until_phase(bed, "lent", "Running")
         until("it is counted", lambda: bed.call("GET", f"{JOBS}/lent")[1]["status"].get("running") == 2)
+        group = f"{GROUPS}/lent-{bed.call('GET', f'{JOBS}/lent')[1]['metadata']['uid']}"
+        until("its PodGroup too, whose counters may wait", lambda: bed.call("GET", group)[1]["status"].get("running") == 2)
         assert c.stop() == 0
     left = bed.call("GET", f"{JOBS}/lent")[1]
     uid, status = left["metadata"]["uid"], left["status"]
