@@ -396,6 +396,7 @@ def room_is_made_and_promised(bed, mount):
     victims = [f"{PODS}/{p['metadata']['name']}" for p in pods(bed, "low")]
     for path in victims:  # they go when the test says so: the promise is to be seen before it is kept
         merge(bed, path, {"metadata": {"finalizers": ["test.io/stays"]}})
+    time.sleep(1.1)  # API times are whole seconds: what starts in the second in which a job comes counts as later
     submit(bed, high)
 
     def promised():
