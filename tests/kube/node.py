@@ -174,12 +174,12 @@ def says_which_right_is_missing(bed):
 def is_not_ready_without_rights(bed):
     """It can register and start nothing: so it says, and no pod is sent to it; once it has the rights, it is Ready by itself."""
     bed.kubectl("delete", "clusterrolebinding", "pumice-node")
-    with Node(bed, user="system:node:n3", groups=("system:nodes",), state="state-3", name="n3") as n:
-        n.until("it says so", lambda: "NotListed" in json.dumps(bed.call("GET", "/api/v1/nodes/n3")[1]))
-        ready = next(c for c in bed.call("GET", "/api/v1/nodes/n3")[1]["status"]["conditions"] if c["type"] == "Ready")
+    with Node(bed, user="system:node:n6", groups=("system:nodes",), state="state-6", name="n6") as n:
+        n.until("it says so", lambda: "NotListed" in json.dumps(bed.call("GET", "/api/v1/nodes/n6")[1]))
+        ready = next(c for c in bed.call("GET", "/api/v1/nodes/n6")[1]["status"]["conditions"] if c["type"] == "Ready")
         assert ready["status"] == "False" and "NetworkPolicy, Namespace" in ready["message"], ready
         allow(bed)
-        n.until("it is Ready", lambda: is_ready(bed.call("GET", "/api/v1/nodes/n3")[1]))
+        n.until("it is Ready", lambda: is_ready(bed.call("GET", "/api/v1/nodes/n6")[1]))
         n.popen.terminate()
         assert n.until_ends() == 0
 
@@ -189,12 +189,12 @@ def asks_once_for_a_certificate(bed):
     path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 
     def requests():
-        return [o["metadata"]["name"] for o in bed.call("GET", path)[1]["items"] if o["spec"].get("username") == "system:node:n4"]
+        return [o["metadata"]["name"] for o in bed.call("GET", path)[1]["items"] if o["spec"].get("username") == "system:node:n7"]
 
     for _ in range(3):
-        with Node(bed, user="system:node:n4", groups=("system:nodes",), state="state-4", name="n4") as n:
+        with Node(bed, user="system:node:n7", groups=("system:nodes",), state="state-7", name="n7") as n:
             n.until("it has asked", requests)
-            n.until("it works", lambda: is_ready(bed.call("GET", "/api/v1/nodes/n4")[1]))
+            n.until("it works", lambda: is_ready(bed.call("GET", "/api/v1/nodes/n7")[1]))
             time.sleep(1)
             n.popen.terminate()
             assert n.until_ends() == 0
