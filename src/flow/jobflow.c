@@ -64,8 +64,10 @@ struct flow_view flow_look(struct arena *a, const struct jobflow_observed *o)
         struct str job_name = jobflow_job_name(a, object_name(o->flow), f.graph.v[i].name);
 
         /* A second one of the same name has no job: it would be that of the first. */
-        f.v[f.n] = f.graph.v[i].is_double ? (struct flow_vertex){ .job_name = job_name }
-                                          : vertex_of(&rows, &jobs, job_name);
+        if (f.graph.v[i].is_double)
+            f.v[f.n] = (struct flow_vertex){ .job_name = job_name };
+        else
+            f.v[f.n] = vertex_of(&rows, &jobs, job_name);
         f.v[f.n++].in_graph = &f.graph.v[i];
     }
     for (size_t i = 0; i < f.graph.n; i++)

@@ -69,11 +69,13 @@ static int encode_bytes(struct encoding *en, const struct json *v, uint32_t numb
 
 static int encode_double(struct encoding *en, const struct json *v, uint32_t number)
 {
-    double d = json_is(v, JSON_NUMBER) ? strtod(arena_cstr(en->arena, (struct str){ v->text, v->n }), NULL) : 0;
+    double d = 0;
     uint64_t bits;
 
     if (v && v->type != JSON_NUMBER)
         return wrong_type(en, v, "a number");
+    if (v)
+        d = strtod(arena_cstr(en->arena, (struct str){ v->text, v->n }), NULL);
     memcpy(&bits, &d, sizeof(bits));
     wire_put_tag(en->out, number, WIRE_64);
     for (size_t i = 0; i < sizeof(bits); i++)
