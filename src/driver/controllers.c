@@ -358,19 +358,13 @@ static bool must_ask(struct driver *d, struct str key, const struct plan *plan)
     return true;
 }
 
-/* One plan sends at most EVENTS_OF_A_PLAN Events, the burst that client-go allows for one object. Without a bound, a plan
- * with more Events than the driver remembers would send them again in every turn: 2,000 flows without a template. */
 static void send_all(struct driver *d, struct str key, const struct plan *plan)
 {
-    size_t n_events = 0;
-
     if (must_ask(d, key, plan))
         return;
     for (size_t i = 0; i < plan->ops.n; i++) {
         int64_t wait_ms = contest_wait(d, &plan->ops.v[i]);
 
-        if (plan->ops.v[i].type == known_types()->event && ++n_events > EVENTS_OF_A_PLAN)
-            continue;
         if (wait_ms) { /* so does the rest: writes of a plan go out in order */
             work_queue_add_at(&d->queue, key, d->run_ms + wait_ms);
             return;

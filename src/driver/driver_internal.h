@@ -21,7 +21,7 @@
 #define KEY_ENSURE "ensure"
 
 enum { REQUEST_LOST_MS = 60000, READ_AGAIN_MIN_MS = 100, READ_AGAIN_MAX_MS = 30000, WINDOW_START = 16 };
-enum { EVENTS_OF_A_PLAN = 25, TROUBLE_STAYS_MS = 10000 };
+enum { TROUBLE_STAYS_MS = 10000 };
 /* Writes of counters alone, of all jobs together: one in so long, unless a job would wait for longer than a minute. */
 enum { COUNTERS_APART_MS = 600, COUNTERS_MOST_MS = 60000 };
 
