@@ -4,20 +4,6 @@
 
 static struct json *fill(struct arena *a, const struct message *m, const struct json *j, struct json *out);
 
-static bool is_zero(const struct json *v)
-{
-    int64_t n;
-
-    switch ((enum json_type)v->type) {
-    case JSON_NULL:
-        return true;
-    case JSON_NUMBER:
-        return json_to_i64(v, &n) == 0 && n == 0;
-    default: /* "", false, [], {} */
-        return v->n == 0;
-    }
-}
-
 static struct json *zero(struct arena *a, const struct message_field *f)
 {
     if (f->shape != SHAPE_ONE)
@@ -74,7 +60,7 @@ static struct json *fill_field(struct arena *a, const struct message_field *f, c
         return is_always(f) ? zero(a, f) : NULL;
     if (is_struct)
         return v->type == JSON_OBJECT ? fill(a, f->sub, v, json_object(a)) : json_copy(a, v);
-    if (is_zero(v) && !(f->flags & (MESSAGE_ALWAYS | MESSAGE_POINTER)))
+    if (json_is_zero(v) && !(f->flags & (MESSAGE_ALWAYS | MESSAGE_POINTER)))
         return NULL;
     return f->shape == SHAPE_ONE ? json_copy(a, v) : fill_items(a, f, v);
 }

@@ -156,6 +156,13 @@ int json_to_i64(const struct json *j, int64_t *ret)
     return 0;
 }
 
+bool json_is_zero(const struct json *j)
+{
+    if (!j || j->type == JSON_NULL)
+        return true;
+    return j->type == JSON_NUMBER ? json_i64(j, -1) == 0 : j->n == 0;
+}
+
 /* ---- members sorted by key ---- */
 
 static void merge_runs(struct json **to, struct json *const *from, size_t a, size_t middle, size_t b)

@@ -101,6 +101,7 @@ int64_t json_i64(const struct json *j, int64_t fallback); /* numbers with an int
 
 /* Exact integer value of a number node. -1 if it is no number, has a fraction or does not fit. */
 int json_to_i64(const struct json *j, int64_t *ret);
+bool json_is_zero(const struct json *j); /* NULL, null, 0, "", false, [] or {}: what Go calls the zero value */
 
 /* Text of a string member: json_member_text(meta, "name") is empty when missing. */
 static inline struct str json_member_text(const struct json *j, const char *key)

@@ -48,7 +48,7 @@ void service_defaults(struct arena *a, struct json *spec)
         default_list(a, spec, "clusterIPs", address);
     JSON_FOREACH(port, json_get(spec, "ports")) {
         default_member(a, port, "protocol", "TCP");
-        if (json_is(port, JSON_OBJECT) && !json_get(port, "targetPort") && json_get(port, "port"))
+        if (json_is(port, JSON_OBJECT) && json_is_zero(json_get(port, "targetPort")) && json_get(port, "port"))
             json_set(port, "targetPort", json_copy(a, json_get(port, "port")));
     }
 }
