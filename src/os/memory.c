@@ -7,6 +7,18 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+enum { BLOCK_OF_ITS_OWN = 32 << 20 }; /* blocks this large are mapped alone and go back when they are freed */
+
+void memory_keep(size_t bytes)
+{
+#ifdef __GLIBC__
+    (void)mallopt(M_MMAP_THRESHOLD, BLOCK_OF_ITS_OWN);
+    (void)mallopt(M_TRIM_THRESHOLD, (int)bytes);
+#else
+    (void)bytes;
+#endif
+}
+
 /* What can be written to is not what the file has, relocated constants included, which are made read-only later. */
 static int let_go(struct dl_phdr_info *object, size_t size, void *ctx)
 {

@@ -20,10 +20,11 @@
 #include <signal.h>
 
 enum {
-    WRITE_MS = 2000,      /* beyond the grace of the pods */
-    SLEEP_MAX_MS = 60000, /* clocks are set */
-    SETTLE_MS = 1000,     /* without a request or a write: at rest */
-    AHEAD_MS = 60000,     /* of a clock that was set back: worth a word */
+    WRITE_MS = 2000,        /* beyond the grace of the pods */
+    SLEEP_MAX_MS = 60000,   /* clocks are set */
+    SETTLE_MS = 1000,       /* without a request or a write: at rest */
+    AHEAD_MS = 60000,       /* of a clock that was set back: worth a word */
+    KEEP_BYTES = 128 << 20, /* of freed memory, between requests: what the largest of them needs */
 };
 
 static int64_t mono(const struct serve *s)
@@ -189,6 +190,7 @@ static void sleep_for(struct serve *s, int64_t ms)
 
 int serve_loop(struct serve *s)
 {
+    memory_keep(KEEP_BYTES);
     while (s->stage != SERVE_OVER) {
         int64_t wait_ms = turn(s);
 

@@ -60,6 +60,21 @@ static void gives_back_what_was_freed(void **state)
         free(all[i]);
     free(all);
 }
+
+/* Large blocks that are freed stay until the process rests, and are the next ones: no page is cleared again. */
+static void keeps_what_was_freed(void **state)
+{
+    enum { BYTES = 8 << 20 };
+    long before;
+
+    (void)state;
+    memory_keep(4 * (size_t)BYTES);
+    free(memset(xmalloc(BYTES), 1, BYTES));
+    before = kilobytes("RssAnon");
+    assert_true(before > BYTES / 1024);
+    memory_settle();
+    assert_true(before - kilobytes("RssAnon") > BYTES / 2 / 1024);
+}
 #endif
 
 int main(void)
@@ -68,6 +83,7 @@ int main(void)
         cmocka_unit_test(lets_files_go),
 #ifndef __SANITIZE_ADDRESS__
         cmocka_unit_test(gives_back_what_was_freed),
+        cmocka_unit_test(keeps_what_was_freed),
 #endif
     };
 
