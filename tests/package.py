@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -142,6 +143,35 @@ def layer_has_only_what_is_needed():
         assert not [m.name for m in members if ".so" in m.name], "a static program needs no library"
 
 
+def image_lists_what_it_is_made_of():
+    """The SPDX document names the same packages as the list of Debian beside it, with their versions."""
+    with tarfile.open(image()) as archive:
+        layer = max((m for m in archive if m.isfile()), key=lambda m: m.size)
+        with tarfile.open(fileobj=archive.extractfile(layer), mode="r:gz") as root:
+            files = {m.name: root.extractfile(m).read().decode() for m in root if "status.d/" in m.name or m.name.endswith(".spdx.json")}
+    bill = json.loads(files.pop("usr/share/sbom/pumice.spdx.json"))
+    listed = {re.search("^Package: (.*)", e, re.M)[1]: re.search("^Version: (.*)", e, re.M)[1] for e in files.values()}
+    del listed["ca-certificates"]
+    check_bill(bill, {"pumice": VERSION, **listed}, "STATIC_LINK" if static_program() else "DYNAMIC_LINK")
+
+
+def check_bill(bill, packages, link):
+    assert bill["spdxVersion"] == "SPDX-2.3" and {p["name"]: p["versionInfo"] for p in bill["packages"]} == packages, bill["packages"]
+    ids = [p["SPDXID"] for p in bill["packages"]]
+    assert len(set(ids)) == len(ids) > 5, ids
+    related = [(r["relationshipType"], r["relatedSpdxElement"]) for r in bill["relationships"]]
+    assert related == [("DESCRIBES", ids[0])] + [(link, i) for i in ids[1:]], related
+
+
+def package_lists_what_it_needs():
+    with open(f"{D}/unpacked/usr/share/doc/pumice/pumice.spdx.json") as f:
+        bill = json.load(f)
+    names = {p["name"]: p["versionInfo"] for p in bill["packages"]}
+    needed = re.findall(r"([a-z0-9.+-]+)(?: \([^)]*\))?(?:, |$)", command("dpkg-deb", "-f", package(), "Depends").strip())
+    assert len(needed) > 5 and set(needed) <= set(names), (needed, names)
+    check_bill(bill, names, "DYNAMIC_LINK")
+
+
 def image_runs():
     """By our own code, as the Deployment runs it: an ordinary user, a root that cannot be written to, no capabilities. The third goes as
     far as a connection, and fails for want of a server."""
@@ -243,7 +273,8 @@ def main():
     suite = Suite()
     with tempfile.TemporaryDirectory(prefix="pumice-package.") as D:
         for case in (program_needs_nothing, program_runs_for_anybody, image_is_the_same_twice, image_is_what_it_says,
-                     layer_has_only_what_is_needed, image_runs, package_is_the_same_twice, package_installs, others_stay, units_are_sound, lintian):
+                     layer_has_only_what_is_needed, image_lists_what_it_is_made_of, image_runs, package_is_the_same_twice,
+                     package_lists_what_it_needs, package_installs, others_stay, units_are_sound, lintian):
             suite.case(case.__name__, case)
     return suite.finish()
 
