@@ -116,6 +116,7 @@ static void look_at_pod(struct sched_known *f, const struct json *pod)
     f->is_going = json_find(pod, "metadata", "deletionTimestamp", NULL);
     f->is_running = str_is(phase, "Running");
     f->is_over = str_is(phase, "Succeeded") || str_is(phase, "Failed");
+    f->generation = json_i64(json_find(pod, "metadata", "generation", NULL), 0);
     f->refused_ms = 0;
     if (!f->created_ms)
         (void)clock_parse(json_member_text(json_get(pod, "metadata"), "creationTimestamp"), &f->created_ms, NULL);

@@ -195,8 +195,8 @@ static struct json *time_node(struct arena *a, int64_t ms)
     return text_node(a, buf_view(&text));
 }
 
-static void add_condition(struct arena *a, struct json *list, const char *type, const char *status, struct str reason,
-                          struct str message, int64_t since_ms)
+static struct json *add_condition(struct arena *a, struct json *list, const char *type, const char *status,
+                                  struct str reason, struct str message, int64_t since_ms)
 {
     struct json *c = json_push(list, json_object(a));
 
@@ -205,6 +205,14 @@ static void add_condition(struct arena *a, struct json *list, const char *type, 
     json_add(c, STR("reason"), text_node(a, reason));
     json_add(c, STR("message"), text_node(a, message));
     json_add(c, STR("lastTransitionTime"), time_node(a, since_ms));
+    return c;
+}
+
+/* Which pod it is said of. */
+static void add_observed(struct arena *a, struct json *condition, const struct sched_known *known)
+{
+    if (known->generation)
+        json_add(condition, STR("observedGeneration"), json_int(a, known->generation));
 }
 
 /* Only of the pod as it was seen: one that has ended, or started, meanwhile is looked at again. */
@@ -227,10 +235,10 @@ static void plan_evict(struct driver *d, struct sched_write *e, const struct sch
         plan_delete(plan, e->type, e->namespace, e->name, e->uid)->rev = known->rev;
         return;
     }
-    add_condition(a, list, "Ready", "False", STR("Evict"), why, now_ms);
-    add_condition(a, list, "DisruptionTarget", "True", STR("PreemptionByScheduler"),
-                  arena_fmt(a, "%.*s: preempting to accommodate a higher priority pod", STR_ARG(d->opt.scheduler_name)),
-                  now_ms);
+    add_observed(a, add_condition(a, list, "Ready", "False", STR("Evict"), why, now_ms), known);
+    why = arena_fmt(a, "%.*s: preempting to accommodate a higher priority pod", STR_ARG(d->opt.scheduler_name));
+    add_observed(a, add_condition(a, list, "DisruptionTarget", "True", STR("PreemptionByScheduler"), why, now_ms),
+                 known);
     add_revision(a, plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status), known);
     e->is_marked = true;
 }
@@ -255,9 +263,11 @@ static void plan_pod_status(struct sched_write *e, const struct sched_known *kno
     struct op *op;
 
     if (e->has_refusal)
-        add_condition(a, json_add(status, STR("conditions"), json_array(a)), "PodScheduled", "False",
-                      buf_view(&e->refusal_reason), buf_view(&e->refusal_message),
-                      known->refused_ms ? known->refused_ms : now_ms);
+        add_observed(a,
+                     add_condition(a, json_add(status, STR("conditions"), json_array(a)), "PodScheduled", "False",
+                                   buf_view(&e->refusal_reason), buf_view(&e->refusal_message),
+                                   known->refused_ms ? known->refused_ms : now_ms),
+                     known);
     if (e->has_nominee)
         json_add(status, STR("nominatedNodeName"), e->nominee.n ? text_node(a, buf_view(&e->nominee)) : json_null(a));
     op = plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status);

@@ -37,6 +37,7 @@ struct sched_known {       /* one object that the scheduler knows */
     struct list_link link; /* sched_known_type.list */
     uint64_t rev;
     int64_t created_ms;                   /* Pod */
+    int64_t generation;                   /* Pod; 0: it has none */
     int64_t refused_ms;                   /* Pod: since when PodScheduled is False; 0: it is not */
     bool is_bound, is_going;              /* Pod: has a node; is being deleted */
     bool is_running, is_over;             /* Pod: its phase; over: Succeeded or Failed */

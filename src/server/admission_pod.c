@@ -175,6 +175,7 @@ static void set_status(struct arena *a, struct json *pod)
         return;
     gated = json_push(json_set(status, "conditions", json_array(a)), json_object(a));
     json_add(gated, STR("type"), json_str(a, STR("PodScheduled")));
+    json_add(gated, STR("observedGeneration"), json_int(a, 1)); /* it is new */
     json_add(gated, STR("status"), json_str(a, STR("False")));
     json_add(gated, STR("reason"), json_str(a, STR("SchedulingGated")));
     json_add(gated, STR("message"), json_str(a, STR("Scheduling is blocked due to non-empty scheduling gates")));

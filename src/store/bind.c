@@ -63,10 +63,13 @@ static struct json *scheduled(struct arena *a, const struct json *pod, int64_t n
 {
     struct json *status = json_object(a), *list = json_add(status, STR("conditions"), json_array(a));
     struct json *c = json_push(list, json_object(a));
+    const struct json *generation = json_find(pod, "metadata", "generation", NULL);
     autobuf now = { 0 };
 
     json_add(c, STR("type"), json_str(a, STR("PodScheduled")));
     json_add(c, STR("status"), json_str(a, STR("True")));
+    if (generation)
+        json_add(c, STR("observedGeneration"), json_int(a, json_i64(generation, 0)));
     json_add(c, STR("reason"), json_null(a));
     json_add(c, STR("message"), json_null(a));
     clock_print(&now, now_ms);

@@ -38,6 +38,11 @@ struct str life_pod_text(const struct life *l, struct arena *a)
     return arena_fmt(a, "%.*s_%.*s(%.*s)", STR_ARG(l->pod->name), STR_ARG(l->pod->namespace), STR_ARG(l->pod->uid));
 }
 
+int64_t life_generation(const struct object *pod)
+{
+    return json_i64(json_find(pod->root, "metadata", "generation", NULL), 0);
+}
+
 static bool is_deleted(const struct life *l)
 {
     return json_member_text(json_get(l->pod->root, "metadata"), "deletionTimestamp").n > 0;
@@ -297,6 +302,7 @@ void life_update(struct life *l, const struct object *pod, int64_t now_ms)
     struct object *old = l->pod;
 
     l->pod = object_ref(pod);
+    l->is_changed |= life_generation(old) != life_generation(pod);
     object_unref(old);
     take_ephemeral(l);
     take_phase(l, now_ms);

@@ -24,6 +24,7 @@
  * - activeDeadlineSeconds: the pod fails with reason DeadlineExceeded.
  * - phase: Pending until all init containers are done and every main one was started; Running; Succeeded or Failed when
  *   nothing runs any more. Then comes UNMAKE; GONE only once the pod is deleted.
+ * - observedGeneration of the status and of our conditions: metadata.generation of the newest pod that was told.
  * - conditions PodScheduled (kept), PodReadyToStartContainers, Initialized, ContainersReady, Ready (with
  *   readinessGates), each with reason, message and lastTransitionTime; DisruptionTarget and others written by somebody
  *   else are kept.

@@ -183,6 +183,7 @@ struct life {
 void life_set_text(struct buf *b, struct str text);                                   /* cut to LIFE_MESSAGE_MAX */
 int64_t life_seconds(const struct json *parent, const char *key, int64_t fallback_s); /* in ms; never negative */
 int64_t life_spec_grace(const struct life *l);                                        /* ms */
+int64_t life_generation(const struct object *pod);                                    /* 0: it has none */
 struct str life_pod_text(const struct life *l, struct arena *a);                      /* "name_namespace(uid)" */
 
 /* life_container.c */

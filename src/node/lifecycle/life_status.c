@@ -27,6 +27,15 @@ static struct json *add_object(struct arena *a, struct json *j, const char *key)
     return json_add(j, str_of(key), json_object(a));
 }
 
+/* Of the pod that this is the status of; a pod of an older server has none. */
+static void add_generation(const struct life *l, struct arena *a, struct json *j)
+{
+    int64_t generation = life_generation(l->pod);
+
+    if (generation > 0)
+        json_add(j, STR("observedGeneration"), json_int(a, generation));
+}
+
 /* ---- container states ---- */
 
 static struct str view_or(const struct buf *b, const struct buf *other, const char *fallback)
@@ -129,6 +138,7 @@ static void add_condition(const struct life *l, struct arena *a, struct json *li
     struct json *one = json_push(list, json_object(a));
 
     add_text(a, one, "type", str_of(life_condition_names[type]));
+    add_generation(l, a, one);
     add_text(a, one, "status", c->is_true ? STR("True") : STR("False"));
     add_time(a, one, "lastTransitionTime", c->since_ms);
     add_some(a, one, "reason", str_of(c->reason));
@@ -159,7 +169,8 @@ static void add_address(struct arena *a, struct json *status, const char *one, c
 /* Members that the node does not write belong to somebody else. A nomination is over when the pod has its node. */
 static void keep_others(const struct life *l, struct arena *a, struct json *status)
 {
-    static const char *const ours[] = { "phase",
+    static const char *const ours[] = { "observedGeneration",
+                                        "phase",
                                         "conditions",
                                         "message",
                                         "reason",
@@ -193,6 +204,7 @@ struct json *life_status(struct life *l, struct arena *a)
     if (l->is_past)
         return json_is(old, JSON_OBJECT) ? json_copy(a, old) : json_object(a);
     status = json_object(a);
+    add_generation(l, a, status);
     add_text(a, status, "phase", str_of(life_phase_names[l->phase]));
     add_conditions(l, a, status);
     if (l->has_ended) {

@@ -47,7 +47,8 @@ static void a_pod_gets_its_node(void **state)
     root = stored(pods, "p")->root;
     assert_json(json_get(root, "spec"), "{'containers':[{'name':'c','image':'i'}],'priority':7,'nodeName':'n1'}");
     assert_json(condition("PodScheduled"),
-                "{'type':'PodScheduled','status':'True','lastTransitionTime':'2026-01-01T00:00:05Z'}");
+                "{'type':'PodScheduled','status':'True','lastTransitionTime':'2026-01-01T00:00:05Z',"
+                "'observedGeneration':1}");
     assert_json(condition("Other"), "{'type':'Other','status':'True'}");
     assert_json(json_find(root, "metadata", "annotations", NULL), "{'k':'v'}");
     assert_true(str_is(json_member_text(json_get(root, "status"), "phase"), "Pending"));

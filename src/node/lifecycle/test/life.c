@@ -1169,6 +1169,42 @@ static void test_past(void **state)
     life_free(l);
 }
 
+static void check_observed(struct life *l, struct arena *a, int64_t want)
+{
+    const struct json *status = life_status(l, a);
+
+    assert_int_equal(json_i64(json_get(status, "observedGeneration"), 0), want);
+    JSON_FOREACH(c, json_get(status, "conditions"))
+        assert_int_equal(json_i64(json_get(c, "observedGeneration"), 0), want);
+    assert_false(life_is_changed(l));
+}
+
+static void test_generation(void **state)
+{
+    static const char *const pods[] = {
+        "{metadata: {name: p, namespace: ns, uid: u, generation: 3}, spec: {containers: [{name: a}]}}",
+        "{metadata: {name: p, namespace: ns, uid: u, generation: 3, labels: {a: b}}, spec: {containers: [{name: a}]}}",
+        "{metadata: {name: p, namespace: ns, uid: u, generation: 4}, spec: {containers: [{name: a}]}}",
+        "{metadata: {name: p, namespace: ns, uid: u}, spec: {containers: [{name: a}]}}", /* of an older server */
+    };
+    static const int64_t generations[] = { 3, 3, 4, 0 };
+    struct life *l = NULL;
+    autoarena a = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(pods); i++) {
+        autounref struct object *pod = parse_pod(&a, pods[i]);
+
+        if (l)
+            life_update(l, pod, LIFE_T0_MS);
+        else
+            l = life_new(pod, LIFE_T0_MS);
+        assert_true(life_is_changed(l) == (i == 0 || generations[i] != generations[i - 1]));
+        check_observed(l, &a, generations[i]);
+    }
+    life_free(l);
+}
+
 static const char bound_yaml[] = "metadata: {name: p, namespace: ns, uid: u}\n"
                                  "spec: {activeDeadlineSeconds: 60, containers: [{name: a}]}\n"
                                  "status:\n"
@@ -1329,9 +1365,9 @@ static void test_odd_pods(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scripts), cmocka_unit_test(test_ends),     cmocka_unit_test(test_whole_status),
-        cmocka_unit_test(test_past),    cmocka_unit_test(test_kept),     cmocka_unit_test(test_changed),
-        cmocka_unit_test(test_qos),     cmocka_unit_test(test_odd_pods),
+        cmocka_unit_test(test_scripts), cmocka_unit_test(test_ends), cmocka_unit_test(test_whole_status),
+        cmocka_unit_test(test_past),    cmocka_unit_test(test_kept), cmocka_unit_test(test_generation),
+        cmocka_unit_test(test_changed), cmocka_unit_test(test_qos),  cmocka_unit_test(test_odd_pods),
     };
 
     cmocka_set_message_output(CM_OUTPUT_STDOUT);
