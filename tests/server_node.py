@@ -5,6 +5,7 @@ Each case asserts what Kubernetes' own suites assert of it (test/e2e of Kubernet
 """
 import os
 import sys
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE]
@@ -105,6 +106,40 @@ def conditions_of_pods_that_wait_observe_it(s):
         found = until(f"{name} says why", lambda: [c for c in status_of(s, name).get("conditions", []) if c.get("reason") == reason])
         same(found[0]["observedGeneration"], 1)
     delete(s, "waits", "gated")
+
+
+# ---- taints ----
+
+@case
+def no_execute_taints_evict(s):
+    """NoExecuteTaintManager: at once, after tolerationSeconds, or never; a taint that goes keeps those that wait."""
+    def made(name, **toleration):
+        p = pod(name, "sleep 1000", **({"finalizers": ["example.com/hold"]} if name == "intolerant" else {}))
+        p["spec"]["tolerations"] = [{"key": "evict", "operator": "Equal", "value": "now", "effect": "NoExecute", **toleration}] if toleration else []
+        s.ok("POST", PODS, p)
+    node = the_node(s)["metadata"]["name"]
+    made("intolerant")
+    made("for-two-seconds", tolerationSeconds=2)
+    made("for-long", tolerationSeconds=300)
+    made("for-ever", value="now")
+    names = ("intolerant", "for-two-seconds", "for-long", "for-ever")
+    running(s, *names)
+    began = time.monotonic()
+    s.ok("PATCH", f"{NODES}/{node}", {"spec": {"taints": [{"key": "evict", "value": "now", "effect": "NoExecute"}]}}, type=MERGE)
+    until("one is being deleted", lambda: "deletionTimestamp" in s.ok("GET", f"{PODS}/intolerant")["metadata"])
+    target = [c for c in status_of(s, "intolerant")["conditions"] if c["type"] == "DisruptionTarget"][0]
+    same((target["status"], target["reason"], target["message"]),
+         ("True", "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint"))
+    same(told(s, "intolerant", "TaintManagerEviction"), ["Marking for deletion Pod default/intolerant"])
+    same("deletionTimestamp" in s.ok("GET", f"{PODS}/for-two-seconds")["metadata"] and time.monotonic() - began < 2, False)
+    until("the next is gone", lambda: is_gone(s, f"{PODS}/for-two-seconds"))
+    assert time.monotonic() - began >= 2
+    s.ok("PATCH", f"{NODES}/{node}", {"spec": {"taints": None}}, type=MERGE)
+    told(s, "for-long", "TaintManagerEviction", "Cancelling deletion of Pod default/for-long")
+    running(s, "for-long", "for-ever")
+    same(events(s, "for-ever", "TaintManagerEviction"), [])
+    s.ok("PATCH", f"{PODS}/intolerant", {"metadata": {"finalizers": None}}, type=MERGE)
+    delete(s, *names)
 
 
 def main():

@@ -1,6 +1,8 @@
 /* taint.c - which taints a pod tolerates */
 #include "api/taint.h"
 
+#include "base/util.h"
+
 static int effect_of(struct str effect)
 {
     if (str_is(effect, "NoSchedule") || str_is(effect, "NoExecute"))
@@ -26,18 +28,44 @@ static bool tolerates(const struct json *toleration, struct str key, struct str 
     return str_is(op, "Exists");
 }
 
-static bool is_tolerated(const struct json *tolerations, struct str key, struct str value, struct str effect)
+/* The first that does; NULL: none. */
+static const struct json *toleration_of(const struct json *tolerations, struct str key, struct str value,
+                                        struct str effect)
 {
     JSON_FOREACH(t, tolerations)
         if (tolerates(t, key, value, effect))
-            return true;
-    return false;
+            return t;
+    return NULL;
+}
+
+static const struct json *toleration_of_taint(const struct json *tolerations, const struct json *taint)
+{
+    return toleration_of(tolerations, json_member_text(taint, "key"), json_member_text(taint, "value"),
+                         json_member_text(taint, "effect"));
 }
 
 bool taint_is_tolerated(const struct json *taint, const struct json *tolerations)
 {
-    return is_tolerated(tolerations, json_member_text(taint, "key"), json_member_text(taint, "value"),
-                        json_member_text(taint, "effect"));
+    return toleration_of_taint(tolerations, taint);
+}
+
+int64_t taint_tolerated_s(const struct json *taints, const struct json *tolerations)
+{
+    int64_t least = INT64_MAX;
+
+    JSON_FOREACH(taint, taints) {
+        const struct json *by, *seconds;
+
+        if (!str_is(json_member_text(taint, "effect"), "NoExecute"))
+            continue;
+        by = toleration_of_taint(tolerations, taint);
+        seconds = json_get(by, "tolerationSeconds");
+        if (!by)
+            return 0;
+        if (json_is(seconds, JSON_NUMBER))
+            least = MIN_OF(least, MAX_OF(json_i64(seconds, 0), 0));
+    }
+    return least;
 }
 
 static bool is_untolerated(const struct json *taint, const struct json *tolerations, int effects)
@@ -64,5 +92,5 @@ int taint_count(const struct json *taints, const struct json *tolerations, int e
 
 bool tolerates_unschedulable(const struct json *tolerations)
 {
-    return is_tolerated(tolerations, STR("node.kubernetes.io/unschedulable"), STR(""), STR("NoSchedule"));
+    return toleration_of(tolerations, STR("node.kubernetes.io/unschedulable"), STR(""), STR("NoSchedule"));
 }

@@ -210,7 +210,7 @@ static void look_at_budget(void *ctx, const struct object *o)
         b->blocking = o;
 }
 
-static bool has_ended(const struct json *pod)
+bool pod_has_ended(const struct json *pod)
 {
     struct str phase = json_member_text(json_get(pod, "status"), "phase");
 
@@ -232,7 +232,7 @@ int handle_eviction(struct request *rq)
     if (json_get(body, "deleteOptions") && delete_options(rq, json_get(body, "deleteOptions"), &opt) < 0)
         return -1;
     search.pod = pod->root;
-    if (!has_ended(pod->root))
+    if (!pod_has_ended(pod->root))
         store_list(rq->server->opt.store, budgets, pod->namespace, look_at_budget, &search);
     if (search.blocking) {
         fail_with(rq, REASON_TOO_MANY, "Cannot evict pod as it would violate the pod's disruption budget.");

@@ -58,18 +58,11 @@ static void add_claim(struct arena *a, const struct json *claim, struct resource
                       *storage);
 }
 
-static bool has_ended(const struct json *pod)
-{
-    struct str phase = json_member_text(json_get(pod, "status"), "phase");
-
-    return str_is(phase, "Succeeded") || str_is(phase, "Failed");
-}
-
 static void usage_of(struct arena *a, const struct resource_type *t, const struct json *object, struct resources *ret)
 {
     *ret = (struct resources){ 0 };
     add_one(a, ret, arena_cat(a, STR("count/"), type_resource(a, t)));
-    if (is_pod(t) && !has_ended(object)) {
+    if (is_pod(t) && !pod_has_ended(object)) {
         struct resources pod;
 
         pod_quota_usage(a, json_get(object, "spec"), &pod);

@@ -282,6 +282,7 @@ struct server *server_new(const struct server_options *opt)
     list_init(&s->items);
     map_init(&s->documents, map_seed_default());
     map_init(&s->orphans.nodes, map_seed_default());
+    map_init(&s->taints.waiting, map_seed_default());
     watches_init(s);
     namespaces_begin(s);
     customs_begin(s);
@@ -300,6 +301,7 @@ void server_free(struct server *s)
     namespaces_done(s);
     usage_done(s);
     orphans_done(s);
+    taints_done(s);
     openapi_forget(s);
     for (size_t i = 0; i < ENCODED_MAX; i++)
         buf_done(&s->encoded[i].text);
@@ -322,6 +324,7 @@ int64_t server_turn(struct server *s)
     due_ms = MIN_OF(due_ms, budgets_turn(s));
     due_ms = MIN_OF(due_ms, endpoints_turn(s));
     due_ms = MIN_OF(due_ms, orphans_turn(s));
+    due_ms = MIN_OF(due_ms, taints_turn(s));
     return MIN_OF(MIN_OF(watches_turn(s), due_ms), (int64_t)EXPIRE_MS);
 }
 

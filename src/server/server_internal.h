@@ -31,7 +31,7 @@
  * namespace.c   what each namespace has, and how it ends
  * endpoints.c   who is behind Services; api_service.c: behind that of this server
  * quota.c       what a namespace may have; limits.c: how much each pod, container and claim in it
- * budget.c      how many pods may be evicted; orphans.c: pods whose node is gone
+ * budget.c      how many pods may be evicted; orphans.c: pods whose node is gone; taints.c: pods that NoExecute taints evict
  */
 #ifndef SERVER_SERVER_INTERNAL_H
 #define SERVER_SERVER_INTERNAL_H
@@ -291,6 +291,7 @@ int handle_delete(struct request *rq);
 int handle_delete_collection(struct request *rq);
 
 int handle_log(struct request *rq);
+bool pod_has_ended(const struct json *pod); /* its phase is Succeeded or Failed */
 int handle_exec(struct request *rq);
 int handle_attach(struct request *rq);
 int handle_portforward(struct request *rq);
@@ -480,6 +481,11 @@ int64_t budgets_turn(struct server *s); /* milliseconds until it is due */
 int64_t orphans_turn(struct server *s); /* milliseconds until it is due */
 void orphans_done(struct server *s);
 
+/* ---- taints.c ---- */
+
+int64_t taints_turn(struct server *s); /* milliseconds until it is due */
+void taints_done(struct server *s);
+
 /* ---- custom.c ---- */
 
 struct custom_kind;
@@ -546,6 +552,13 @@ struct server {
         int64_t due_ms;   /* mono */
         uint64_t looks;
     } orphans;
+    struct {
+        struct watch *watch; /* of Nodes */
+        bool is_on;          /* some Node has a NoExecute taint */
+        struct map waiting;  /* struct tainted_pod by uid: tolerated for a while */
+        int64_t due_ms;      /* mono */
+        uint64_t looks;
+    } taints;
     struct endpoints *endpoints;
     struct arena customs_arena;
     VEC(struct custom_kind *) customs;
