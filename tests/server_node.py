@@ -4,6 +4,7 @@
 Each case asserts what Kubernetes' own suites assert of it (test/e2e of Kubernetes 1.36).
 """
 import os
+import socket
 import sys
 import time
 
@@ -140,6 +141,119 @@ def no_execute_taints_evict(s):
     same(events(s, "for-ever", "TaintManagerEviction"), [])
     s.ok("PATCH", f"{PODS}/intolerant", {"metadata": {"finalizers": None}}, type=MERGE)
     delete(s, *names)
+
+
+# ---- addresses and ports ----
+
+@case
+def addresses_are_of_the_host(s):
+    addresses = {a["type"]: a["address"] for a in the_node(s)["status"]["addresses"]}
+    with socket.socket() as own:
+        own.bind((addresses["InternalIP"], 0))  # or it is not of this machine
+    s.ok("POST", PODS, pod("addressed", "sleep 1000"))
+    running(s, "addressed")
+    status = status_of(s, "addressed")
+    same((status["hostIP"], status["hostIPs"]), (addresses["InternalIP"], [{"ip": addresses["InternalIP"]}]))
+    assert status["podIP"] != status["hostIP"], status
+    delete(s, "addressed")
+
+
+SERVES = """import os, socket, threading
+def datagrams():
+    u = socket.socket(type=socket.SOCK_DGRAM)
+    u.bind(("", 8080))
+    while True:
+        u.sendto(os.environ["NAME"].encode(), u.recvfrom(100)[1])
+threading.Thread(target=datagrams, daemon=True).start()
+t = socket.create_server(("", 8080))
+while True:
+    c = t.accept()[0]
+    c.sendall(os.environ["NAME"].encode())
+    c.close()
+"""
+
+
+def serving(name, port, **more):
+    p = pod(name, "")
+    p["spec"]["containers"][0].update(command=["python3", "-c", SERVES], env=[{"name": "NAME", "value": name}],
+                                      ports=[{"containerPort": 8080, "hostPort": port, **more}])
+    return p
+
+
+def asked(address, port):
+    """What answers; None: nothing listens."""
+    try:
+        with socket.create_connection((address, port), 5) as c:
+            return c.recv(100).decode()
+    except OSError:
+        return None
+
+
+def asked_by_datagram(address, port):
+    with socket.socket(type=socket.SOCK_DGRAM) as c:
+        c.settimeout(0.5)
+        try:
+            c.connect((address, port))
+            c.send(b"?")
+            return c.recv(100).decode()
+        except OSError:
+            return None
+
+
+def free_port():
+    """Below the ports that programs are given by the kernel."""
+    for port in range(20000 + os.getpid() % 5000, 32000):
+        with socket.socket() as t, socket.socket(type=socket.SOCK_DGRAM) as u:
+            try:
+                t.bind(("", port))
+                u.bind(("", port))
+                return port
+            except OSError:
+                continue
+    raise AssertionError("no port is free")
+
+
+@case
+def host_ports_lead_to_pods(s):
+    """HostPort: no conflict between pods with same hostPort but different hostIP and protocol; one with the same waits."""
+    port = free_port()
+    for name, more in (("port-a", {"hostIP": "127.0.0.1"}), ("port-b", {"hostIP": "127.0.0.2"}), ("port-c", {"hostIP": "127.0.0.2", "protocol": "UDP"})):
+        s.ok("POST", PODS, serving(name, port, **more))
+    running(s, "port-a", "port-b", "port-c")
+    until("each is reached at its own", lambda: (asked("127.0.0.1", port), asked("127.0.0.2", port), asked_by_datagram("127.0.0.2", port)) ==
+          ("port-a", "port-b", "port-c"))
+    same(asked_by_datagram("127.0.0.1", port), None)
+    s.ok("POST", PODS, serving("port-d", port, hostIP="127.0.0.1"))
+    told(s, "port-d", "FailedScheduling", "didn't have free ports for the requested pod ports")
+    same(status_of(s, "port-d")["phase"], "Pending")
+    delete(s, "port-a")
+    running(s, "port-d")
+    until("the next has it", lambda: asked("127.0.0.1", port) == "port-d")
+    delete(s, "port-b", "port-c", "port-d")
+    until("all are closed", lambda: asked("127.0.0.1", port) is None and asked("127.0.0.2", port) is None)
+
+
+@case
+def host_ports_without_an_address_are_where_the_api_is(s):
+    port = free_port()
+    s.ok("POST", PODS, serving("port-any", port))
+    running(s, "port-any")
+    until("it is reached", lambda: asked("127.0.0.1", port) == "port-any")
+    same(asked("127.0.0.2", port), None)  # --listen is 127.0.0.1
+    delete(s, "port-any")
+
+
+@case
+def host_ports_that_cannot_be_open_are_told(s):
+    port = free_port()
+    with socket.create_server(("127.0.0.1", port)):
+        s.ok("POST", PODS, serving("port-taken", port, hostIP="127.0.0.1"))
+        s.ok("POST", PODS, serving("port-elsewhere", port, hostIP="192.0.2.1"))
+        s.ok("POST", PODS, serving("port-sctp", port, hostIP="127.0.0.3", protocol="SCTP"))
+        told(s, "port-taken", "FailedHostPort", f"hostPort {port}/TCP is not open at 127.0.0.1: Address already in use")
+        told(s, "port-elsewhere", "FailedHostPort", "Cannot assign requested address")
+        told(s, "port-sctp", "FailedHostPort", f"hostPort {port}/SCTP is not open at 127.0.0.3: Protocol not supported")
+    delete(s, "port-taken", "port-elsewhere", "port-sctp")
 
 
 def main():

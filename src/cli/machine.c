@@ -12,7 +12,9 @@
 #include "node/oci/oci.h"
 #include "os/path.h"
 
+#include <arpa/inet.h>
 #include <limits.h>
+#include <netdb.h>
 
 static int absolute(struct arena *a, const char *path, struct str *ret, struct err *e)
 {
@@ -39,6 +41,25 @@ int machine_node_name(struct arena *a, const char *given, struct str *ret, struc
         ((char *)ret->p)[i] |= ret->p[i] >= 'A' && ret->p[i] <= 'Z' ? 0x20 : 0;
     problem = name_check_dns_subdomain(a, *ret);
     return problem ? err_set(e, ERR_INVALID, "--name %.*s: %s", STR_ARG(*ret), problem) : 0;
+}
+
+int machine_address(struct arena *a, struct str host, struct str port, struct str *ret, struct err *e)
+{
+    struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_DGRAM }, *list;
+    struct sockaddr_in own = { 0 };
+    socklen_t size = sizeof(own);
+    autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    char text[INET_ADDRSTRLEN];
+    int rc;
+
+    if (getaddrinfo(arena_cstr(a, host), arena_cstr(a, port), &hints, &list) != 0)
+        return err_set(e, ERR_NOT_FOUND, "no IPv4 address of %.*s is known", STR_ARG(host));
+    rc = connect(fd, list->ai_addr, list->ai_addrlen);
+    freeaddrinfo(list);
+    if (rc < 0 || getsockname(fd, (struct sockaddr *)&own, &size) < 0)
+        return err_errno(e, "find the way to %.*s", STR_ARG(host));
+    *ret = arena_str(a, str_of(inet_ntop(AF_INET, &own.sin_addr, text, sizeof(text))));
+    return 0;
 }
 
 int machine_find(struct machine *m, const struct machine_options *o, struct err *e)

@@ -40,6 +40,9 @@ extern const char *const machine_pull_names[];    /* … of --pull */
 /* Of its Node: 'given' by --name, or the host's (NULL). */
 int machine_node_name(struct arena *a, const char *given, struct str *ret, struct err *e);
 
+/* The IPv4 address from which this machine reaches 'host'. Nothing is sent. */
+int machine_address(struct arena *a, struct str host, struct str port, struct str *ret, struct err *e);
+
 /* "cpu=8,memory=16Gi": an object of quantities, of --node or --capacity. */
 int machine_capacity(struct arena *a, struct str text, struct json **ret, struct err *e);
 

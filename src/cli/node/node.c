@@ -16,7 +16,6 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <signal.h>
 #include <sys/socket.h>
 
@@ -151,11 +150,6 @@ static int read_options(struct node *n, struct json **ret_capacity, struct err *
 static int find_ip(struct node *n, struct err *e)
 {
     struct str host = n->config.server, port = STR("443"), rest;
-    struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_DGRAM }, *list;
-    struct sockaddr_in own = { 0 };
-    socklen_t size = sizeof(own);
-    autoclose int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    char text[INET_ADDRSTRLEN];
     ptrdiff_t at;
 
     if (n->ip.n)
@@ -169,13 +163,8 @@ static int find_ip(struct node *n, struct err *e)
         port = str_from(host, (size_t)at + 1);
         host = str_sub(host, 0, (size_t)at);
     }
-    if (getaddrinfo(arena_cstr(n->arena, host), arena_cstr(n->arena, port), &hints, &list) != 0)
-        return err_set(e, ERR_NOT_FOUND, "the address of this machine is not known: give it by --node-ip");
-    at = connect(fd, list->ai_addr, list->ai_addrlen);
-    freeaddrinfo(list);
-    if (at < 0 || getsockname(fd, (struct sockaddr *)&own, &size) < 0)
-        return err_errno(e, "the address of this machine (give it by --node-ip)");
-    n->ip = arena_str(n->arena, str_of(inet_ntop(AF_INET, &own.sin_addr, text, sizeof(text))));
+    if (machine_address(n->arena, host, port, &n->ip, e) < 0)
+        return err_wrap(e, "the address of this machine is not known (give it by --node-ip)");
     return 0;
 }
 

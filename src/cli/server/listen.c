@@ -71,6 +71,23 @@ static size_t add_name(const char **names, size_t n, const char *name)
     return n;
 }
 
+/* 192.0.2.1 is an address of nobody, which the way out of the machine leads to. */
+struct str serve_listen_host(struct serve *s)
+{
+    struct str ret;
+    struct err e;
+
+    VEC_FOREACH(address, &s->listen) {
+        struct str host = host_of(*address);
+        struct in_addr at;
+
+        if (host.n && inet_pton(AF_INET, arena_cstr(s->arena, host), &at) == 1 &&
+            ntohl(at.s_addr) >> 24 != IN_LOOPBACKNET)
+            return host;
+    }
+    return machine_address(s->arena, STR("192.0.2.1"), STR("9"), &ret, &e) == 0 ? ret : STR("127.0.0.1");
+}
+
 const char *const *serve_listen_names(struct serve *s)
 {
     static const char *const always[] = { "127.0.0.1",

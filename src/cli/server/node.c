@@ -123,7 +123,7 @@ int serve_node_open(struct serve *s, const struct json *capacity, struct err *e)
                                  .outlives = true,
                                  .hooks = { .ctx = s, .notice = on_notice, .leaves = on_leaves } };
 
-    s->remote = (struct agent_remote){ .ctx = s, .token = on_token };
+    s->remote = (struct agent_remote){ .ctx = s, .host_ip = serve_listen_host(s), .token = on_token };
     if (find_machine(s, e) < 0)
         return -1;
     opt.found = agent_found_look(arena_cstr(s->arena, s->machine.state), opt.node_name);

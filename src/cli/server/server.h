@@ -133,7 +133,9 @@ int64_t serve_config_turn(struct serve *s); /* is the scheduler's file another? 
 
 /* ---- listen.c ---- */
 
-void serve_listen_find(struct serve *s);                /* s->listen */
+void serve_listen_find(struct serve *s); /* s->listen */
+/* The address of this machine: of --listen, else that of its way out, else 127.0.0.1. */
+struct str serve_listen_host(struct serve *s);
 const char *const *serve_listen_names(struct serve *s); /* of this server, for its certificate; ended by NULL */
 /* s->auth is there. Writes the kubeconfig. 'opt': who hears requests. */
 int serve_listen_open(struct serve *s, struct http_server_options opt, struct err *e);
@@ -185,7 +187,7 @@ void serve_explain(void *serve, struct http_call *call, struct str namespace, st
 int serve_explain_fd(const struct serve *s);
 int64_t serve_explain_turn(struct serve *s); /* milliseconds until it is due again */
 
-/* ---- ports.c ---- NodePorts ---- */
+/* ---- ports.c ---- nodePorts and hostPorts ---- */
 
 int serve_ports_open(struct serve *s, struct err *e); /* s->listen is known */
 int serve_ports_fd(const struct serve *s);
