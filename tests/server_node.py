@@ -256,6 +256,34 @@ def host_ports_that_cannot_be_open_are_told(s):
     delete(s, "port-taken", "port-elsewhere", "port-sctp")
 
 
+# ---- probes ----
+
+REDIRECTS = """import http.server
+class Redirect(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = b'<a href="http://0.0.0.0/">Found</a>.\\n'
+        self.send_response(302)
+        self.send_header("Location", "http://0.0.0.0/" if self.path == "/away" else "/away")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+http.server.HTTPServer(("", 8080), Redirect).serve_forever()
+"""
+
+
+@case
+def probes_warn_of_redirects_elsewhere(s):
+    """Probing container should *not* be restarted with a non-local redirect http liveness probe."""
+    p = pod("redirects", "")
+    p["spec"]["restartPolicy"] = "Always"
+    p["spec"]["containers"][0].update(command=["python3", "-c", REDIRECTS], livenessProbe={
+        "httpGet": {"path": "/near", "port": 8080}, "initialDelaySeconds": 1, "periodSeconds": 1, "failureThreshold": 1, "timeoutSeconds": 5})
+    s.ok("POST", PODS, p)
+    told(s, "redirects", "ProbeWarning", 'Liveness probe warning: Probe terminated redirects, Response body: <a href="http://0.0.0.0/">Found</a>.')
+    same((events(s, "redirects", "Unhealthy"), status_of(s, "redirects")["containerStatuses"][0]["restartCount"]), ([], 0))
+    delete(s, "redirects")
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     s = server_or_skip(lambda: Server())

@@ -104,6 +104,8 @@ static void take(struct life *l, struct life_con *c, enum life_probe_kind kind, 
     int64_t enough = is_ok ? number(p->spec, "successThreshold", 1) : number(p->spec, "failureThreshold", 3);
 
     p->id = 0;
+    if (is_ok && message.n && json_get(p->spec, "httpGet")) /* a redirect that was not followed */
+        life_say(l, true, STR("ProbeWarning"), c, "%s probe warning: %.*s", kinds[kind].title, STR_ARG(message));
     if (!is_ok)
         life_say(l, true, STR("Unhealthy"), c, "%s probe failed: %.*s", kinds[kind].title, STR_ARG(message));
     p->n_same = p->n_same && p->was_ok == is_ok ? MIN_OF(p->n_same, INT32_MAX - 1) + 1 : 1;

@@ -1,7 +1,7 @@
 /* probe.h - does something answer? httpGet, tcpSocket and grpc probes
  *
- * As the kubelet asks: HTTP without following redirects to other hosts, any status from 200 to 399 is fine, HTTPS
- * without looking at the certificate; TCP: a connection; gRPC: grpc.health.v1.Health/Check says SERVING.
+ * As the kubelet asks: HTTP without following redirects to other hosts, any status from 200 to 399 is fine, from 300 on
+ * with a warning, HTTPS without looking at the certificate; TCP: a connection; gRPC: grpc.health.v1.Health/Check says SERVING.
  */
 #ifndef NODE_PROBE_H
 #define NODE_PROBE_H
@@ -32,7 +32,7 @@ struct probe_target {
 enum probe_verdict { PROBE_FAILED, PROBE_FINE, PROBE_MISSES_LIBS };
 
 /* Ask and wait for the answer, at most 'timeout_ms'. 'out' gets the reason in the kubelet's words
- * ("HTTP probe failed with statuscode: 500"), at most a few hundred bytes. Blocks: called in a process of its own. */
+ * ("HTTP probe failed with statuscode: 500"), at most a few hundred bytes; of one that is fine: a warning, or nothing. Blocks: called in a process of its own. */
 enum probe_verdict probe_run(const struct probe_target *t, int64_t timeout_ms, struct buf *out);
 
 /* TLS and the names of hosts are for those who have called probe_use_libs(), which the spawner's program has not. Its

@@ -1,5 +1,7 @@
 /* probe_http.c - the HTTP and HTTPS probe: one request, the status of the answer, a few redirects on the same host
  *
+ * A redirect that is not followed is a success with a warning, which quotes the body of the answer.
+ *
  * The words are those of the kubelet's client, because people and tools look for them.
  */
 #include "node/shim/probe_internal.h"
@@ -8,11 +10,13 @@
 
 #include <errno.h>
 
-enum { HEAD_MAX = 64 << 10, HOPS_MAX = 10 };
+enum { HEAD_MAX = 64 << 10, BODY_MAX = 1024, HOPS_MAX = 10 };
 
 struct answer {
     int status;
     struct str location; /* in the buffer it was read from */
+    size_t head_n;       /* bytes of the head in it; the body follows */
+    size_t body_n;       /* bytes of the body, as far as they are wanted; those of one in chunks are not */
 };
 
 static bool is_token(struct str s)
@@ -103,17 +107,31 @@ static size_t head_length(struct str s)
     return 0;
 }
 
+static void parse_header(struct str name, struct str value, struct answer *ret)
+{
+    int64_t n;
+
+    if (str_eq_nocase(name, STR("Location")))
+        ret->location = value;
+    else if (str_eq_nocase(name, STR("Transfer-Encoding")))
+        ret->body_n = 0;
+    else if (str_eq_nocase(name, STR("Content-Length")) && str_to_i64(value, &n) == 0 && n >= 0)
+        ret->body_n = MIN_OF(ret->body_n, (size_t)n);
+}
+
 static int parse_head(struct str head, struct answer *ret)
 {
     struct str line;
 
+    ret->head_n = head.n;
+    ret->body_n = BODY_MAX;
     if (!str_split(&head, '\n', &line) || (ret->status = parse_status(str_trim(line))) < 0)
         return -1;
     while (str_split(&head, '\n', &line)) {
         ptrdiff_t colon = str_find_char(line, ':');
 
-        if (colon > 0 && str_eq_nocase(str_sub(line, 0, (size_t)colon), STR("Location")))
-            ret->location = str_trim(str_from(line, (size_t)colon + 1));
+        if (colon > 0)
+            parse_header(str_sub(line, 0, (size_t)colon), str_trim(str_from(line, (size_t)colon + 1)), ret);
     }
     return 0;
 }
@@ -153,6 +171,22 @@ static int read_answer(struct probe_conn *c, struct buf *in, struct answer *ret,
             return 0;
         memmove(in->p, in->p + n, in->n - n); /* "100 Continue" and the like: the answer follows */
         in->n -= n;
+    }
+}
+
+/* As far as it comes in time. 'in': what was read with the head; it stays as it is, for the answer borrows from it. */
+static void read_body(struct probe_conn *c, const struct buf *in, const struct answer *got, struct buf *body)
+{
+    buf_reset(body);
+    buf_str(body, str_sub(str_from(buf_view(in), got->head_n), 0, got->body_n));
+    while (body->n < got->body_n) {
+        size_t room = got->body_n - body->n;
+        ssize_t n = probe_read(c, buf_reserve(body, room), room);
+
+        if (n <= 0)
+            return;
+        body->n += (size_t)n;
+        body->p[body->n] = '\0';
     }
 }
 
@@ -210,8 +244,14 @@ bool probe_follow(struct arena *a, const struct probe_place *at, struct str loca
 
 /* ---- asking ---- */
 
+static bool is_redirect(const struct answer *got)
+{
+    return got->status >= 300 && got->status < 400;
+}
+
+/* 'body': of a redirect; else it is not read. */
 static int ask(const struct probe_target *t, const struct probe_place *p, int64_t until_ms, struct buf *in,
-               struct answer *ret, struct buf *out)
+               struct buf *body, struct answer *ret, struct buf *out)
 {
     autoconn c = { .fd = -1 };
     autobuf request = { 0 };
@@ -224,11 +264,17 @@ static int ask(const struct probe_target *t, const struct probe_place *p, int64_
         buf_fmt(out, "%s", read_error(errno));
         return -1;
     }
-    return read_answer(&c, in, ret, out);
+    if (read_answer(&c, in, ret, out) < 0)
+        return -1;
+    if (is_redirect(ret))
+        read_body(&c, in, ret, body);
+    return 0;
 }
 
-static bool verdict(const struct answer *got, struct buf *out)
+static bool verdict(const struct answer *got, const struct buf *body, struct buf *out)
 {
+    if (is_redirect(got))
+        buf_fmt(out, "Probe terminated redirects, Response body: %.*s", STR_ARG(buf_view(body)));
     if (got->status >= 200 && got->status < 400)
         return true;
     buf_fmt(out, "HTTP probe failed with statuscode: %d", got->status);
@@ -239,7 +285,7 @@ bool probe_http(const struct probe_target *t, int64_t until_ms, struct buf *out)
 {
     struct probe_place p = { t->kind == PROBE_HTTPS, t->host, t->path, t->port };
     autoarena a = { 0 };
-    autobuf in = { 0 };
+    autobuf in = { 0 }, body = { 0 };
 
     if (!str_starts(p.path, STR("/")))
         p.path = arena_cat(&a, STR("/"), p.path);
@@ -252,15 +298,14 @@ bool probe_http(const struct probe_target *t, int64_t until_ms, struct buf *out)
         struct probe_place next;
 
         autobuf why = { 0 };
-        if (ask(t, &p, until_ms, &in, &got, &why) < 0) {
+        if (ask(t, &p, until_ms, &in, &body, &got, &why) < 0) {
             buf_fmt(out, "Get \"%s://%.*s:%u%.*s\": ", p.is_tls ? "https" : "http", STR_ARG(p.host), p.port,
                     (int)MIN_OF(p.path.n, 100), p.path.p);
             buf_str(out, buf_view(&why));
             return false;
         }
-        if (got.status < 300 || got.status >= 400 || got.status == 304 || !got.location.n ||
-            !probe_follow(&a, &p, got.location, &next))
-            return verdict(&got, out); /* a redirect to another host is an answer */
+        if (!is_redirect(&got) || got.status == 304 || !got.location.n || !probe_follow(&a, &p, got.location, &next))
+            return verdict(&got, &body, out); /* a redirect to another host is an answer */
         p = next;
     }
     buf_fmt(out, "stopped after %d redirects", HOPS_MAX);

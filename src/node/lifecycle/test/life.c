@@ -187,7 +187,9 @@ static void tell_oom(struct world *w, struct str rest)
 
 static void tell_ok(struct world *w, struct str rest)
 {
-    life_result(w->life, (uint64_t)number(w, word(&rest)), true, STR("fine"), w->now_ms);
+    uint64_t id = (uint64_t)number(w, word(&rest));
+
+    life_result(w->life, id, true, str_trim(rest), w->now_ms);
 }
 
 static void tell_bad(struct world *w, struct str rest)
@@ -777,6 +779,11 @@ static const struct {
          "! Started: Started container a\n ! Unhealthy: Readiness probe failed: no answer\n"
          "@21000 > PROBE 5 a readiness 3s\n @26000 ok 5 > PROBE 6 a readiness 3s\n" /* late: the next one at once */
          "delete 30 > TERM a\n ok 6 >\n ? cond Ready = True @26\n @30000 > PROBE 7 a readiness 3s\n" },
+    { "a warning of a probe",
+      "{containers: [{name: a, livenessProbe: {httpGet: {port: 1}, failureThreshold: 1}, startupProbe: {exec: {}}}]}",
+      "> MAKE\n made > START a 0\n started a > PROBE 1 a startup 1s\n ok 1 output > PROBE 2 a liveness 1s\n"
+      "ok 2 gone elsewhere >\n ? c a = running 0; ready started x0; -\n"
+      "! Started: Started container a\n ! ProbeWarning: Liveness probe warning: gone elsewhere\n" },
     { "defaults of a probe", "{containers: [{name: a, readinessProbe: {exec: {}}}]}",
       "> MAKE\n made > START a 0\n started a > PROBE 1 a readiness 1s\n ok 1 >\n due 10000\n @10000 > PROBE 2 a "
       "readiness 1s\n bad 2 >\n @20000 > PROBE 3 a readiness 1s\n bad 3 >\n ? cond Ready = True @0\n"
