@@ -284,6 +284,20 @@ def probes_warn_of_redirects_elsewhere(s):
     delete(s, "redirects")
 
 
+# ---- volumes ----
+
+@case
+def sub_paths_have_the_mode_of_their_volume(s):
+    """EmptyDir volumes, nonexistent volume subPath should have the correct mode: that of a tmpfs has the sticky bit."""
+    for name, volume, mode in (("sub-memory", {"medium": "Memory"}, "1777"), ("sub-disk", {}, "777")):
+        p = pod(name, "stat -c %a /whole /part /whole/new /whole/new/sub")
+        p["spec"]["volumes"] = [{"name": "v", "emptyDir": volume}]
+        p["spec"]["containers"][0]["volumeMounts"] = [{"name": "v", "mountPath": "/whole"}, {"name": "v", "mountPath": "/part", "subPath": "new/sub"}]
+        s.ok("POST", PODS, p)
+        same((name, ended_log(s, name).split()), (name, [mode] * 4))
+        delete(s, name)
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     s = server_or_skip(lambda: Server())

@@ -87,7 +87,7 @@ static int make_in_memory(struct volume_call *c, int parent, const char *name, c
         dir = -1;
         return 0;
     }
-    return volume_mount_tmpfs(dir, 0777, size, ret_fd, e);
+    return volume_mount_tmpfs(dir, 01777, size, ret_fd, e); /* as a tmpfs is by itself, and so below a kubelet */
 }
 
 int volume_make_empty(struct volume_call *c, struct volume *v, const struct json *spec, struct err *e)

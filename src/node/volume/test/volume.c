@@ -228,7 +228,7 @@ static void test_empty_dir_in_memory(void **state)
         if ((int64_t)fs.f_blocks * fs.f_bsize != cases[i].bytes)
             fail_msg("%s: %lld bytes", cases[i].volume, (long long)fs.f_blocks * fs.f_bsize);
         assert_int_equal(fstat(fixture_root(t, "v"), &st), 0);
-        assert_int_equal(st.st_mode, S_IFDIR | 0777);
+        assert_int_equal(st.st_mode, S_IFDIR | 01777);
         if (i == 0) {
             autoclose int fd = openat(fixture_root(t, "v"), "f", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
             ssize_t n = write(fd, megabytes, sizeof(megabytes));
