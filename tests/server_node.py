@@ -298,6 +298,77 @@ def sub_paths_have_the_mode_of_their_volume(s):
         delete(s, name)
 
 
+# ---- RuntimeClass ----
+
+RUNTIMES = "/apis/node.k8s.io/v1/runtimeclasses"
+
+
+def of_class(name, **spec):
+    p = pod(name, "sleep 1000")
+    p["spec"].update(runtimeClassName=spec.pop("runtime", name), **spec)
+    return p
+
+
+def refused(answer, code, *words):
+    status, body = answer
+    assert status == code, (status, body)
+    has(body["message"], *words)
+
+
+@case
+def runtime_classes_are_kept(s):
+    """RuntimeClass should support RuntimeClasses API operations."""
+    group = [g for g in s.ok("GET", "/apis")["groups"] if g["name"] == "node.k8s.io"][0]
+    same([v["version"] for v in group["versions"]], ["v1"])
+    same([(r["name"], r["kind"], r["namespaced"]) for r in s.ok("GET", "/apis/node.k8s.io/v1")["resources"]], [("runtimeclasses", "RuntimeClass", False)])
+    for name in ("kept-a", "kept-b"):
+        made = s.ok("POST", RUNTIMES, {"metadata": {"name": name, "labels": {"set": "kept"}}, "handler": "some"})
+        same(("generation" in made["metadata"], made["handler"]), (False, "some"))
+    s.ok("PATCH", f"{RUNTIMES}/kept-a", {"metadata": {"labels": {"patched": "true"}}}, type="application/strategic-merge-patch+json")
+    same(s.ok("GET", f"{RUNTIMES}/kept-a")["metadata"]["labels"], {"set": "kept", "patched": "true"})
+    refused(s.call("PATCH", f"{RUNTIMES}/kept-a", {"handler": "other"}, type=MERGE), 422, "handler", "field is immutable")
+    refused(s.call("POST", RUNTIMES, {"metadata": {"name": "none"}}), 422, "handler")
+    refused(s.call("POST", RUNTIMES, {"metadata": {"name": "none"}, "handler": "A_b"}), 422, "handler")
+    table = s.ok("GET", RUNTIMES, accept="application/json;as=Table;v=v1;g=meta.k8s.io")
+    same([c["name"] for c in table["columnDefinitions"]], ["Name", "Handler", "Age"])
+    s.ok("DELETE", f"{RUNTIMES}?labelSelector=set%3Dkept")
+    same(s.ok("GET", RUNTIMES)["items"], [])
+
+
+@case
+def runtime_classes_give_pods_their_overhead(s):
+    """RuntimeClass should schedule a Pod requesting a RuntimeClass and initialize its Overhead, reject one that is not there."""
+    tolerations = [{"key": "fast", "operator": "Exists", "effect": "NoSchedule"}]
+    s.ok("POST", RUNTIMES, {"metadata": {"name": "own"}, "handler": "pumice", "overhead": {"podFixed": {"cpu": "0.01", "memory": "1Mi"}},
+                            "scheduling": {"nodeSelector": {"kubernetes.io/os": "linux"}, "tolerations": tolerations}})
+    made = s.ok("POST", PODS, of_class("own"))["spec"]
+    same((made["overhead"], made["nodeSelector"]), ({"cpu": "10m", "memory": "1Mi"}, {"kubernetes.io/os": "linux"}))
+    assert tolerations[0] in made["tolerations"], made
+    running(s, "own")
+    refused(s.call("POST", PODS, of_class("unknown")), 403, 'pods "unknown" is forbidden: pod rejected: RuntimeClass "unknown" not found')
+    refused(s.call("POST", PODS, of_class("more", runtime="own", overhead={"cpu": "1"})), 403,
+            "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
+    refused(s.call("POST", PODS, of_class("elsewhere", runtime="own", nodeSelector={"kubernetes.io/os": "plan9"})), 403,
+            "conflict: runtimeClass.scheduling.nodeSelector[kubernetes.io/os] = linux; pod.spec.nodeSelector[kubernetes.io/os] = plan9")
+    p = pod("overhead", "true")
+    p["spec"]["overhead"] = {"cpu": "1"}
+    refused(s.call("POST", PODS, p), 403, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+    s.ok("DELETE", f"{RUNTIMES}/own")
+    refused(s.call("POST", PODS, of_class("late", runtime="own")), 403, 'RuntimeClass "own" not found')
+    delete(s, "own")
+
+
+@case
+def runtime_classes_of_other_handlers_wait(s):
+    """A pod is scheduled without PodOverhead; what its node cannot run is told and tried again."""
+    s.ok("POST", RUNTIMES, {"metadata": {"name": "foreign"}, "handler": "kata"})
+    same("overhead" in s.ok("POST", PODS, of_class("foreign"))["spec"], False)
+    told(s, "foreign", "FailedCreatePodSandBox", 'no runtime for "kata" is configured')
+    same({c["type"]: c["status"] for c in status_of(s, "foreign")["conditions"]}["PodScheduled"], "True")
+    delete(s, "foreign")
+    s.ok("DELETE", f"{RUNTIMES}/foreign")
+
+
 def main():
     suite, only = Suite(), sys.argv[1:]
     s = server_or_skip(lambda: Server())

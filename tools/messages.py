@@ -20,6 +20,7 @@ PACKAGES = {
              " ResourceQuota Endpoints Binding LimitRange PodTemplate"),
     "coordination": ("k8s.io/api@%s/coordination/v1/types.go", "coordination.k8s.io/v1", "Lease"),
     "networking": ("k8s.io/api@%s/networking/v1/types.go", "networking.k8s.io/v1", "NetworkPolicy"),
+    "node": ("k8s.io/api@%s/node/v1/types.go", "node.k8s.io/v1", "RuntimeClass"),
     "policy": ("k8s.io/api@%s/policy/v1/types.go", "policy/v1", "PodDisruptionBudget Eviction"),
     "scheduling": ("k8s.io/api@%s/scheduling/v1/types.go", "scheduling.k8s.io/v1", "PriorityClass"),
     "discovery": ("k8s.io/api@%s/discovery/v1/types.go", "discovery.k8s.io/v1", "EndpointSlice"),

@@ -78,6 +78,31 @@ static const struct message_field msg_networking_network_policy_list_fields[] = 
 };
 MESSAGE(msg_networking_network_policy_list, "NetworkPolicyList", false);
 
+static const struct message_field msg_node_overhead_fields[] = {
+    MAP(1, "podFixed", QUANTITY),
+};
+MESSAGE(msg_node_overhead, "Overhead", false);
+
+static const struct message_field msg_node_scheduling_fields[] = {
+    MAP(1, "nodeSelector", TEXT, FLAGS(ATOMIC)),
+    LIST(2, "tolerations", OF(msg_toleration)),
+};
+MESSAGE(msg_node_scheduling, "Scheduling", false);
+
+static const struct message_field msg_node_runtime_class_fields[] = {
+    ONE(1, "metadata", OF(msg_meta_object_meta), FLAGS(ALWAYS)),
+    ONE(2, "handler", TEXT, FLAGS(ALWAYS)),
+    ONE(3, "overhead", OF(msg_node_overhead), FLAGS(POINTER)),
+    ONE(4, "scheduling", OF(msg_node_scheduling), FLAGS(POINTER)),
+};
+MESSAGE(msg_node_runtime_class, "RuntimeClass", false);
+
+static const struct message_field msg_node_runtime_class_list_fields[] = {
+    ONE(1, "metadata", OF(msg_meta_list_meta), FLAGS(ALWAYS)),
+    LIST(2, "items", OF(msg_node_runtime_class), FLAGS(ALWAYS)),
+};
+MESSAGE(msg_node_runtime_class_list, "RuntimeClassList", false);
+
 static const struct message_field msg_policy_pod_disruption_budget_spec_fields[] = {
     ONE(1, "minAvailable", INT_OR_STR, FLAGS(POINTER)),
     ONE(2, "selector", OF(msg_meta_label_selector), FLAGS(POINTER | REPLACED)),
@@ -796,6 +821,8 @@ const struct message_kind message_kinds[] = {
     { "coordination.k8s.io/v1", "LeaseList", &msg_coordination_lease_list },
     { "networking.k8s.io/v1", "NetworkPolicy", &msg_networking_network_policy },
     { "networking.k8s.io/v1", "NetworkPolicyList", &msg_networking_network_policy_list },
+    { "node.k8s.io/v1", "RuntimeClass", &msg_node_runtime_class },
+    { "node.k8s.io/v1", "RuntimeClassList", &msg_node_runtime_class_list },
     { "policy/v1", "PodDisruptionBudget", &msg_policy_pod_disruption_budget },
     { "policy/v1", "PodDisruptionBudgetList", &msg_policy_pod_disruption_budget_list },
     { "policy/v1", "Eviction", &msg_policy_eviction },

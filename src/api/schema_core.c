@@ -253,6 +253,18 @@ SCHEMA(, schema_pod_template_object, "PodTemplate", F_OBJECT,
 
 /* ---- policy ---- */
 
+SCHEMA(static, runtime_overhead, "Overhead",
+    F_RESOURCES("podFixed"));
+
+SCHEMA(static, runtime_scheduling, "Scheduling",
+    F_STR_MAP("nodeSelector", .check = format_label_value),
+    F_OBJS("tolerations", &schema_toleration));
+
+SCHEMA(, schema_runtime_class, "RuntimeClass", F_OBJECT,
+    F_STR("handler", REQUIRED),
+    F_OBJ("overhead", &runtime_overhead),
+    F_OBJ("scheduling", &runtime_scheduling));
+
 SCHEMA(, schema_priority_class, "PriorityClass", F_OBJECT,
     F_INT("value", REQUIRED),
     F_BOOL("globalDefault"),

@@ -15,7 +15,7 @@ extern const struct schema schema_pod, schema_node, schema_namespace, schema_eve
 extern const struct schema schema_configmap, schema_secret, schema_service, schema_endpoints, schema_endpoint_slice;
 extern const struct schema schema_pvc, schema_pv, schema_service_account, schema_resource_quota, schema_limit_range;
 extern const struct schema schema_storage_class, schema_csi_node;
-extern const struct schema schema_lease, schema_network_policy, schema_priority_class, schema_pdb;
+extern const struct schema schema_lease, schema_network_policy, schema_runtime_class, schema_priority_class, schema_pdb;
 extern const struct schema schema_definition; /* CustomResourceDefinition */
 extern const struct schema schema_role, schema_cluster_role, schema_role_binding, schema_cluster_role_binding;
 extern const struct schema schema_token_review, schema_self_review, schema_access_review, schema_self_access_review,

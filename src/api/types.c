@@ -104,6 +104,7 @@ const struct resource_type resource_types[] = {
     { "coordination.k8s.io", "v1", "Lease", "leases", LIST(NULL), N, LIST(NULL), &schema_lease, NULL },
     { "networking.k8s.io", "v1", "NetworkPolicy", "networkpolicies", LIST("netpol"), N, LIST(NULL),
       &schema_network_policy, NULL },
+    { "node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", LIST(NULL), C, LIST(NULL), &schema_runtime_class, NULL },
     { "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", LIST("pc"), C, LIST(NULL),
       &schema_priority_class, NULL },
     { "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", LIST("pdb"), N, LIST("status"), &schema_pdb,

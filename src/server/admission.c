@@ -393,6 +393,7 @@ static const struct {
     { "networking.k8s.io", "NetworkPolicy", admit_policy_write },
     { "storage.k8s.io", "StorageClass", admit_storage_class_write },
     { "scheduling.k8s.io", "PriorityClass", admit_class_write },
+    { "node.k8s.io", "RuntimeClass", admit_runtime_class_write },
     { "apiextensions.k8s.io", "CustomResourceDefinition", admit_definition_write },
     { "rbac.authorization.k8s.io", "Role", admit_role_write },
     { "rbac.authorization.k8s.io", "ClusterRole", admit_role_write },

@@ -364,6 +364,7 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
 {
     struct place root = { .node = pod };
     struct admit_env env = { 0 };
+    struct err e;
 
     pod_defaults(rq->server, rq->arena, json_get(pod, "spec"));
     admit_pod_token(rq->server, rq->arena, pod, old);
@@ -377,8 +378,11 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
         limits_default(rq->server, rq->arena, pod);
         set_status(rq->arena, pod);
         admit_pod_check(&root, rq->is_clean, ps);
-        if (!ps->n_errors && check_priority(rq, pod) == 0) /* what is wrong with it in itself is told first */
-            (void)admit_pod_account(rq, pod);              /* admission_write() looks for the failure */
+        /* What is wrong with it in itself is told first; admission_write() looks for the failure. */
+        if (!ps->n_errors && admit_pod_runtime(rq->server, rq->arena, pod, &e) < 0)
+            (void)fail_with(rq, REASON_FORBIDDEN, "pods \"%.*s\" is forbidden: %s", STR_ARG(rq->failure.name), e.text);
+        else if (!ps->n_errors && check_priority(rq, pod) == 0)
+            (void)admit_pod_account(rq, pod);
     }
     admit_pod_budget(pod, &env, ps);
 }
@@ -387,6 +391,8 @@ int server_complete(void *server, struct arena *a, const struct resource_type *t
 {
     if (!type->group[0] && strcmp(type->kind, "Pod") == 0) {
         pod_defaults(server, a, json_get(body, "spec"));
+        if (admit_pod_runtime(server, a, body, e) < 0)
+            return -1;
         limits_default(server, a, body);
         admit_pod_token(server, a, body, NULL);
         admit_pod_pull_secrets(server, a, body, NULL);

@@ -510,6 +510,7 @@ static const struct column of_classes[] = {
     AGE,
     { "PreemptionPolicy", "string", false, "preemptionPolicy" },
 };
+static const struct column of_runtimes[] = { NAME, { "Handler", "string", false, "handler" }, AGE };
 static const struct column of_budgets[] = {
     NAME,
     { "Min Available", "string", false, NULL, budget_min },
@@ -566,6 +567,7 @@ static const struct columns tables[] = {
     { "leases", "coordination.k8s.io", COLUMNS(of_leases) },
     { "networkpolicies", "networking.k8s.io", COLUMNS(of_policies) },
     { "priorityclasses", "scheduling.k8s.io", COLUMNS(of_classes) },
+    { "runtimeclasses", "node.k8s.io", COLUMNS(of_runtimes) },
     { "poddisruptionbudgets", "policy", COLUMNS(of_budgets) },
     { "customresourcedefinitions", "apiextensions.k8s.io", COLUMNS(of_definitions) },
     { "jobs", "batch.volcano.sh", COLUMNS(of_jobs) },

@@ -44,6 +44,7 @@ static const struct {
     { "", "ResourceQuota", .has_no_generation = true },
     { "events.k8s.io", "Event", .has_no_generation = true },
     { "coordination.k8s.io", "Lease", .has_no_generation = true },
+    { "node.k8s.io", "RuntimeClass", .has_no_generation = true },
     { "rbac.authorization.k8s.io", "Role", .has_no_generation = true },
     { "rbac.authorization.k8s.io", "ClusterRole", .has_no_generation = true },
     { "rbac.authorization.k8s.io", "RoleBinding", .has_no_generation = true },

@@ -49,6 +49,7 @@ static const struct shapes_base {
     { "Lease", "{\"spec\":{\"holderIdentity\":\"x\"}}" },
     { "NetworkPolicy", "{\"spec\":{\"podSelector\":{},\"ingress\":[{\"from\":[{\"podSelector\":{}}]}]}}" },
     { "PriorityClass", "{\"value\":1}" },
+    { "RuntimeClass", "{\"handler\":\"pumice\"}" },
     { "PodDisruptionBudget", "{\"spec\":{\"minAvailable\":1,\"selector\":{\"matchLabels\":{\"a\":\"b\"}}}}" },
     { "EndpointSlice",
       "{\"addressType\":\"IPv4\",\"endpoints\":[{\"addresses\":[\"10.9.9.9\"]}],\"ports\":[{\"port\":80}]}" },

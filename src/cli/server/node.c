@@ -107,6 +107,24 @@ static void on_token(void *ctx, uint64_t id, struct str namespace, struct str ac
     t->request = arena_str(&t->arena, buf_view(&text));
 }
 
+/* One way to run containers for all pods: our own, or the program of --runtime. Its name is the handler. */
+static int on_runtime(void *ctx, struct str class, struct err *e)
+{
+    const struct serve *s = ctx;
+    const struct object *o = store_get(s->store, type_by_kind(STR("node.k8s.io/v1"), STR("RuntimeClass")), STR_NULL,
+                                       class);
+    struct str own = str_of(s->machine_options.runtime ? s->machine_options.runtime : "pumice");
+    struct str handler = o ? json_member_text(o->root, "handler") : STR_NULL;
+
+    own = str_from(own, (size_t)(str_rfind_char(own, '/') + 1));
+    if (!o)
+        return err_set(e, ERR_IO, "RuntimeClass \"%.*s\" not found", STR_ARG(class));
+    if (str_eq(handler, own))
+        return 0;
+    return err_set(e, ERR_IO, "no runtime for \"%.*s\" is configured: the handler of this node is \"%.*s\"",
+                   STR_ARG(handler), STR_ARG(own));
+}
+
 static int find_machine(struct serve *s, struct err *e)
 {
     s->machine.arena = s->arena;
@@ -121,7 +139,8 @@ int serve_node_open(struct serve *s, const struct json *capacity, struct err *e)
                                  .clock = &s->clock.clock,
                                  .remote = &s->remote,
                                  .outlives = true,
-                                 .hooks = { .ctx = s, .notice = on_notice, .leaves = on_leaves } };
+                                 .hooks = {
+                                     .ctx = s, .notice = on_notice, .leaves = on_leaves, .runtime = on_runtime } };
 
     s->remote = (struct agent_remote){ .ctx = s, .host_ip = serve_listen_host(s), .token = on_token };
     if (find_machine(s, e) < 0)

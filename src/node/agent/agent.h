@@ -70,6 +70,8 @@ struct agent_hooks { /* each may be NULL */
     void (*pulling)(void *ctx, struct str line);
     /* May this pod run here? -1: it fails, and says why. NULL: all may. */
     int (*admit)(void *ctx, const struct json *pod, struct err *e);
+    /* Can this node run pods of this RuntimeClass? -1: its sandbox is not made, with this reason. NULL: of all. */
+    int (*runtime)(void *ctx, struct str class, struct err *e);
     /* A pod was removed, and its logs go when this returns. */
     void (*leaves)(void *ctx, struct str namespace, struct str pod, struct str uid);
     /* It would go now. True: it stays where 'path' says until agent_close(). */

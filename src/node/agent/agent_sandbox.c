@@ -307,6 +307,14 @@ void agent_pod_asked(struct agent_pod *p)
     agent_pod_dirty(p);
 }
 
+static int check_runtime(const struct agent_pod *p, struct err *e)
+{
+    const struct agent_hooks *hooks = &p->agent->opt.hooks;
+    struct str class = json_member_text(json_get(p->object->root, "spec"), "runtimeClassName");
+
+    return class.n && hooks->runtime ? hooks->runtime(hooks->ctx, class, e) : 0;
+}
+
 void agent_pod_make(struct agent_pod *p)
 {
     struct err e;
@@ -314,7 +322,7 @@ void agent_pod_make(struct agent_pod *p)
     p->stage = STAGE_ASKS;
     if (!agent_refs_are_known(p) || !agent_tokens_are_known(p))
         return; /* agent_pod_asked() follows */
-    if (try_make(p, &e) == 0) {
+    if (check_runtime(p, &e) == 0 && try_make(p, &e) == 0) {
         p->stage = STAGE_SHIM;
         list_push(&p->agent->waiting, &p->waiting);
         p->agent->services.is_dirty = true; /* so that the filter knows its address when it has joined */
