@@ -47,6 +47,9 @@ void admit_hypernode(struct json *node, const struct json *old, struct problems 
  * defaults came to it since. */
 void admit_pod_check(const struct place *pod, bool is_clean, struct problems *ps);
 
+/* Pods of our scheduler: the gate that they ask for by annotation (gate.h). Other schedulers would never open it. */
+void admit_pod_gate(struct arena *a, struct json *pod, const struct admit_env *env);
+
 /* Pods of our scheduler: their disruption budgets, which are annotations. All else about a pod is for Kubernetes. */
 void admit_pod_budget(const struct json *pod, const struct admit_env *env, struct problems *ps);
 

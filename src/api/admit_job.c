@@ -1,6 +1,7 @@
 /* admit_job.c - Jobs: defaults, and the rules for creating one */
 #include "api/admit_internal.h"
 
+#include "api/gate.h"
 #include "api/job.h"
 #include "api/name.h"
 #include "base/util.h"
@@ -425,14 +426,26 @@ static void check_budgets(struct job_check *jc, const struct place *job)
     }
 }
 
+static bool is_our_pod(const struct json *pod, const struct admit_env *env)
+{
+    struct str ours = env->scheduler_name.n ? env->scheduler_name : STR("volcano");
+
+    return str_eq(json_member_text(json_get(pod, "spec"), "schedulerName"), ours);
+}
+
+void admit_pod_gate(struct arena *a, struct json *pod, const struct admit_env *env)
+{
+    if (is_our_pod(pod, env) && queue_gate_is_wanted(pod))
+        queue_gate_add(a, pod);
+}
+
 void admit_pod_budget(const struct json *pod, const struct admit_env *env, struct problems *ps)
 {
     struct place root = { .node = pod }, meta = place_object(&root, "metadata");
     struct place annotations = place_object(&meta, "annotations");
     struct check c = check_begin(ps, ps->list.n);
-    struct str ours = env->scheduler_name.n ? env->scheduler_name : STR("volcano");
 
-    if (str_eq(json_member_text(json_get(pod, "spec"), "schedulerName"), ours))
+    if (is_our_pod(pod, env))
         check_budget(&c, &annotations, true);
 }
 

@@ -22,6 +22,7 @@ struct sched_write { /* what is wanted of one object */
     struct list_link waits;     /* schedule.waiting: for volumes, before it is bound … */
     bool is_told;               /* … which are to be made there: their claims know */
     int64_t patience_until;     /* of run_ms: then it is not waited for them any longer; 0: it is not waited */
+    bool opens;                 /* remove its last gate */
     bool evicts, is_marked;     /* delete it; its conditions say so already */
     struct buf evict_reason, evict_for;
     bool has_nominee, has_refusal;
@@ -132,6 +133,12 @@ static void wish_evict(struct driver *d, struct sched_write *e, const struct dec
         schedule_tell(d, "PodGroup", group->namespace, group->name, group->uid, "Normal", STR("Evict"), what->reason);
 }
 
+static void wish_open(struct driver *d, struct sched_write *e, const struct decision *what)
+{
+    (void)d, (void)what;
+    e->opens = true;
+}
+
 static void wish_nominate(struct driver *d, struct sched_write *e, const struct decision *what)
 {
     (void)d;
@@ -161,6 +168,7 @@ static const struct {
 } wishes[DECISION_KIND_MAX] = {
     [DECIDE_BIND] = { "v1", "Pod", wish_bind },
     [DECIDE_EVICT] = { "v1", "Pod", wish_evict },
+    [DECIDE_OPEN] = { "v1", "Pod", wish_open },
     [DECIDE_NOMINATE] = { "v1", "Pod", wish_nominate },
     [DECIDE_POD_STATUS] = { "v1", "Pod", wish_pod_status },
     [DECIDE_GROUP] = { "scheduling.volcano.sh/v1beta1", "PodGroup", wish_status },
@@ -255,6 +263,15 @@ static void plan_unmark(struct sched_write *e, int64_t now_ms, struct plan *plan
     e->is_marked = false;
 }
 
+/* A pod gets no further gates once it exists, so none can be lost with this one. */
+static void plan_open(const struct sched_write *e, struct plan *plan)
+{
+    struct json *patch = json_object(plan->arena), *spec = json_add(patch, STR("spec"), json_object(plan->arena));
+
+    json_add(spec, STR("schedulingGates"), json_null(plan->arena));
+    plan_patch(plan, e->type, e->namespace, e->name, e->uid, patch);
+}
+
 /* A refusal belongs to the pod as it was seen: were it bound meanwhile, the condition would be wrong. */
 static void plan_pod_status(struct sched_write *e, const struct sched_known *known, int64_t now_ms, struct plan *plan)
 {
@@ -297,7 +314,7 @@ static void tidy(struct sched_write *e, const struct sched_known *known)
     if (known->is_going || known->is_over)
         e->evicts = e->has_nominee = false;
     if (known->is_going || known->is_over || known->is_bound) {
-        e->has_refusal = false;
+        e->has_refusal = e->opens = false;
         buf_reset(&e->node);
         e->failed = e->failed == OP_BIND ? OP_KIND_MAX : e->failed;
     }
@@ -376,6 +393,8 @@ static void plan_pod(struct driver *d, struct sched_write *e, const struct sched
         return;
     } else if (e->evicts) {
         plan_evict(d, e, known, now_ms, plan);
+    } else if (e->opens) {
+        plan_open(e, plan);
     } else if (e->node.n && !has_volumes(d, e, now_ms, plan)) {
         return;
     } else if (e->node.n) {
@@ -518,7 +537,7 @@ static void sched_write_end(struct driver *d, struct sched_write *e)
 
 static bool has_wishes(const struct sched_write *e)
 {
-    return e->evicts || e->node.n || e->has_refusal || e->has_nominee || e->status.n;
+    return e->evicts || e->opens || e->node.n || e->has_refusal || e->has_nominee || e->status.n;
 }
 
 void sched_write_plan(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan)
@@ -605,12 +624,13 @@ static bool status_answered(struct driver *d, struct sched_write *e, const struc
     return true;
 }
 
-/* Of a pod: a claim was told its node, or a volume its claim. */
+/* Of a pod: its gate was opened, a claim was told its node, or a volume its claim. */
 static bool patch_answered(struct driver *d, struct sched_write *e, const struct err *error, const struct object *seen)
 {
     if (e->type != known_types()->pod)
         return status_answered(d, e, error, seen);
     e->is_told &= !error;
+    e->opens &= error != NULL;
     return !error;
 }
 

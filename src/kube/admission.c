@@ -49,6 +49,11 @@ static void admit_podgroup_review(struct review *r)
     admit_podgroup(r->arena, r->object, r->old, &r->env, &r->problems);
 }
 
+static void mutate_pod(struct review *r)
+{
+    admit_pod_gate(r->arena, r->object, &r->env);
+}
+
 static void validate_pod(struct review *r)
 {
     admit_pod_budget(r->object, &r->env, &r->problems);
@@ -66,11 +71,6 @@ static void validate_hypernode(struct review *r)
     admit_hypernode(r->object, r->old, &r->problems);
 }
 
-static void do_nothing(struct review *r)
-{
-    (void)r;
-}
-
 static const struct admission_path {
     const char *path, *group, *kind;
     bool mutates, sees_deletes;
@@ -86,7 +86,7 @@ static const struct admission_path {
     { "/jobtemplates/validate", "flow.volcano.sh", "JobTemplate", false, false, validate_flow_kind },
     { "/cronjobs/validate", "batch.volcano.sh", "CronJob", false, false, validate_flow_kind },
     { "/hypernodes/validate", "topology.volcano.sh", "HyperNode", false, false, validate_hypernode },
-    { "/pods/mutate", "", "Pod", true, false, do_nothing },
+    { "/pods/mutate", "", "Pod", true, false, mutate_pod },
     { "/pods/validate", "", "Pod", false, false, validate_pod },
 };
 

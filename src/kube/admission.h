@@ -6,7 +6,7 @@
  *     /jobs/mutate       /jobs/validate          defaults; all rules of Jobs and their plugins
  *     /queues/mutate     /queues/validate        defaults; amounts, the hierarchy, what may not be deleted
  *     /podgroups/mutate  /podgroups/validate     the queue that the namespace names; queue and topology
- *     /pods/mutate       /pods/validate          nothing; disruption budgets of pods of our scheduler
+ *     /pods/mutate       /pods/validate          pods of our scheduler: the gate they ask for; disruption budgets
  *
  * What is changed is said as single fields (JSON Patch), so that nothing is lost that we do not know. All that is wrong
  * with an object is told at once, but for values of a wrong type: then those, and nothing is defaulted. An object that is being deleted, or whose spec is as it was, is let through.

@@ -25,6 +25,7 @@ static const struct queue_sum { /* kept in a group, and in its queue and all abo
     { offsetof(struct sched_group, counts.going), offsetof(struct sched_queue, going) },
     { offsetof(struct sched_group, demand), offsetof(struct sched_queue, demand) },
     { offsetof(struct sched_group, admitted), offsetof(struct sched_queue, admitted) },
+    { offsetof(struct sched_group, counts.opened), offsetof(struct sched_queue, opened) },
 };
 
 static void path_add(struct sched_model *m, struct sched_queue *q, size_t in_queue, const struct amounts *by)
@@ -172,14 +173,48 @@ static struct amounts *group_part(struct sched_group *g, enum part part)
     return part == IN_PENDING ? &g->counts.pending : part == IN_ALLOCATED ? &g->counts.allocated : &g->counts.going;
 }
 
+/* Between its gate and its node it holds room in its queue. */
+static bool pod_is_opened(const struct sched_pod *p)
+{
+    return p->state == POD_PENDING && p->queue_gate >= QUEUE_GATE_OPENING;
+}
+
 static void group_recount(struct sched_model *m, struct sched_group *g)
 {
-    g->counts.pending = g->counts.allocated = g->counts.going = (struct amounts){ 0 };
+    g->counts.pending = g->counts.allocated = g->counts.going = g->counts.opened = (struct amounts){ 0 };
     VEC_FOREACH(r, &g->roles)
         for (int state = 0; state < POD_STATE_MAX; state++)
-            LIST_FOREACH(struct sched_pod, p, &(*r)->pods[state], in_role)
+            LIST_FOREACH(struct sched_pod, p, &(*r)->pods[state], in_role) {
                 if (pod_part(p) != IN_NOTHING)
                     amounts_add(group_part(g, pod_part(p)), &p->class->ask, m->dims.n);
+                if (pod_is_opened(p))
+                    amounts_add(&g->counts.opened, &p->class->ask, m->dims.n);
+            }
+}
+
+static void opened_add(struct sched_model *m, struct sched_pod *p)
+{
+    if (!pod_is_opened(p))
+        return;
+    amounts_add(&p->group->counts.opened, &p->class->ask, m->dims.n);
+    path_add(m, p->group->queue, queue_sums[4].in_queue, &p->class->ask);
+}
+
+/* As with parts: the pod is in no list. */
+static void opened_sub(struct sched_model *m, struct sched_pod *p)
+{
+    struct sched_group *g = p->group;
+    bool is_exact;
+
+    if (!pod_is_opened(p))
+        return;
+    is_exact = amounts_sub(&g->counts.opened, &p->class->ask, m->dims.n);
+    if (!is_exact)
+        group_recount(m, g);
+    is_exact &= path_sub(m, g->queue, queue_sums[4].in_queue, &p->class->ask);
+    if (!is_exact)
+        model_resum_queues(m);
+    m->room_gen++; /* for those whose gates are closed */
 }
 
 /* The pod has left its list, or joins it afterwards: counting afresh must not find it. */
@@ -241,6 +276,20 @@ void model_set_done(struct sched_model *m, struct sched_role *r, struct str indi
     model_touch(m, r->group);
 }
 
+static void count_gates(struct sched_pod *p, int by)
+{
+    struct group_counts *c = &p->group->counts;
+
+    if (p->state != POD_PENDING || !p->is_gated)
+        return;
+    p->role->n_gated += (uint32_t)by;
+    c->n_gated += (uint32_t)by;
+    if (p->queue_gate == QUEUE_GATE_CLOSED)
+        c->n_closed += (uint32_t)by;
+    if (p->queue_gate == QUEUE_GATE_OPENING)
+        c->n_opening += (uint32_t)by;
+}
+
 static void list_out(struct sched_pod *p)
 {
     list_remove(&p->in_role);
@@ -248,10 +297,7 @@ static void list_out(struct sched_pod *p)
     p->group->counts.n[p->state]--;
     if (p->state == POD_SUCCEEDED && p->role->n_done)
         count_gone(p->group);
-    if (p->state == POD_PENDING && p->is_gated) {
-        p->role->n_gated--;
-        p->group->counts.n_gated--;
-    }
+    count_gates(p, -1);
 }
 
 static void list_in(struct sched_pod *p)
@@ -263,10 +309,7 @@ static void list_in(struct sched_pod *p)
     p->group->counts.n[p->state]++;
     if (p->state == POD_SUCCEEDED && p->role->n_done)
         count_gone(p->group);
-    if (p->state == POD_PENDING && p->is_gated) {
-        p->role->n_gated++;
-        p->group->counts.n_gated++;
-    }
+    count_gates(p, 1);
 }
 
 /* ---- pods ---- */
@@ -278,6 +321,7 @@ void model_pod_out(struct sched_model *m, struct sched_pod *p)
         return;
     list_out(p);
     part_sub(m, p, pod_part(p));
+    opened_sub(m, p);
     model_touch(m, p->group);
 }
 
@@ -287,8 +331,16 @@ void model_pod_in(struct sched_model *m, struct sched_pod *p)
     if (!p->group)
         return;
     part_add(m, p, pod_part(p));
+    opened_add(m, p);
     list_in(p);
     model_touch(m, p->group);
+}
+
+void model_set_gate(struct sched_model *m, struct sched_pod *p, enum queue_gate gate)
+{
+    model_pod_out(m, p);
+    p->queue_gate = gate;
+    model_pod_in(m, p);
 }
 
 static bool has_place(enum pod_state state)
@@ -304,10 +356,12 @@ static void change_group(struct sched_model *m, struct sched_pod *p, enum pod_st
     list_out(p);
     if (old != new)
         part_sub(m, p, old);
+    opened_sub(m, p);
     p->state = state;
     p->node = node;
     if (old != new)
         part_add(m, p, new);
+    opened_add(m, p);
     list_in(p);
     model_touch(m, p->group);
 }

@@ -1,4 +1,5 @@
 /* feed_pod.c - Pods */
+#include "api/gate.h"
 #include "base/util.h"
 #include "sched/class.h"
 #include "sched/feed_internal.h"
@@ -11,6 +12,7 @@ struct pod_news {
     enum pod_state state;
     bool is_ours; /* for us to place: our scheduler's, and in a group */
     bool is_gated;
+    enum queue_gate queue_gate;
 };
 
 /* ---- reading ---- */
@@ -29,6 +31,13 @@ static enum pod_state state_of(struct str phase, bool is_deleting, bool has_node
     return POD_UNKNOWN;
 }
 
+static enum queue_gate queue_gate_of(const struct json *pod, bool is_gated)
+{
+    if (!queue_gate_is_wanted(pod))
+        return QUEUE_GATE_NONE;
+    return !is_gated ? QUEUE_GATE_OPEN : queue_gate_is_last(pod) ? QUEUE_GATE_CLOSED : QUEUE_GATE_NONE;
+}
+
 static bool news_read(struct sched_model *m, const struct json *root, struct pod_news *ret)
 {
     *ret = (struct pod_news){ .root = root, .spec = json_get(root, "spec"), .status = json_get(root, "status") };
@@ -45,6 +54,7 @@ static bool news_read(struct sched_model *m, const struct json *root, struct pod
     ret->is_ours = str_eq(json_member_text(ret->spec, "schedulerName"), m->config.scheduler_name) &&
                    !str_empty(ret->group);
     ret->is_gated = json_count(json_get(ret->spec, "schedulingGates")) > 0;
+    ret->queue_gate = queue_gate_of(root, ret->is_gated);
     return true;
 }
 
@@ -180,7 +190,15 @@ static void set_text(struct sched_model *m, struct sched_pod *p, const struct po
     text_pack(&p->text, (struct str *const[]){ &p->labels, &p->priority_class }, 2);
 }
 
-/* Class, group, role and gate: what cannot change while it is counted. */
+/* As told, but what we decided holds until the news show it. */
+static enum queue_gate gate_of(const struct sched_pod *p, const struct pod_news *news)
+{
+    bool is_opening = news->queue_gate == QUEUE_GATE_CLOSED && p->queue_gate == QUEUE_GATE_OPENING;
+
+    return is_opening ? QUEUE_GATE_OPENING : news->queue_gate;
+}
+
+/* Class, group, role and gates: what cannot change while it is counted. */
 static void set_kind(struct sched_model *m, struct sched_pod *p, const struct pod_news *news)
 {
     struct sched_group *old_group = p->group;
@@ -189,8 +207,9 @@ static void set_kind(struct sched_model *m, struct sched_pod *p, const struct po
     const struct pod_class *old_class = p->class;
     uint64_t hash = hash_of_look(news);
     bool is_other = !old_class || p->hash != hash;
+    enum queue_gate gate = gate_of(p, news);
 
-    if (!is_other && g == old_group && r == p->role && news->is_gated == p->is_gated)
+    if (!is_other && g == old_group && r == p->role && news->is_gated == p->is_gated && gate == p->queue_gate)
         return;
     model_pod_out(m, p);
     if (is_other) {
@@ -202,6 +221,7 @@ static void set_kind(struct sched_model *m, struct sched_pod *p, const struct po
     p->group = g;
     p->role = r;
     p->is_gated = news->is_gated;
+    p->queue_gate = gate;
     model_pod_in(m, p);
     if (p->node)
         m->room_gen++; /* it may take less now */

@@ -76,6 +76,13 @@ enum pod_state {
     POD_STATE_MAX,
 };
 
+enum queue_gate {                     /* of a pod that opted in (api/gate.h) */
+                  QUEUE_GATE_NONE,    /* it did not, or gates of others are still there */
+                  QUEUE_GATE_CLOSED,  /* its last gate: ours to open when its queue has room */
+                  QUEUE_GATE_OPENING, /* we decided so; the news of it has not come back */
+                  QUEUE_GATE_OPEN,    /* it holds room in its queue until it has a node */
+};
+
 struct sched_pod { /* made and freed by model_new_pod(), model_drop_pod(); its text is behind it */
     struct str uid, namespace, name;
     struct str key;            /* "namespace/name" */
@@ -86,14 +93,15 @@ struct sched_pod { /* made and freed by model_new_pod(), model_drop_pod(); its t
     struct list_link on_node; /* sched_node.pods */
     struct list_link in_role; /* sched_role.pods[state], no order */
     enum pod_state state;
-    enum pod_state told;            /* its state by the last news, whatever we decided since */
-    int32_t priority;               /* task priority */
-    int32_t api_priority;           /* spec.priority, which task priority may differ from; INT32_MIN: none */
-    uint32_t index;                 /* in its task; UINT32_MAX: no number in its name */
-    uint32_t out_by;                /* evict.c: the bundle that takes it away in the trial; 0 between trials */
-    bool has_own_priority;          /* the pod says a number; else it follows 'priority_class' … */
-    bool has_own_policy;            /* … and so does never_preempts */
-    bool is_gated;                  /* foreign scheduling gates: not ours to place */
+    enum pod_state told;   /* its state by the last news, whatever we decided since */
+    int32_t priority;      /* task priority */
+    int32_t api_priority;  /* spec.priority, which task priority may differ from; INT32_MIN: none */
+    uint32_t index;        /* in its task; UINT32_MAX: no number in its name */
+    uint32_t out_by;       /* evict.c: the bundle that takes it away in the trial; 0 between trials */
+    bool has_own_priority; /* the pod says a number; else it follows 'priority_class' … */
+    bool has_own_policy;   /* … and so does never_preempts */
+    bool is_gated;         /* it has scheduling gates: not ours to place */
+    enum queue_gate queue_gate;
     bool is_preemptable;            /* volcano.sh/preemptable, default true */
     bool is_critical;               /* kube-system or system-*-critical: never a victim */
     bool never_preempts;            /* preemptionPolicy: Never */
@@ -141,10 +149,12 @@ extern const char *const group_phase_names[GROUP_PHASE_MAX];
 struct group_counts {
     uint32_t n[POD_STATE_MAX];
     uint32_t n_gated;
-    int64_t n_gone;           /* Succeeded and are no longer there */
-    struct amounts allocated; /* Binding, Bound, Running */
-    struct amounts going;     /* being deleted, on a node */
-    struct amounts pending;   /* Pending, not gated */
+    uint32_t n_closed, n_opening; /* of the gated: queue_gate */
+    int64_t n_gone;               /* Succeeded and are no longer there */
+    struct amounts allocated;     /* Binding, Bound, Running */
+    struct amounts going;         /* being deleted, on a node */
+    struct amounts pending;       /* Pending, not gated */
+    struct amounts opened;        /* Pending behind a queue gate that is open, or opening */
 };
 
 /* The status a PodGroup has, as told or as we wrote it last (status.c). */
@@ -294,6 +304,7 @@ struct sched_queue {
     struct amounts going;
     struct amounts demand;   /* sum of sched_group.demand, the same */
     struct amounts admitted; /* sum of sched_group.admitted, the same */
+    struct amounts opened;   /* sum of group_counts.opened, the same */
 
     struct amounts fair;     /* share.h */
     struct amounts promised; /* its guarantee, or the sum of those below it if that is more */
@@ -470,6 +481,7 @@ void model_set_demand(struct sched_model *m, struct sched_group *g, const struct
 void model_set_admitted(struct sched_model *m, struct sched_group *g, const struct amounts *admitted);
 void model_touch(struct sched_model *m, struct sched_group *g); /* look at it in the next round */
 void model_nominate(struct sched_model *m, struct sched_pod *p, struct sched_node *node); /* NULL: none */
+void model_set_gate(struct sched_model *m, struct sched_pod *p, enum queue_gate gate);
 
 /* What one pod of a class takes on a node: amounts, ports, and the counters of affinity terms; and gives back. For
  * pods use model_set_pod(); these are for places tried out (gang.c), which are undone in the same round or turned into

@@ -48,7 +48,10 @@ static bool has_pods(const struct sched_group *g, struct why *ret)
     if (live < need) {
         bool is_gated = live + g->counts.n_gated >= need;
 
-        ret->kind = is_gated ? WHY_GATED : live ? WHY_NOT_ENOUGH_PODS : WHY_NO_PODS_YET;
+        ret->kind = g->counts.n_opening ? WHY_NO_PODS_YET
+                    : is_gated          ? WHY_GATED
+                    : live              ? WHY_NOT_ENOUGH_PODS
+                                        : WHY_NO_PODS_YET;
         ret->have = is_gated ? g->counts.n_gated : live;
         return false;
     }
@@ -57,7 +60,7 @@ static bool has_pods(const struct sched_group *g, struct why *ret)
 
         if (of_role >= (*r)->min)
             continue;
-        ret->kind = WHY_NOT_ENOUGH_OF_ROLE;
+        ret->kind = g->counts.n_opening ? WHY_NO_PODS_YET : WHY_NOT_ENOUGH_OF_ROLE;
         ret->have = of_role;
         ret->need = (*r)->min;
         set_name(ret->role, sizeof(ret->role), (*r)->name);
@@ -583,13 +586,19 @@ static void attempt(struct round *r, struct sched_group *g, enum gang_limit limi
     if (!group_is_admitted(g)) {
         if (group_placed(g) == 0 && r->m->config.admits) {
             admit(r, g, limit);
-            if (group_is_admitted(g) && group_live(g) && lacks_pods(r, g, &why))
+            if (group_is_admitted(g) && !round_open_gates(r, g, &why))
+                refuse(r, g, &why, limit);
+            else if (group_is_admitted(g) && group_live(g) && lacks_pods(r, g, &why))
                 say_pods(r, g, &why, limit);
             return;
         }
         become_inqueue(r, g); /* not lost with a pod (D11), or nobody asks for admission at all */
     }
     why = (struct why){ .dim = -1 };
+    if (!round_open_gates(r, g, &why)) {
+        refuse(r, g, &why, limit);
+        return;
+    }
     if (lacks_pods(r, g, &why)) {
         refuse(r, g, &why, limit);
         return;

@@ -167,7 +167,7 @@ static bool is_waiting(const struct sched_group *g)
 {
     if (!g->podgroup.exists || g->spec.is_deleting)
         return false;
-    if (g->counts.n[POD_PENDING] > g->counts.n_gated || g->since.half_ms)
+    if (g->counts.n[POD_PENDING] > g->counts.n_gated || g->counts.n_closed || g->since.half_ms)
         return true;
     return g->status.phase != GROUP_COMPLETED && (!group_is_admitted(g) || !g->is_whole);
 }
@@ -200,7 +200,7 @@ static void promise_of(const struct round *r, const struct sched_group *g, struc
     if (!group_is_admitted(g) || g->is_whole || g->status.phase == GROUP_COMPLETED || g->expired > EXPIRES_MOST)
         return;
     if (g->found.never_fits || g->why->is_never || (g->since.ready_ms && round_has_given_up(r, g)) ||
-        (g->counts.n_gated && !group_has_its_pods(g)))
+        (g->counts.n_gated > g->counts.n_closed + g->counts.n_opening && !group_has_its_pods(g)))
         return; /* it cannot use it */
     for (int d = 0; g->spec.has_min_resources && d < m->dims.n; d++)
         ret->v[d] = MAX_OF(g->spec.min_resources.v[d] - g->counts.allocated.v[d], 0);

@@ -74,6 +74,11 @@ void round_unstick(struct round *r, struct sched_group *g);
 /* Another group may be served now that this one was. */
 void round_push(struct round *r, struct sched_group *g);
 
+/* ---- gate.c ---- */
+/* Open the queue gates of the minimum it lacks, or else of pods beyond it, as far as capabilities allow. False: one
+ * keeps the minimum closed, as '*ret' says. */
+bool round_open_gates(struct round *r, struct sched_group *g, struct why *ret);
+
 /* ---- hold_order.c: places that are kept for others ---- */
 struct lifted {
     VEC(struct hold *) list;

@@ -209,6 +209,10 @@ void sched_failed(struct sched *s, const struct decision *d, struct str error)
     case DECIDE_EVICT:
         evict_failed(s, d);
         return;
+    case DECIDE_OPEN:
+        if ((p = find_pod(&s->m, d)) && p->queue_gate == QUEUE_GATE_OPENING)
+            model_set_gate(&s->m, p, QUEUE_GATE_CLOSED);
+        return;
     case DECIDE_POD_STATUS:
         if ((p = find_pod(&s->m, d)))
             p->written = 0;

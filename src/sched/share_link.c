@@ -85,12 +85,13 @@ struct share_tree share_flat(const struct sched_model *m, struct arena *a)
 /* Counted afresh from the groups: a sum that once reached the bound cannot be taken apart. */
 static void sum_groups(struct sched_queue *q, int n)
 {
-    q->allocated = q->going = q->demand = q->admitted = (struct amounts){ 0 };
+    q->allocated = q->going = q->demand = q->admitted = q->opened = (struct amounts){ 0 };
     LIST_FOREACH(struct sched_group, g, &q->groups, in_queue) {
         amounts_add(&q->allocated, &g->counts.allocated, n);
         amounts_add(&q->going, &g->counts.going, n);
         amounts_add(&q->demand, &g->demand, n);
         amounts_add(&q->admitted, &g->admitted, n);
+        amounts_add(&q->opened, &g->counts.opened, n);
     }
 }
 
@@ -103,6 +104,7 @@ static void sum_queues(const struct share_tree *t, int n)
         amounts_add(&q->parent->going, &q->going, n);
         amounts_add(&q->parent->demand, &q->demand, n);
         amounts_add(&q->parent->admitted, &q->admitted, n);
+        amounts_add(&q->parent->opened, &q->opened, n);
     }
 }
 

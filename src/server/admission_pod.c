@@ -363,7 +363,7 @@ static int check_priority(struct request *rq, const struct json *pod)
 void admit_pod_write(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = pod };
-    struct admit_env env = { 0 };
+    struct admit_env env = admission_env(rq->server, rq->target.namespace);
     struct err e;
 
     pod_defaults(rq->server, rq->arena, json_get(pod, "spec"));
@@ -376,6 +376,7 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
         check_change(rq, pod, old, ps);
     } else {
         limits_default(rq->server, rq->arena, pod);
+        admit_pod_gate(rq->arena, pod, &env);
         set_status(rq->arena, pod);
         admit_pod_check(&root, rq->is_clean, ps);
         /* What is wrong with it in itself is told first; admission_write() looks for the failure. */
@@ -389,6 +390,8 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
 
 int server_complete(void *server, struct arena *a, const struct resource_type *type, struct json *body, struct err *e)
 {
+    struct admit_env env = admission_env(server, STR_NULL);
+
     if (!type->group[0] && strcmp(type->kind, "Pod") == 0) {
         pod_defaults(server, a, json_get(body, "spec"));
         if (admit_pod_runtime(server, a, body, e) < 0)
@@ -396,6 +399,7 @@ int server_complete(void *server, struct arena *a, const struct resource_type *t
         limits_default(server, a, body);
         admit_pod_token(server, a, body, NULL);
         admit_pod_pull_secrets(server, a, body, NULL);
+        admit_pod_gate(a, body, &env);
         set_status(a, body);
     }
     if (type == type_by_kind(STR("batch.volcano.sh/v1alpha1"), STR("Job")) && access_made(server, a, body, e) < 0)

@@ -126,13 +126,13 @@ static void set_condition(struct h *h, struct h_object *o, const char *type, con
 }
 
 static const char *const kind_of_object[DECISION_KIND_MAX] = {
-    [DECIDE_BIND] = "Pod",       [DECIDE_EVICT] = "Pod",      [DECIDE_NOMINATE] = "Pod",
+    [DECIDE_BIND] = "Pod",       [DECIDE_EVICT] = "Pod",      [DECIDE_OPEN] = "Pod",    [DECIDE_NOMINATE] = "Pod",
     [DECIDE_POD_STATUS] = "Pod", [DECIDE_GROUP] = "PodGroup", [DECIDE_QUEUE] = "Queue",
 };
 
 static const char *const decision_names[DECISION_KIND_MAX] = {
-    [DECIDE_BIND] = "bind",   [DECIDE_EVICT] = "evict", [DECIDE_NOMINATE] = "nominate", [DECIDE_POD_STATUS] = "pod",
-    [DECIDE_GROUP] = "group", [DECIDE_QUEUE] = "queue", [DECIDE_EVENT] = "event",
+    [DECIDE_BIND] = "bind",      [DECIDE_EVICT] = "evict", [DECIDE_OPEN] = "open",   [DECIDE_NOMINATE] = "nominate",
+    [DECIDE_POD_STATUS] = "pod", [DECIDE_GROUP] = "group", [DECIDE_QUEUE] = "queue", [DECIDE_EVENT] = "event",
 };
 
 static struct h_object *object_of(struct h *h, const struct decision *d)
@@ -215,10 +215,18 @@ static void do_queue(struct h *h, struct h_object *o, const struct decision *d)
     json_set(status, "allocated", copy);
 }
 
+static void do_open(struct h *h, struct h_object *o, const struct decision *d)
+{
+    (void)h;
+    if (json_count(json_find(o->root, "spec", "schedulingGates", NULL)) != 1)
+        fail_msg("%.*s has other gates, or none", STR_ARG(d->name));
+    json_remove(json_get(o->root, "spec"), "schedulingGates");
+}
+
 static void (*const doers[DECISION_KIND_MAX])(struct h *h, struct h_object *o, const struct decision *d) = {
-    [DECIDE_BIND] = do_bind,         [DECIDE_EVICT] = do_evict,
-    [DECIDE_NOMINATE] = do_nominate, [DECIDE_POD_STATUS] = do_pod_status,
-    [DECIDE_GROUP] = do_group,       [DECIDE_QUEUE] = do_queue,
+    [DECIDE_BIND] = do_bind,         [DECIDE_EVICT] = do_evict,           [DECIDE_OPEN] = do_open,
+    [DECIDE_NOMINATE] = do_nominate, [DECIDE_POD_STATUS] = do_pod_status, [DECIDE_GROUP] = do_group,
+    [DECIDE_QUEUE] = do_queue,
 };
 
 static void keep_event(struct h *h, const struct decision *d)

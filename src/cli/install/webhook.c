@@ -9,6 +9,7 @@
  */
 #include "cli/install/install.h"
 
+#include "api/gate.h"
 #include "base/util.h"
 #include "kube/webhook.h"
 
@@ -31,6 +32,8 @@ static const struct hook hooks[] = {
     { "jobtemplates", "jobtemplate", "flow.volcano.sh", "v1alpha1", false, false, true, "CREATE UPDATE", NULL },
     { "cronjobs", "cronjob", "batch.volcano.sh", "v1alpha1", false, false, true, "CREATE UPDATE", NULL },
     { "hypernodes", "hypernode", "topology.volcano.sh", "v1alpha1", false, true, true, "CREATE UPDATE", NULL },
+    { "pods", "pod", "", "v1", true, false, true, "CREATE",
+      "has(object.metadata.annotations) && '" QUEUE_GATE "' in object.metadata.annotations" },
     { "pods", "pod", "", "v1", false, false, true, "CREATE",
       "has(object.metadata.annotations) && ('volcano.sh/jdb-min-available' in object.metadata.annotations || "
       "'volcano.sh/jdb-max-unavailable' in object.metadata.annotations)" },

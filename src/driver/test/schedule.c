@@ -1064,6 +1064,29 @@ static void an_eviction_of_unknown_outcome(void **state)
     world_done(&w);
 }
 
+/* ---- gates ---- */
+
+#define GATED_POD                                                                                                      \
+    "{apiVersion: v1, kind: Pod, metadata: {name: gated, namespace: ns, annotations: {scheduling.k8s.io/group-name: "  \
+    "g}}, spec: {schedulingGates: [{name: scheduling.volcano.sh/queue-allocation-gate}], containers: [{name: c, "      \
+    "image: i}]}}"
+
+/* Tried until it works. */
+static void a_gate_is_opened(void **state)
+{
+    struct world w;
+
+    (void)state;
+    world_with_pod(&w);
+    create(&w, GATED_POD);
+    fail_next(&w, OP_MERGE_PATCH, "Pod", ERR_IO, 2);
+    decide(&w, DECIDE_OPEN, "pod", "gated");
+    run_for(&w, 60000);
+    assert_int_equal(count(buf_view(&w.flaky.log), "patch Pod gated"), 3);
+    assert_null(json_find(get(&w, "pod", "gated")->root, "spec", "schedulingGates", NULL));
+    world_done(&w);
+}
+
 /* ---- statuses ---- */
 
 static void a_refusal_and_a_nomination(void **state)
@@ -1384,6 +1407,7 @@ int main(void)
         cmocka_unit_test(an_eviction_of_unknown_outcome),
         cmocka_unit_test(a_binding_that_waited),
         cmocka_unit_test(another_writer_is_not_answered_at_once),
+        cmocka_unit_test(a_gate_is_opened),
         cmocka_unit_test(a_refusal_and_a_nomination),
         cmocka_unit_test(only_the_newest_status_is_sent),
         cmocka_unit_test(counters_wait),

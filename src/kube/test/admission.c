@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "api/gate.h"
 #include "base/util.h"
 #include "kube/admission.h"
 
@@ -91,6 +92,12 @@ static const struct {
       200,
       { "\"allowed\":true" } },
     { "/pods/mutate", REVIEW("Pod", "", "CREATE", "\"object\":{}"), 200, { "\"allowed\":true" } },
+    { "/pods/mutate",
+      REVIEW("Pod", "", "CREATE",
+             "\"object\":{\"metadata\":{\"annotations\":{\"" QUEUE_GATE "\":\"true\"}},\"spec\":{"
+             "\"schedulerName\":\"volcano\"}}"),
+      200,
+      { "\"allowed\":true", "\"path\":\"/spec/schedulingGates\",\"value\":[{\"name\":\"" QUEUE_GATE "\"}]" } },
 };
 
 /* The patch too, so that a part can be looked for in it. */

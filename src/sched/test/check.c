@@ -125,6 +125,10 @@ static void add_pod(const struct sched_model *m, const struct sched_pod *p, stru
 
     sum->n[p->state]++;
     sum->n_gated += p->state == POD_PENDING && p->is_gated;
+    sum->n_closed += p->state == POD_PENDING && p->queue_gate == QUEUE_GATE_CLOSED;
+    sum->n_opening += p->state == POD_PENDING && p->queue_gate == QUEUE_GATE_OPENING;
+    if (p->state == POD_PENDING && p->queue_gate >= QUEUE_GATE_OPENING)
+        amounts_add(&sum->opened, &p->class->ask, n);
     if (p->state == POD_PENDING && !p->is_gated)
         amounts_add(&sum->pending, &p->class->ask, n);
     if (p->state == POD_BINDING || p->state == POD_BOUND || p->state == POD_RUNNING)
@@ -164,6 +168,9 @@ static size_t check_group(const struct sched_model *m, const struct sched_group 
     EXPECT(memcmp(sum.n, g->counts.n, sizeof(g->counts.n)) == 0, "number of pods", g->key);
     EXPECT(sum.n_gone == g->counts.n_gone, "number of pods that Succeeded and are gone", g->key);
     EXPECT(sum.n_gated == g->counts.n_gated, "number of gated pods", g->key);
+    EXPECT(sum.n_closed == g->counts.n_closed, "number of closed gates", g->key);
+    EXPECT(sum.n_opening == g->counts.n_opening, "number of gates that are opening", g->key);
+    same(m, &g->counts.opened, &sum.opened, "opened", g->key);
     same(m, &g->counts.pending, &sum.pending, "pending", g->key);
     same(m, &g->counts.allocated, &sum.allocated, "allocated", g->key);
     same(m, &g->counts.going, &sum.going, "going", g->key);
@@ -197,7 +204,7 @@ static void check_pods(const struct sched_model *m)
 /* ---- queues ---- */
 
 struct queue_sums {
-    struct amounts allocated, going, demand, admitted;
+    struct amounts allocated, going, demand, admitted, opened;
 };
 
 static void sum_queue(const struct sched_model *m, const struct sched_queue *q, struct queue_sums *ret)
@@ -208,6 +215,7 @@ static void sum_queue(const struct sched_model *m, const struct sched_queue *q, 
         amounts_add(&ret->going, &g->counts.going, m->dims.n);
         amounts_add(&ret->demand, &g->demand, m->dims.n);
         amounts_add(&ret->admitted, &g->admitted, m->dims.n);
+        amounts_add(&ret->opened, &g->counts.opened, m->dims.n);
     }
     for (size_t i = 0; i < q->children.n; i++) {
         const struct sched_queue *child = q->children.v[i];
@@ -218,6 +226,7 @@ static void sum_queue(const struct sched_model *m, const struct sched_queue *q, 
         amounts_add(&ret->going, &child->going, m->dims.n);
         amounts_add(&ret->demand, &child->demand, m->dims.n);
         amounts_add(&ret->admitted, &child->admitted, m->dims.n);
+        amounts_add(&ret->opened, &child->opened, m->dims.n);
     }
 }
 
@@ -236,6 +245,7 @@ static void check_queues(const struct sched_model *m)
         same(m, &q->going, &sums.going, "going", q->name);
         same(m, &q->demand, &sums.demand, "demand", q->name);
         same(m, &q->admitted, &sums.admitted, "admitted", q->name);
+        same(m, &q->opened, &sums.opened, "opened", q->name);
         n_groups += q->n_groups;
         n_children += q->children.n;
     }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "api/gate.h"
 #include "base/rand.h"
 #include "base/util.h"
 #include "sched/class.h"
@@ -685,13 +686,15 @@ static struct str random_pod(struct rand *r, const char *name, const char *uid, 
     return arena_fmt(
         &arena,
         "{'apiVersion':'v1','kind':'Pod','metadata':{'namespace':'ns','name':'%s','uid':'%s','resourceVersion':'%d',"
-        "'labels':{'app':'%s'},'annotations':{'scheduling.k8s.io/group-name':'%s','volcano.sh/task-spec':'%s'}%s},"
+        "'labels':{'app':'%s'},'annotations':{'scheduling.k8s.io/group-name':'%s','volcano.sh/task-spec':'%s'%s}%s},"
         "'spec':{'schedulerName':'%s'%s%s%s,'containers':[{'ports':[%s],'resources':{'requests':{%s}}}]%s},"
         "'status':{'phase':'%s'%s}}",
         name, uid, rev, PICK(r, "x", "y"), PICK(r, "g0", "g1", "j0-uj0", "j1-uj1", ""), PICK(r, "a", "b"),
-        PICK(r, "", "", ",'deletionTimestamp':'x'"), PICK(r, "volcano", "volcano", "volcano", "else"),
+        PICK(r, "", "", ",'" QUEUE_GATE "':'true'"), PICK(r, "", "", ",'deletionTimestamp':'x'"),
+        PICK(r, "volcano", "volcano", "volcano", "else"),
         PICK(r, "", ",'nodeName':'n0'", ",'nodeName':'n1'", ",'nodeName':'n2'"),
-        PICK(r, "", "", ",'schedulingGates':[{'name':'z'}]"), PICK(r, "", ",'priorityClassName':'c0'", ",'priority':3"),
+        PICK(r, "", "", ",'schedulingGates':[{'name':'z'}]", ",'schedulingGates':[{'name':'" QUEUE_GATE "'}]"),
+        PICK(r, "", ",'priorityClassName':'c0'", ",'priority':3"),
         PICK(r, "", "", "{'hostPort':80}", "{'hostPort':80,'hostIP':'1.2.3.4'}"),
         PICK(r, "", "'cpu':1", "'cpu':2,'memory':'1Gi'", "'x.com/x':1", "'y.com/y':1"),
         PICK(r, "", "",
