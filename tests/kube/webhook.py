@@ -105,9 +105,9 @@ def in_namespace(kubeconfig):
     return kubeconfig
 
 
-def set_up(bed, door):
+def set_up(bed, door, *flags):
     def install(*args):
-        return subprocess.run([PUMICE, "install", "--dry-run", "--webhook", *args], capture_output=True, text=True, check=True).stdout
+        return subprocess.run([PUMICE, "install", "--dry-run", "--webhook", *flags, *args], capture_output=True, text=True, check=True).stdout
     bed.apply(*yaml.safe_load_all(install("--only", "crds")))
     bed.namespace(NAMESPACE)
     bed.kubectl("apply", "-f", "-", stdin=install("--only", "roles"))

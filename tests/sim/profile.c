@@ -103,21 +103,22 @@ static const struct profile *find(struct str name)
     return NULL;
 }
 
-static const struct str placer = STR_INIT("placer/"), flows = STR_INIT("flows");
+static const struct str placer = STR_INIT("placer/"), flows = STR_INIT("flows"), gates = STR_INIT("gates");
 
-/* "two", "placer/two", "flows/two"; "flows" alone leaves the rest to the seed. */
+/* "two", "placer/two", "flows/two", "gates/two"; "flows" or "gates" alone leaves the rest to the seed. */
 static struct str profile_base(struct str name)
 {
-    if (str_starts(name, flows))
+    if (str_starts(name, flows) || str_starts(name, gates))
         return str_from(name, MIN_OF(flows.n + 1, name.n));
     return str_starts(name, placer) ? str_from(name, placer.n) : name;
 }
+_Static_assert(sizeof("flows") == sizeof("gates"), "profile_base() cuts both alike");
 
 bool profile_exists(const char *name)
 {
     struct str base = profile_base(str_of(name));
 
-    return str_eq(str_of(name), flows) || find(base);
+    return str_eq(str_of(name), flows) || str_eq(str_of(name), gates) || find(base);
 }
 
 /* Large worlds take seconds, so they come only when asked for. One seed in eight meets the placer. */
@@ -137,5 +138,8 @@ struct profile profile_pick(uint64_t seed, const char *name)
     ret = *p;
     ret.has_placer = has_placer || (has_makers && seed % 2);
     ret.has_makers = has_makers;
+    ret.has_gates = str_starts(wanted, gates);
+    if (ret.has_gates) /* only the scheduler opens them */
+        ret.has_placer = false;
     return ret;
 }

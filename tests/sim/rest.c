@@ -4,6 +4,7 @@
  */
 #include "world.h"
 
+#include "api/gate.h"
 #include "api/meta.h"
 
 #include <inttypes.h>
@@ -120,13 +121,19 @@ static void check_group(void *ctx, const struct object *o)
 
 /* ---- pods ---- */
 
+/* An API server would say why it waits. */
+static bool is_gated(const struct json *pod)
+{
+    return json_count(json_find(pod, "spec", "schedulingGates", NULL)) > 0;
+}
+
 static void check_pod(void *ctx, const struct object *o)
 {
     struct world *w = ctx;
     const struct sim_pod *pod = map_get(&w->pods, o->uid);
     const struct json *why = condition(o->root, "PodScheduled", "False");
 
-    if (!pod || pod->is_bound || !str_is(str_of(pod->phase), "Pending"))
+    if (!pod || pod->is_bound || !str_is(str_of(pod->phase), "Pending") || is_gated(o->root))
         return;
     if (!why || str_empty(json_member_text(why, "message")))
         world_break(w, "at rest: pod %s waits and does not say why", pod->name);
@@ -246,6 +253,17 @@ static bool has_tasks(struct world *w, const struct object *o)
     return true;
 }
 
+/* Pods behind open gates count too: they hold their part of the capability until they have a node. */
+static void add_opened(struct world *w, struct amount *need)
+{
+    MAP_FOREACH(const struct sim_pod *, pod, &w->pods) {
+        const struct object *o = pod->is_gone || pod->is_bound ? NULL : world_get(w, KIND_POD, str_of(pod->name));
+
+        if (o && queue_gate_is_wanted(o->root) && !is_gated(o->root))
+            amount_add(need, &pod->ask, 1);
+    }
+}
+
 static void check_runs(void *ctx, const struct object *o)
 {
     static const char *const reasons[] = { "NotEnoughResources", "Reserved",        "NeverFits",
@@ -269,7 +287,11 @@ static void check_runs(void *ctx, const struct object *o)
     MAP_FOREACH(const struct sim_pod *, pod, &w->pods)
         if (!pod->is_gone && !pod->is_bound && str_is(o->name, pod->group))
             amount_add(&need, &pod->ask, 1);
-    if (has_place(w, &need) && queue_allows(w, queue, &need))
+    if (!has_place(w, &need))
+        return;
+    if (w->profile.has_gates)
+        add_opened(w, &need);
+    if (queue_allows(w, queue, &need))
         world_break(w, "at rest: PodGroup %.*s could run and waits: %.*s", STR_ARG(o->name),
                     STR_ARG(json_member_text(why, "message")));
 }

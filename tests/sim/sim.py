@@ -21,6 +21,7 @@ def kept():
 def main():
     runs = [*kept(), ["--seed", "1", "--seeds", SEEDS, "--steps", "100"], ["--seed", "1", "--seeds", "20", "--twice"],
             ["--seed", "1", "--seeds", "15", "--steps", "100", "--profile", "flows"], ["--seed", "31", "--seeds", "3", "--profile", "flows", "--twice"],
+            ["--seed", "1", "--seeds", "15", "--steps", "100", "--profile", "gates"],
             ["--seed", "1", "--seeds", "4", "--steps", "60", "--profile", "large"], ["--crash-every"]]
     passed = failed = 0
     for args in runs:

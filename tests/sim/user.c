@@ -1,6 +1,7 @@
 /* user.c - users: random jobs, commands, scaling, deleting and making again */
 #include "world.h"
 
+#include "api/gate.h"
 #include "api/meta.h"
 #include "job/admit.h"
 
@@ -92,8 +93,12 @@ static void random_task(struct world *w, struct buf *out, int64_t pos)
         buf_fmt(out, "\"maxRetry\":%" PRId64 ",", world_between(w, 1, 3));
     if (pos && world_chance(w, 30))
         buf_fmt(out, "\"dependsOn\":{\"name\":[\"t0\"]},");
-    buf_fmt(out, "\"template\":{\"spec\":{\"restartPolicy\":\"%s\",\"containers\":[",
-            world_chance(w, 50) ? "OnFailure" : "Never");
+    if (w->profile.has_gates && world_chance(w, 70)) /* as the webhook would have it */
+        buf_fmt(out, "\"template\":{\"metadata\":{\"annotations\":{\"" QUEUE_GATE "\":\"true\"}},\"spec\":{"
+                     "\"schedulingGates\":[{\"name\":\"" QUEUE_GATE "\"}],");
+    else
+        buf_fmt(out, "\"template\":{\"spec\":{");
+    buf_fmt(out, "\"restartPolicy\":\"%s\",\"containers\":[", world_chance(w, 50) ? "OnFailure" : "Never");
     random_container(w, out);
     buf_fmt(out, "]}}}");
 }

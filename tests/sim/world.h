@@ -230,6 +230,7 @@ struct profile {
     bool is_scripted;         /* no chance decides anything */
     bool has_placer;          /* the simple placer instead of the scheduler */
     bool has_makers;          /* JobFlows and CronJobs, too */
+    bool has_gates;           /* most pods wait behind their queue's gate (api/gate.h) */
 };
 
 /* What becomes of a pod that runs. */
@@ -320,7 +321,7 @@ int world_delete_global(struct world *w, const char *who, enum kind kind, struct
 extern const struct profile profiles[];
 extern const size_t n_profiles;
 /* By name, "placer/NAME" for the world with the placer, "flows/NAME" for one with JobFlows and CronJobs, "flows" for such
- * a one as the seed says; NULL: as the seed says. */
+ * a one as the seed says, "gates/NAME" and "gates" for one with queue gates; NULL: as the seed says. */
 bool profile_exists(const char *name);
 struct profile profile_pick(uint64_t seed, const char *name);
 
