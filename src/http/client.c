@@ -26,7 +26,7 @@ static int64_t limit_of(const struct http_exchange *x, enum exchange_limit limit
     case LIMIT_HEAD:
         return x->has_begun ? INT64_MAX : x->heard_ms + r->head_ms;
     case LIMIT_IDLE:
-        return x->has_begun ? x->heard_ms + r->idle_ms : INT64_MAX;
+        return x->has_begun && !x->is_paused ? x->heard_ms + r->idle_ms : INT64_MAX;
     default:
         return r->total_ms ? x->sent_us / 1000 + r->total_ms : INT64_MAX;
     }
@@ -142,6 +142,27 @@ void http_set_idle(struct http_exchange *x, int64_t idle_ms)
         turn_arm(x->client);
 }
 
+void http_pause(struct http_exchange *x, bool is_paused)
+{
+    struct link *l = x->on;
+
+    if (x->is_cancelled || x->is_paused == is_paused)
+        return;
+    x->is_paused = is_paused;
+    x->heard_ms = http_mono_ms();
+    if (!is_paused)
+        exchange_limits(x);
+    if (!l || l->state != LINK_WORKS)
+        return;
+    link_watch(l, link_events(l));
+    if (!is_paused) { /* TLS may have read more than was asked for */
+        list_remove(&l->more);
+        list_push(&x->client->more, &l->more);
+        if (!x->client->is_turning)
+            turn_arm(x->client);
+    }
+}
+
 void http_write(struct http_exchange *x, struct str bytes)
 {
     if (x->is_cancelled || !x->on || x->answer.status != 101)
@@ -195,7 +216,7 @@ bool exchange_begins(struct http_exchange *x)
 
 static bool deliver(struct http_exchange *x, struct str data)
 {
-    if (x->request.on_data && x->answer.status < 300) {
+    if (x->request.on_data && (x->answer.status < 300 || x->request.takes_any)) {
         x->request.on_data(x->request.ctx, data);
         return !x->is_cancelled;
     }
@@ -250,6 +271,11 @@ struct str http_header(const struct http_answer *a, const char *name)
     return value;
 }
 
+bool http_next_header(const struct http_answer *a, size_t *at, struct str *ret_name, struct str *ret_value)
+{
+    return a->inner && a->inner->has_begun && http_fields_each(a->inner->response.fields, at, ret_name, ret_value);
+}
+
 /* ---- sending ---- */
 
 /* Without what would end a line: text from elsewhere makes no headers of its own. */
@@ -294,7 +320,7 @@ static void put_request(const struct http_client *c, const struct http_request *
     }
     if (r->is_zipped)
         buf_str(out, STR("Accept-Encoding: gzip\r\n"));
-    if (r->body.n)
+    if (r->body.n && r->body_type)
         put_field(out, "Content-Type", str_of(r->body_type));
     if (r->body.n || !is_safe(r->method)) {
         buf_str(out, STR("Content-Length: "));
@@ -327,6 +353,7 @@ struct http_exchange *http_send(struct http_client *c, const struct http_request
     x->request.max_bytes = r->max_bytes ? r->max_bytes : HTTP_MAX_BYTES;
     x->answer.inner = x;
     x->is_safe = is_safe(r->method) && !r->body.n && !r->is_upgrade;
+    x->is_head = strcmp(r->method, "HEAD") == 0;
     x->response.may_upgrade = r->is_upgrade;
     x->body_n = r->body.n;
     x->sent_us = clock_mono_us(&clock_real);
@@ -415,6 +442,8 @@ int http_client_new(const struct http_options *opt, struct http_client **ret, st
     list_init(&c->dead);
     heap_init(&c->timers, sooner);
     c->connect_ms = opt->connect_ms ? opt->connect_ms : HTTP_CONNECT_MS;
+    c->open_socket = opt->open_socket;
+    c->socket_ctx = opt->socket_ctx;
     if (target_set(c, opt, e) < 0 || turn_init(c, e) < 0) {
         http_client_free(c);
         return -1;

@@ -53,6 +53,9 @@ struct http_options {
                               never for the machine itself */
     struct str user_agent; /* empty: "pumice" */
     int64_t connect_ms;    /* from the name to the end of the TLS handshake; 0: 10 s */
+    /* A TCP socket for IPv4 that does not block, in another network; -1: none. There is no proxy then. NULL: socket(). */
+    int (*open_socket)(void *ctx);
+    void *socket_ctx;
 };
 
 /* Everything is copied. ERR_INVALID names the field of the options: a URL that is none, certificate and key that do
@@ -94,11 +97,12 @@ struct http_request {   /* all text is copied by http_send() */
     const char *method; /* "GET", "POST", "PUT", "PATCH", "DELETE": a constant */
     struct str path;    /* "/api/v1/pods?limit=500" */
     struct str body;
-    const char *body_type;      /* Content-Type of the body; a constant */
+    const char *body_type;      /* Content-Type of the body; NULL: not said; a constant */
     const char *accept;         /* a constant; NULL: application/json */
     struct str token;           /* sent as a bearer token; empty: none */
     const char *const *headers; /* more of them, "Name: value", ended by NULL; NULL: none */
     bool is_zipped;             /* ask for gzip: pays for long answers, is of no use for streams of short lines */
+    bool takes_any;             /* on_data is told the body of every answer, whatever its status */
     bool is_upgrade;            /* 'headers' ask for another protocol: after an answer 101 the connection is the
                                    caller's, what comes is told by on_data, http_write() sends */
 
@@ -111,8 +115,10 @@ struct http_request {   /* all text is copied by http_send() */
     /* The status and the headers are there. May be NULL. */
     void (*on_head)(void *ctx, const struct http_answer *a);
     /* A piece of the body, cut anywhere. NULL: the body is collected for on_end. Answers of a status of 300 and above
-     * are always collected: they are a message, not what was asked for. */
+     * are collected, unless 'takes_any': they are a message, not what was asked for. */
     void (*on_data)(void *ctx, struct str data);
+    /* All that http_write() was given has left. May be NULL. */
+    void (*on_sent)(void *ctx);
     /* It is over: a whole answer or an error. */
     void (*on_end)(void *ctx, const struct http_answer *a);
 };
@@ -123,6 +129,9 @@ struct http_exchange *http_send(struct http_client *c, const struct http_request
 /* Another limit of pauses from now on: for a stream that becomes quiet once it has told what there is. */
 void http_set_idle(struct http_exchange *x, int64_t idle_ms);
 
+/* Hear no more of the answer until it goes on: the server is slowed down by TCP. The time does not count as a pause. */
+void http_pause(struct http_exchange *x, bool is_paused);
+
 /* More bytes, on a connection that was upgraded. */
 void http_write(struct http_exchange *x, struct str bytes);
 size_t http_queued(const struct http_exchange *x); /* of them, that the kernel has not taken yet */
@@ -132,6 +141,8 @@ void http_cancel(struct http_exchange *x);
 
 /* A header of the answer, in on_head and on_end; empty if it is not there. Letter case does not count. */
 struct str http_header(const struct http_answer *a, const char *name);
+/* Walk all of them, in on_head and on_end. '*at' begins with 0. */
+bool http_next_header(const struct http_answer *a, size_t *at, struct str *ret_name, struct str *ret_value);
 
 /* ---- figures ---- */
 

@@ -129,7 +129,8 @@ void link_resolved(struct link *l); /* the addresses are there, or none is */
 void link_late(struct link *l);     /* the step took too long */
 
 /* link.c */
-void link_watch(struct link *l, uint32_t events);
+void link_watch(struct link *l, uint32_t events);        /* 0: not for now */
+uint32_t link_events(const struct link *l);              /* what the request on it waits for */
 void link_take(struct link *l, struct http_exchange *x); /* this request; it rests, or has just been made */
 void link_write(struct link *l);
 void link_read(struct link *l);
@@ -182,6 +183,8 @@ struct http_client {
     struct buf ca_pem, cert_pem, key_pem;
     bool is_insecure;
     int64_t connect_ms;
+    int (*open_socket)(void *ctx); /* NULL: socket() */
+    void *socket_ctx;
     SSL_CTX *context;
     int64_t context_ms; /* when it was made */
     struct resolver resolver;
@@ -223,6 +226,8 @@ struct http_exchange {
     int64_t sent_us, heard_ms;
     bool has_begun;    /* the status is there, on_head was called */
     bool is_safe;      /* may be sent again: it changes nothing */
+    bool is_head;      /* HEAD: no body comes, whatever the headers say */
+    bool is_paused;    /* nothing is read */
     bool is_cancelled; /* or told: nothing is called any more */
     enum http_failure failure;
     char trouble[160];

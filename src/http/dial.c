@@ -28,9 +28,10 @@ static void set(int fd, int level, int option, int value)
     (void)setsockopt(fd, level, option, &value, sizeof(value)); /* better than not */
 }
 
-static int socket_make(const struct address *a)
+static int socket_make(const struct http_client *c, const struct address *a)
 {
-    int fd = socket(a->a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = c->open_socket ? c->open_socket(c->socket_ctx)
+                            : socket(a->a.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
         return -1;
@@ -64,7 +65,7 @@ static int try_next(struct link *l)
         const struct address *a = &r->v[l->address];
 
         socket_drop(l);
-        l->fd = socket_make(a);
+        l->fd = socket_make(l->client, a);
         if (l->fd >= 0 && (connect(l->fd, (const struct sockaddr *)&a->a, a->n) == 0 || errno == EINPROGRESS)) {
             l->due_ms = http_mono_ms() + l->client->connect_ms / (int64_t)(r->n - l->address);
             l->client->stats.connections++;

@@ -76,11 +76,18 @@ ssize_t link_send(struct link *l, const char *p, size_t n)
 void link_watch(struct link *l, uint32_t events)
 {
     struct epoll_event ev = { .events = events, .data.ptr = l };
+    int how = !l->events ? EPOLL_CTL_ADD : events ? EPOLL_CTL_MOD : EPOLL_CTL_DEL;
 
     if (events != l->events)
-        (void)epoll_ctl(l->client->epoll, l->events ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, l->fd, &ev); /* limits in time
-                                                                                                     end it then */
+        (void)epoll_ctl(l->client->epoll, how, l->fd, &ev); /* limits in time end it then */
     l->events = events;
+}
+
+uint32_t link_events(const struct link *l)
+{
+    const struct http_exchange *x = l->exchange;
+
+    return (x && x->is_paused ? 0u : EPOLLIN) | (x && x->out_at < x->out.n ? EPOLLOUT : 0u);
 }
 
 /* ---- the end ---- */
@@ -206,7 +213,7 @@ void link_write(struct link *l)
     while (x->out_at < x->out.n) {
         n = link_send(l, x->out.p + x->out_at, x->out.n - x->out_at);
         if (n == IO_AGAIN) {
-            link_watch(l, EPOLLIN | EPOLLOUT);
+            link_watch(l, link_events(l));
             return;
         }
         if (n < 0) {
@@ -216,7 +223,7 @@ void link_write(struct link *l)
         x->out_at += (size_t)n;
         x->heard_ms = x->out_at < x->out.n ? http_mono_ms() : x->heard_ms;
     }
-    link_watch(l, EPOLLIN);
+    link_watch(l, link_events(l));
 }
 
 /* ---- in ---- */
@@ -262,6 +269,10 @@ static void take(struct link *l, struct str data)
         }
         if (!is_whole)
             return;
+        if (x->is_head) {
+            x->response.is_chunked = false;
+            x->response.length = 0;
+        }
         x->left = x->response.length;
         data = str_from(data, (size_t)used);
         if (!exchange_begins(x))
@@ -299,7 +310,7 @@ void link_read(struct link *l)
         }
         exchange_heard(l->exchange);
         take(l, (struct str){ piece, (size_t)n });
-        if (l->state == LINK_CLOSED || !has_more(l, (size_t)n))
+        if (l->state == LINK_CLOSED || !has_more(l, (size_t)n) || (l->exchange && l->exchange->is_paused))
             return;
     }
     list_push(&l->client->more, &l->more);

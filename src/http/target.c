@@ -110,7 +110,7 @@ static int set_tls(struct http_client *c, const struct http_tls *tls, struct err
 int target_set(struct http_client *c, const struct http_options *opt, struct err *e)
 {
     if (set_url(c, opt->url, e) < 0 || check_server_name(opt->tls.server_name, e) < 0 ||
-        set_proxy(c, opt->proxy, e) < 0 || set_tls(c, &opt->tls, e) < 0)
+        (!opt->open_socket && set_proxy(c, opt->proxy, e) < 0) || set_tls(c, &opt->tls, e) < 0)
         return -1;
     set_texts(c, opt);
     return 0;

@@ -99,6 +99,15 @@ static void expire(struct http_client *c, int64_t now_ms)
 
 /* ---- links ---- */
 
+static void link_write_more(struct link *l)
+{
+    struct http_exchange *x = l->exchange;
+
+    link_write(l);
+    if (l->exchange == x && x->answer.status == 101 && x->out_at == x->out.n && x->request.on_sent)
+        x->request.on_sent(x->request.ctx);
+}
+
 static void link_ready(struct link *l, uint32_t events)
 {
     if (l->state == LINK_CLOSED) /* one before it in this batch has closed it */
@@ -108,10 +117,10 @@ static void link_ready(struct link *l, uint32_t events)
         return;
     }
     if ((events & EPOLLOUT) && l->exchange && l->exchange->out_at < l->exchange->out.n)
-        link_write(l);
+        link_write_more(l);
     else if (events & EPOLLOUT)
-        link_watch(l, EPOLLIN);
-    if ((l->state == LINK_WORKS || l->state == LINK_RESTS) &&
+        link_watch(l, link_events(l));
+    if ((l->state == LINK_WORKS || l->state == LINK_RESTS) && !(l->exchange && l->exchange->is_paused) &&
         (events & (EPOLLIN | EPOLLERR | EPOLLHUP) || l->wants_out))
         link_read(l);
 }

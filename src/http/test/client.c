@@ -207,6 +207,66 @@ static void streams_pieces(void **state)
     http_client_free(c);
 }
 
+/* While it is paused nothing is heard, however much there is; afterwards nothing is missing. */
+static void pauses(void **state)
+{
+    enum { BYTES = 8000000 };
+    struct http_client *clients[] = { client(plain, "http", (struct http_tls){ 0 }),
+                                      client(secure, "https", (struct http_tls){ .is_insecure = true }) };
+    struct http_request r = {
+        .method = "GET", .path = STR("/big/8000000"), .idle_ms = 200, .on_data = on_data, .on_end = on_end
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(clients); i++) {
+        struct pollfd fd = { http_fd(clients[i]), POLLIN, 0 };
+        struct end end = { 0 };
+        size_t heard;
+
+        r.ctx = &end;
+        end.exchange = http_send(clients[i], &r);
+        while (!end.n_pieces)
+            turn(clients[i]);
+        http_pause(end.exchange, true);
+        heard = end.body_n;
+        for (int k = 0; k < 5; k++) /* longer than 'idle_ms' */
+            if (poll(&fd, 1, 100) == 1)
+                http_turn(clients[i]);
+        assert_int_equal(end.body_n, heard);
+        http_pause(end.exchange, false);
+        finish(clients[i], &end);
+        assert_int_equal(end.err.code, ERR_OK);
+        assert_int_equal(end.body_n, BYTES);
+        http_client_free(clients[i]);
+    }
+}
+
+/* For those who pass an answer on: no status is special, and HEAD has no body. */
+static void passes_everything(void **state)
+{
+    struct http_client *c = client(plain, "http", (struct http_tls){ 0 });
+    struct http_request r = {
+        .method = "GET", .path = STR("/status/410"), .takes_any = true, .on_data = on_data, .on_end = on_end
+    };
+    struct end end = { 0 }, head = { 0 };
+
+    (void)state;
+    r.ctx = &end;
+    end.exchange = http_send(c, &r);
+    finish(c, &end);
+    assert_int_equal(end.n_pieces, 1);
+    assert_string_equal(end.body, "no");
+    r = (struct http_request){
+        .method = "HEAD", .path = STR("/hello"), .total_ms = 10000, .ctx = &head, .on_end = on_end
+    };
+    head.exchange = http_send(c, &r);
+    finish(c, &head);
+    assert_int_equal(head.err.code, ERR_OK);
+    assert_int_equal(head.status, 200);
+    assert_int_equal(head.body_n, 0);
+    http_client_free(c);
+}
+
 static void uses_connections_again(void **state)
 {
     struct http_client *c = client(plain, "http", (struct http_tls){ 0 });
@@ -756,6 +816,8 @@ int main(void)
         cmocka_unit_test(answers_whole),
         cmocka_unit_test(sends_what_it_is_told),
         cmocka_unit_test(streams_pieces),
+        cmocka_unit_test(pauses),
+        cmocka_unit_test(passes_everything),
         cmocka_unit_test(uses_connections_again),
         cmocka_unit_test(reads_gzip),
         cmocka_unit_test(tells_how_it_failed),
