@@ -376,7 +376,7 @@ def knows_its_fields(s):
     s.ok("PUT", f"{MAPS}/odd?fieldValidation=Ignore", odd)
     assert not s.headers["Warning"]
     status, answer = s.call("POST", f"{MAPS}?fieldValidation=Strict", '{"metadata":{"name":"dup"},"data":{"a":"1","a":"2"}}')
-    assert status == 400 and 'duplicate field "a"' in answer["message"], answer
+    assert status == 400 and 'duplicate field "data.a"' in answer["message"], answer
 
 
 def patches(s):

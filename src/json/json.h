@@ -181,6 +181,8 @@ struct json_limits {
 struct json_duplicate { /* a key that stood twice in one object */
     struct str key;
     uint32_t line, col; /* of the later key */
+    struct str path;    /* of the object, "spec.containers[0]"; empty: the whole document, or it is YAML. Until the call
+                           returns */
 };
 
 struct json_parse_options {

@@ -18,6 +18,11 @@
 
 enum { SMALL_OBJECT = 16, BYTES_DEFAULT = 64 * 1024 * 1024 };
 
+struct frame { /* an object or a list that is being read */
+    const struct frame *up;
+    const struct json *node;
+};
+
 struct parser {
     const char *start, *end;
     const char *line_start;
@@ -27,6 +32,7 @@ struct parser {
     const struct json_mask *mask; /* of the value that comes next; NULL: all of it */
     struct arena *arena;
     struct err *e;
+    const struct frame *frame; /* the innermost */
 };
 
 /* ---- errors ---- */
@@ -357,6 +363,24 @@ static struct json_duplicate duplicate_of(const struct parser *ps, struct key_pl
     return (struct json_duplicate){ json_key(m), at->line, (uint32_t)(m->key - at->line_start) };
 }
 
+enum { PATH_BYTES = 1000 }; /* more of it tells nobody anything */
+
+/* "spec.containers[0]". A list has as many items as were read before the one inside. */
+static void print_path(struct buf *out, const struct frame *f)
+{
+    const struct frame *up = f->up;
+
+    if (!up)
+        return;
+    print_path(out, up);
+    if (out->n > PATH_BYTES)
+        return;
+    if (up->node->type == JSON_ARRAY)
+        buf_fmt(out, "[%u]", up->node->n);
+    else
+        buf_fmt(out, "%s%.*s", out->n ? "." : "", (int)MIN_OF(f->node->key_n, PATH_BYTES), f->node->key);
+}
+
 /* 'at[i]' is who shall stand at place i: the member itself, the last one of the same key, or NULL. */
 static void rank_members(const struct json *j, struct ranked *v, struct json **at)
 {
@@ -379,6 +403,7 @@ static int drop_duplicates(struct parser *ps, struct json *j, struct key_place p
 {
     autofree struct ranked *v = xmalloc(sizeof(*v) * j->n);
     autofree struct json **at = xmalloc(sizeof(*at) * j->n);
+    autobuf path = { 0 };
     struct json **tail = &j->first, *m = j->first;
     size_t n = j->n;
 
@@ -398,6 +423,9 @@ static int drop_duplicates(struct parser *ps, struct json *j, struct key_place p
         if (!ps->opt->on_duplicate)
             return err_set(ps->e, ERR_SYNTAX, "line %u, column %u: the key \"%.*s\" is there twice", dup.line, dup.col,
                            (int)MIN_OF(dup.key.n, 200), dup.key.p);
+        if (!path.p)
+            print_path(&path, ps->frame);
+        dup.path = buf_view(&path);
         ps->opt->on_duplicate(ps->opt->ctx, dup);
     }
     *tail = NULL;
@@ -437,8 +465,10 @@ static const char *enter(struct parser *ps, const char *p)
 
 static const char *parse_array(struct parser *ps, const char *p, struct json *j)
 {
+    struct frame here = { ps->frame, j };
     struct json **tail = &j->first;
 
+    ps->frame = &here;
     j->type = JSON_ARRAY;
     if (!(p = enter(ps, p)))
         return NULL;
@@ -460,6 +490,7 @@ static const char *parse_array(struct parser *ps, const char *p, struct json *j)
         p = skip_space(ps, p + 1);
     }
 done:
+    ps->frame = here.up;
     ps->depth_left++;
     return p + 1;
 }
@@ -548,11 +579,13 @@ static inline uint64_t key_bit(const struct json *m)
 static const char *parse_object(struct parser *ps, const char *p, struct json *j)
 {
     struct key_place place = { p, ps->line_start, ps->line };
+    struct frame here = { ps->frame, j };
     const struct json_mask *mask = ps->mask;
     struct json **tail = &j->first;
     bool is_twice = false;
     uint64_t seen = 0;
 
+    ps->frame = &here;
     j->type = JSON_OBJECT;
     if (!(p = enter(ps, p)))
         return NULL;
@@ -583,6 +616,7 @@ static const char *parse_object(struct parser *ps, const char *p, struct json *j
     if ((is_twice || j->n > SMALL_OBJECT) && drop_duplicates(ps, j, place) < 0)
         return NULL;
 done:
+    ps->frame = here.up;
     ps->mask = mask; /* for the next one of a list */
     ps->depth_left++;
     return p + 1;

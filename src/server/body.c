@@ -14,20 +14,25 @@ enum { BODY_MAX = 3 << 20 };
 
 const char *const body_types[] = { "application/json", "application/yaml", PROTOBUF_MEDIA, NULL };
 
-/* In the words of Kubernetes' two parsers. */
+/* In the words of Kubernetes' two parsers, and as many of them. */
+enum { DUPLICATES_MAX = 100 };
+
 static void on_duplicate(void *ctx, struct json_duplicate dup)
 {
     struct request *rq = ctx;
 
-    *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "duplicate field \"%.*s\"", STR_ARG(dup.key));
+    if (rq->odd_fields.n < DUPLICATES_MAX)
+        *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "duplicate field \"%.*s%s%.*s\"",
+                                                          STR_ARG(dup.path), dup.path.n ? "." : "", STR_ARG(dup.key));
 }
 
 static void on_yaml_duplicate(void *ctx, struct json_duplicate dup)
 {
     struct request *rq = ctx;
 
-    *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "line %u: key \"%.*s\" already set in map", dup.line,
-                                                      STR_ARG(dup.key));
+    if (rq->odd_fields.n < DUPLICATES_MAX)
+        *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "line %u: key \"%.*s\" already set in map",
+                                                          dup.line, STR_ARG(dup.key));
 }
 
 /* ---- the media type ---- */

@@ -481,7 +481,8 @@ static void on_duplicate(void *ctx, struct json_duplicate dup)
     struct seen *s = ctx;
 
     s->n++;
-    buf_fmt(&s->text, "%.*s@%u:%u ", STR_ARG(dup.key), dup.line, dup.col);
+    buf_fmt(&s->text, "%.*s%s%.*s@%u:%u ", STR_ARG(dup.path), dup.path.n ? "." : "", STR_ARG(dup.key), dup.line,
+            dup.col);
 }
 
 static const struct {
@@ -492,8 +493,11 @@ static const struct {
     { T("{\"a\":1,\"b\":2,\"a\":3}"), "{\"a\":3,\"b\":2}", "a@1:14 " },
     { T("{\"a\":1,\"a\":2,\"a\":3}"), "{\"a\":3}", "a@1:8 a@1:14 " },
     { T("{\"a\":1,\"b\":2,\"b\":[4],\"a\":{\"x\":1}}"), "{\"a\":{\"x\":1},\"b\":[4]}", "b@1:14 a@1:22 " },
-    { T("{\"a\":{\"x\":1,\n\"x\":2},\n \"a\":{\"y\":1,\"y\":2}}"), "{\"a\":{\"y\":2}}", "x@2:1 y@3:13 a@3:2 " },
+    { T("{\"a\":{\"x\":1,\n\"x\":2},\n \"a\":{\"y\":1,\"y\":2}}"), "{\"a\":{\"y\":2}}", "a.x@2:1 a.y@3:13 a@3:2 " },
     { T("[{\"k\":1},{\"k\":2}]"), "[{\"k\":1},{\"k\":2}]", "" },
+    { T("{\"a\":[1,[],{\"b\":[[{\"c\":1,\"c\":2}]]}]}"), "{\"a\":[1,[],{\"b\":[[{\"c\":2}]]}]}",
+      "a[2].b[0][0].c@1:26 " },
+    { T("[{},{\"k\":1,\"k\":2}]"), "[{},{\"k\":2}]", "[1].k@1:12 " },
 };
 
 static void last_duplicate_wins(void **state)
