@@ -203,6 +203,7 @@ int kubelet_open(const struct kubelet_options *opt, struct kubelet **ret, struct
     list_init(&k->left);
     list_init(&k->execs);
     list_init(&k->tunnels);
+    list_init(&k->relays);
     k->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (k->epoll < 0) {
         (void)err_errno(e, "epoll");
@@ -227,6 +228,7 @@ void kubelet_close(struct kubelet *k)
         return;
     execs_done(k);
     tunnels_done(k);
+    relays_done(k);
     logs_done(k);
     records_done(k);
     http_server_free(k->server);
@@ -235,6 +237,11 @@ void kubelet_close(struct kubelet *k)
     if (k->epoll >= 0)
         close(k->epoll);
     free(k);
+}
+
+struct str kubelet_node(const struct kubelet *k)
+{
+    return k->opt.node_name;
 }
 
 unsigned kubelet_port(const struct kubelet *k)

@@ -6,6 +6,7 @@
  * records.c   all that a pod writes, from before it begins to its end
  * exec.c      commands in containers, and attach
  * tunnel.c    connections to ports of pods
+ * relay.c     HTTP requests to ports of pods
  * usage.c     what pods use, for metrics-server
  */
 #ifndef KUBELET_KUBELET_INTERNAL_H
@@ -26,7 +27,8 @@ struct kubelet {
     int epoll;
     struct list requests; /* struct request: those that wait for a review */
     struct map verdicts;  /* struct verdict by who and what */
-    struct list logs, records, execs, tunnels;
+    struct list logs, records, execs, tunnels, relays;
+    size_t n_relays;
     struct list left; /* struct left_pod, oldest first */
     size_t left_bytes;
 };
@@ -57,7 +59,6 @@ void answer_text(struct kubelet *k, struct http_call *call, int status, const ch
 /* Find out whether the call may be answered, and serve it, now or later; or answer it with 401 or 403. */
 void auth_begin(struct kubelet *k, struct http_call *call, const char *subresource, bool acts);
 void auth_done(struct kubelet *k);
-void kubelet_serve(struct kubelet *k, struct http_call *call); /* kubelet.c: it may */
 
 /* ---- logs.c, records.c, exec.c, tunnel.c, usage.c ---- */
 
@@ -77,6 +78,13 @@ void execs_done(struct kubelet *k);
 
 void serve_tunnel(const struct target *t);
 void tunnels_done(struct kubelet *k);
+
+void relays_done(struct kubelet *k);
+struct relay_names { /* of one relay: what stands before the pod's path, our host, the pod's */
+    struct str prefix, host, address;
+};
+/* Where a Location of the pod's leads for the client: its own pages are below 'prefix', others stay as they are. */
+struct str relay_location(struct arena *a, struct str url, const struct relay_names *names);
 
 void serve_usage(const struct target *t);
 

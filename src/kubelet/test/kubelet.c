@@ -311,6 +311,39 @@ static void follows_to_the_end(void **state)
     until_has(s, "last\n");
 }
 
+/* A pod's own pages are below the prefix, wherever it thinks it is; all else stays. */
+static void locations(void **state)
+{
+    static const struct relay_names names = { STR_INIT("/p"), STR_INIT("here:6443"), STR_INIT("10.0.0.2:80") };
+    static const struct {
+        const char *url, *want;
+    } rows[] = {
+        { "/a/b?c=/d", "/p/a/b?c=/d" },
+        { "/", "/p/" },
+        { "/p/a", "/p/a" },
+        { "http://10.0.0.2:80/a", "/p/a" },
+        { "https://here:6443/a/", "/p/a/" },
+        { "//10.0.0.2:80/a", "/p/a" },
+        { "http://here:6443/p/a", "/p/a" },
+        { "a/b", "a/b" },
+        { "?a", "?a" },
+        { "", "" },
+        { "http://10.0.0.2:80", "http://10.0.0.2:80" },
+        { "http://10.0.0.2:81/a", "http://10.0.0.2:81/a" },
+        { "http://example.com/a", "http://example.com/a" },
+        { "//example.com/a", "//example.com/a" },
+        { "mailto:a@b", "mailto:a@b" },
+    };
+    autoarena a = { 0 };
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct str got = relay_location(&a, str_of(rows[i].url), &names);
+
+        if (!str_is(got, rows[i].want))
+            fail_msg("\"%s\": \"%.*s\"", rows[i].url, STR_ARG(got));
+    }
+}
+
 #define KUBELET_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
@@ -320,7 +353,7 @@ int main(void)
         KUBELET_TEST(says_that_it_cannot_know), KUBELET_TEST(asks_for_the_right_that_is_needed),
         KUBELET_TEST(believes_for_a_while),     KUBELET_TEST(a_client_that_leaves_is_forgotten),
         KUBELET_TEST(shows_what_is_asked_for),  KUBELET_TEST(refuses_what_makes_no_sense),
-        KUBELET_TEST(follows_to_the_end),
+        KUBELET_TEST(follows_to_the_end),       cmocka_unit_test(locations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,6 +74,16 @@ uint64_t agent_forward(struct agent *g, struct str namespace, struct str pod, ui
     return (uint64_t)err_set(e, ERR_INVALID, "nothing listens here") * 0;
 }
 
+int agent_pod_address(const struct agent *g, struct arena *a, struct str pod_uid, struct str *ret, struct err *e)
+{
+    return err_set(e, ERR_CONFLICT, "nothing runs here");
+}
+
+int agent_socket(const struct agent *g, int type)
+{
+    return -1;
+}
+
 void agent_session_end(struct agent *g, uint64_t id)
 {
 }

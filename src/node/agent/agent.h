@@ -234,6 +234,9 @@ uint64_t agent_exec(struct agent *g, const struct agent_place *where, const stru
                     const int fds[3], bool is_tty, agent_ended_f ended, void *ctx, struct err *e);
 uint64_t agent_forward(struct agent *g, struct str namespace, struct str pod, uint16_t port, int fd,
                        agent_ended_f ended, void *ctx, struct err *e);
+/* The address that this node gave to a pod that runs, "10.88.0.2", in 'a'; reached by agent_socket(). ERR_CONFLICT: it does
+ * not run here, or has the host's network. */
+int agent_pod_address(const struct agent *g, struct arena *a, struct str pod_uid, struct str *ret, struct err *e);
 /* What a container writes from now on, and its input if it has one: as shim_attach() has it. */
 uint64_t agent_attach_to(struct agent *g, const struct agent_place *where, const int fds[3], bool wants_input,
                          agent_ended_f ended, void *ctx, struct err *e);

@@ -109,6 +109,18 @@ uint64_t agent_forward(struct agent *g, struct str namespace, struct str pod, ui
     return 0;
 }
 
+int agent_pod_address(const struct agent *g, struct arena *a, struct str pod_uid, struct str *ret, struct err *e)
+{
+    const struct agent_pod *p = map_get(&g->pods, pod_uid);
+
+    if (!p || !p->shim || p->stage != STAGE_MADE)
+        return err_set(e, ERR_CONFLICT, "the pod is not running on this node");
+    if (!p->address.s_addr)
+        return err_set(e, ERR_CONFLICT, "the pod uses the network of its host and has no address of its own");
+    *ret = agent_address(a, p->address);
+    return 0;
+}
+
 void agent_session_end(struct agent *g, uint64_t id)
 {
     struct agent_session *s = find(g, id);
