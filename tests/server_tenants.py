@@ -326,7 +326,7 @@ def rights_of_authors(p):
 
 # ---- entering pods ----
 
-STREAMS = ("exec?command=id&stdout=1", "attach?stdout=1", "portforward?ports=80")
+STREAMS = ("exec?command=id&stdout=1", "attach?stdout=1", "portforward?ports=80", "proxy/x")
 EPHEMERAL = {"spec": {"ephemeralContainers": [{"name": "e", "image": "i", "command": ["sh"], "securityContext": SAFE_CONTAINER}]}}
 IMAGE = {"spec": {"containers": [{"name": "c", "image": "other"}]}}
 
@@ -469,8 +469,8 @@ ON_OTHERS = {
         core(n, "endpoints"), GROUPS.format(n), f"/apis/metrics.k8s.io/v1beta1/namespaces/{n}/pods"))),
     "read logs": lambda p, n: tries(p, ("GET", core(n, "pods/m-pod/log")), ("GET", core(n, "pods/m-root/log"))),
     "read Secrets": lambda p, n: tries(p, ("GET", core(n, "secrets")), ("GET", core(n, "secrets/m-secret"))),
-    "exec, attach, port-forward in a pod that one could create": lambda p, n: entered(p, n, "m-pod"),
-    "exec, attach, port-forward in a pod with more rights": lambda p, n: entered(p, n, "m-root"),
+    "exec, attach, port-forward, proxy in a pod that one could create": lambda p, n: entered(p, n, "m-pod"),
+    "exec, attach, port-forward, proxy in a pod with more rights": lambda p, n: entered(p, n, "m-root"),
     "change or delete pods, jobs, flows, templates, schedules": lambda p, n: tries(p, *(x for u in (
         core(n, "pods/m-pod"), batch(n, "jobs/m-job"), batch(n, "cronjobs/m-cron"), flow_url(n, "jobflows/m-flow"), flow_url(n, "jobtemplates/m-template"))
         for x in (("PATCH", u, LABEL, MERGE), ("DELETE", u)))),

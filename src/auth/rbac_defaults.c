@@ -56,9 +56,11 @@ static const struct rule_row {
     { "system:aggregate-to-view", "networking.k8s.io", "networkpolicies", READ, NULL },
     { "system:aggregate-to-view", "policy", "poddisruptionbudgets poddisruptionbudgets/status", READ, NULL },
 
-    { "system:aggregate-to-edit", ".", "pods/attach pods/exec pods/portforward secrets", READ, NULL },
+    { "system:aggregate-to-edit", ".", "pods/attach pods/exec pods/portforward pods/proxy secrets services/proxy", READ,
+      NULL },
     { "system:aggregate-to-edit", ".", "serviceaccounts", "impersonate", NULL },
-    { "system:aggregate-to-edit", ".", "pods pods/attach pods/exec pods/portforward", WRITE, NULL },
+    { "system:aggregate-to-edit", ".", "pods pods/attach pods/exec pods/portforward pods/proxy services/proxy", WRITE,
+      NULL },
     { "system:aggregate-to-edit", ".", "pods/eviction", "create", NULL },
     { "system:aggregate-to-edit", ".", "configmaps events persistentvolumeclaims secrets serviceaccounts services",
       WRITE, NULL },

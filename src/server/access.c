@@ -28,7 +28,7 @@ static struct rbac_question question_of(struct request *rq)
 /* What is answered for as long as the client likes. */
 static bool is_lasting(const struct request *rq)
 {
-    static const char *const streams[] = { "exec", "attach", "portforward" };
+    static const char *const streams[] = { "exec", "attach", "portforward", "proxy" };
 
     for (size_t i = 0; i < ARRAY_LEN(streams); i++)
         if (str_is(rq->target.subresource, streams[i]))

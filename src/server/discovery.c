@@ -35,6 +35,18 @@ static struct json *verbs_of(struct arena *a, const struct resource_type *t)
 /* ---- subresources ---- */
 
 #define STREAM(f) .handle = { [VERB_CREATE] = (f), [VERB_GET] = (f) }
+#define PROXY(kind_)                                                                                                   \
+    {                                                                                                                  \
+        .name = "proxy", .group = "", .version = "v1", .kind = kind_ "ProxyOptions",                                   \
+        .verbs = { "create", "delete", "get", "patch", "update" }, .of = kind_, .handle = {                            \
+            [VERB_CREATE] = handle_proxy,                                                                              \
+            [VERB_DELETE] = handle_proxy,                                                                              \
+            [VERB_GET] = handle_proxy,                                                                                 \
+            [VERB_PATCH] = handle_proxy,                                                                               \
+            [VERB_UPDATE] = handle_proxy,                                                                              \
+            [VERB_NONE] = handle_proxy                                                                                 \
+        }                                                                                                              \
+    } /* OPTIONS, and whatever else the pod may know */
 
 static const struct subresource subresources[] = {
     { "status",
@@ -76,6 +88,9 @@ static const struct subresource subresources[] = {
     { "exec", "", "v1", "PodExecOptions", { "create", "get" }, STREAM(handle_exec) },
     { "attach", "", "v1", "PodAttachOptions", { "create", "get" }, STREAM(handle_attach) },
     { "portforward", "", "v1", "PodPortForwardOptions", { "create", "get" }, STREAM(handle_portforward) },
+    PROXY("Pod"),
+    PROXY("Service"),
+    PROXY("Node"),
 };
 
 const struct subresource *subresource_of(const struct resource_type *t, struct str name)
@@ -83,7 +98,7 @@ const struct subresource *subresource_of(const struct resource_type *t, struct s
     if (!type_has_subresource(t, name))
         return NULL;
     for (size_t i = 0; i < ARRAY_LEN(subresources); i++)
-        if (str_is(name, subresources[i].name))
+        if (str_is(name, subresources[i].name) && (!subresources[i].of || strcmp(t->kind, subresources[i].of) == 0))
             return &subresources[i];
     return NULL;
 }

@@ -10,18 +10,30 @@ const char *const verb_names[] = {
 
 enum { PARTS = 12 };
 
+/* /api/v1/namespaces/NS/pods/NAME/proxy, /api/v1/nodes/NAME/proxy: what follows is not ours. */
+static bool is_proxy(const struct str *parts, size_t n)
+{
+    return n >= 5 && str_is(parts[n - 1], "proxy") && str_is(parts[0], "api") &&
+           n == (str_is(parts[2], "namespaces") ? 7 : 5);
+}
+
 /* Parts of the path, decoded. A slash at the end is tolerated. */
-static int split(struct arena *a, struct str path, struct str parts[PARTS], size_t *ret_n)
+static int split(struct arena *a, struct str path, struct str parts[PARTS], size_t *ret_n, struct str *ret_rest)
 {
     struct str rest = str_from(path, 1), part;
 
     *ret_n = 0;
+    *ret_rest = STR_NULL;
     while (rest.n && str_split(&rest, '/', &part)) {
         autobuf text = { 0 };
 
         if (*ret_n == PARTS || !part.n || http_unescape(part, &text) < 0)
             return -1;
         parts[(*ret_n)++] = arena_str(a, buf_view(&text));
+        if (is_proxy(parts, *ret_n)) {
+            *ret_rest = str_from(path, (size_t)(part.p + part.n - path.p));
+            break;
+        }
     }
     return 0;
 }
@@ -51,7 +63,7 @@ int path_parse(struct arena *a, struct str path, struct target *ret)
     size_t n, at;
 
     *ret = (struct target){ 0 };
-    if (split(a, path, parts, &n) < 0)
+    if (split(a, path, parts, &n, &ret->rest) < 0)
         return -1;
     if (n == 0 || (!str_is(parts[0], "api") && !str_is(parts[0], "apis")))
         return 0;

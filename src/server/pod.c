@@ -45,7 +45,7 @@ static int container_of(struct request *rq, const struct json *pod, struct str *
     return 0;
 }
 
-static int need_kubelet(struct request *rq, struct kubelet **ret)
+int need_kubelet(struct request *rq, struct kubelet **ret)
 {
     struct store_stats stats;
 

@@ -150,7 +150,7 @@ static int handle_subresource(struct request *rq)
 
     if (!sub)
         return no_such_page(rq);
-    if (rq->verb >= VERB_MAX || !sub->handle[rq->verb])
+    if (!sub->handle[rq->verb])
         return no_such_method(rq);
     return sub->handle[rq->verb](rq);
 }
@@ -233,6 +233,8 @@ static int read_rest(struct request *rq)
     bool is_stream = rq->target.subresource.n &&
                      (is_acting(rq->target.subresource) || str_is(rq->target.subresource, "log"));
 
+    if (str_is(rq->target.subresource, "proxy"))
+        return 0; /* parameters and what the client accepts are the pod's */
     rq->is_pretty = wants_pretty(rq);
     if (is_plain && !is_stream &&
         accept_parse(http_call_header(rq->call, "Accept"), allowed_forms(rq), &rq->accept) < 0)

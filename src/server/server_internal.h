@@ -24,6 +24,7 @@
  * watch.c       changes as they come
  * table.c       tables for people; columns.c: of which kind which columns; columns_pod.c, columns_other.c: of some
  * pod.c         subresources of pods: log, exec, attach, portforward, binding, eviction
+ * proxy_target.c  the subresource proxy of pods, Services and nodes: whom a name means
  * review.c      questions: SelfSubjectAccessReview, …; tokens of ServiceAccounts, and how others check them
  * usage.c       what containers and the node use: metrics.k8s.io
  * amounts.c     quantities as Kubernetes writes them
@@ -70,8 +71,9 @@ struct target { /* of a URL */
     struct str group, version;
     struct str resource; /* empty: the group version itself, or nothing of the kind */
     struct str namespace, name, subresource;
-    bool is_api;   /* below /api or /apis at all */
-    bool is_watch; /* by the old prefix */
+    struct str rest; /* behind the subresource proxy, as it came: "/a/b%20c"; a part of the path */
+    bool is_api;     /* below /api or /apis at all */
+    bool is_watch;   /* by the old prefix */
 };
 
 /* -1: the path has an escape that is none, or an empty part inside. */
@@ -295,6 +297,7 @@ bool pod_has_ended(const struct json *pod); /* its phase is Succeeded or Failed 
 int handle_exec(struct request *rq);
 int handle_attach(struct request *rq);
 int handle_portforward(struct request *rq);
+int handle_proxy(struct request *rq);
 int handle_binding(struct request *rq);
 int handle_eviction(struct request *rq);
 int handle_finalize(struct request *rq);
@@ -306,6 +309,16 @@ int handle_scale(struct request *rq);
 int handle_usage(struct request *rq);
 void usage_done(struct server *s);
 
+/* ---- pod.c, proxy_target.c ---- */
+
+int need_kubelet(struct request *rq, struct kubelet **ret); /* 503: no pod can be reached */
+
+struct proxy_name {        /* "NAME", "NAME:PORT", "https:NAME:PORT" */
+    struct str name, port; /* port: empty, a number or a name */
+    bool is_tls;
+};
+int proxy_name_parse(struct str id, struct proxy_name *ret); /* -1: it is none */
+
 /* ---- discovery.c ---- */
 
 bool type_allows(const struct resource_type *t, enum verb v);
@@ -315,6 +328,7 @@ struct subresource {
     const char *verbs[8];
     int (*handle[VERB_MAX + 1])(struct request *rq);
     const struct schema *schema; /* of the body; NULL: that of the resource, or there is none */
+    const char *of;              /* the kind that has it so; NULL: all that have it */
 };
 const struct subresource *subresource_of(const struct resource_type *t, struct str name);
 

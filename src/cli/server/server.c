@@ -106,7 +106,7 @@ static int open_cluster(struct serve *s, struct err *e)
                                      .sched_config = &s->sched,
                                      .open_socket = open_socket,
                                      .socket_ctx = s };
-    struct kubelet_options kubelet = { .agent = s->agent, .refuse = server_refuse };
+    struct kubelet_options kubelet = { .agent = s->agent, .node_name = s->node_name, .refuse = server_refuse };
     struct server_options server = { .clock = &s->clock.clock,
                                      .auth = s->auth,
                                      .runas = s->policy.runas,

@@ -50,6 +50,35 @@ static void paths(void **state)
     }
 }
 
+/* What follows the subresource proxy is passed on as it came; it is not looked at. */
+static void proxied_paths(void **state)
+{
+    static const struct {
+        const char *path, *name, *subresource, *rest;
+    } rows[] = {
+        { "/api/v1/namespaces/a/pods/b/proxy", "b", "proxy", "" },
+        { "/api/v1/namespaces/a/pods/b/proxy/", "b", "proxy", "/" },
+        { "/api/v1/namespaces/a/services/b:80/proxy/c//d/%2F/%zz/", "b:80", "proxy", "/c//d/%2F/%zz/" },
+        { "/api/v1/namespaces/a/pods/https%3Ab%3A443/proxy/../x", "https:b:443", "proxy", "/../x" },
+        { "/api/v1/namespaces/a/pods/b/proxy/1/2/3/4/5/6/7/8/9/10/11", "b", "proxy", "/1/2/3/4/5/6/7/8/9/10/11" },
+        { "/api/v1/nodes/n/proxy/logs/", "n", "proxy", "/logs/" },
+        { "/api/v1/namespaces/a/pods/proxy", "proxy", "", "" },
+        { "/api/v1/namespaces/proxy/pods/proxy/log", "proxy", "log", "" },
+        { "/apis/policy/v1/namespaces/a/x/proxy", "proxy", "", "" },
+    };
+    autoarena a = { 0 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct target t;
+
+        assert_int_equal(path_parse(&a, str_of(rows[i].path), &t), 0);
+        if (!str_is(t.name, rows[i].name) || !str_is(t.subresource, rows[i].subresource) ||
+            !str_is(t.rest, rows[i].rest))
+            fail_msg("%s: %.*s|%.*s|%.*s", rows[i].path, STR_ARG(t.name), STR_ARG(t.subresource), STR_ARG(t.rest));
+    }
+}
+
 static void bad_paths(void **state)
 {
     static const char *const rows[] = { "/api//v1", "/api/v1/pods/%zz", "/api/v1/pods/%00",
@@ -144,10 +173,8 @@ static void accepts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths),
-        cmocka_unit_test(bad_paths),
-        cmocka_unit_test(verbs),
-        cmocka_unit_test(accepts),
+        cmocka_unit_test(paths), cmocka_unit_test(proxied_paths), cmocka_unit_test(bad_paths),
+        cmocka_unit_test(verbs), cmocka_unit_test(accepts),
     };
 
     return cmocka_run_group_tests_name("server/path", tests, NULL, NULL);
