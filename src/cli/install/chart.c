@@ -60,18 +60,19 @@ static const struct value values[] = {
     { "monitoring.labels", "Labels of both, by which Prometheus selects them.", "{}", 0, OBJECT },
 };
 
+#define MONITORING_METADATA                                                                                            \
+    "metadata:\n"                                                                                                      \
+    "  name: pumice-controller\n"                                                                                      \
+    "  namespace: {{ .Release.Namespace }}\n"                                                                          \
+    "  labels:\n"                                                                                                      \
+    "    app.kubernetes.io/name: pumice\n"                                                                             \
+    "    {{- with .Values.monitoring.labels }}\n"                                                                      \
+    "    {{- toYaml . | nindent 4 }}\n"                                                                                \
+    "    {{- end }}\n"
+
 static const char monitoring_text[] = "{{- if .Values.monitoring.serviceMonitor }}\n"
                                       "apiVersion: monitoring.coreos.com/v1\n"
-                                      "kind: ServiceMonitor\n"
-                                      "metadata:\n"
-                                      "  name: pumice-controller\n"
-                                      "  namespace: {{ .Release.Namespace }}\n"
-                                      "  labels:\n"
-                                      "    app.kubernetes.io/name: pumice\n"
-                                      "    {{- with .Values.monitoring.labels }}\n"
-                                      "    {{- toYaml . | nindent 4 }}\n"
-                                      "    {{- end }}\n"
-                                      "spec:\n"
+                                      "kind: ServiceMonitor\n" MONITORING_METADATA "spec:\n"
                                       "  selector:\n"
                                       "    matchLabels:\n"
                                       "      app.kubernetes.io/name: pumice\n"
@@ -82,16 +83,7 @@ static const char monitoring_text[] = "{{- if .Values.monitoring.serviceMonitor 
                                       "{{- if .Values.monitoring.alertRules }}\n"
                                       "---\n"
                                       "apiVersion: monitoring.coreos.com/v1\n"
-                                      "kind: PrometheusRule\n"
-                                      "metadata:\n"
-                                      "  name: pumice-controller\n"
-                                      "  namespace: {{ .Release.Namespace }}\n"
-                                      "  labels:\n"
-                                      "    app.kubernetes.io/name: pumice\n"
-                                      "    {{- with .Values.monitoring.labels }}\n"
-                                      "    {{- toYaml . | nindent 4 }}\n"
-                                      "    {{- end }}\n"
-                                      "spec:\n"
+                                      "kind: PrometheusRule\n" MONITORING_METADATA "spec:\n"
                                       "  groups:\n"
                                       "  - name: pumice\n"
                                       "    rules:\n";

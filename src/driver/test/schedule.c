@@ -1275,6 +1275,14 @@ static void events_come_through(void **state)
     world_done(&w);
 }
 
+static void world_restart(struct world *w, const struct driver_options *opt)
+{
+    driver_free(w->driver);
+    cluster_free(w->flaky.inner);
+    w->flaky.inner = cluster_embedded_new(w->store, &w->clock.clock);
+    w->driver = driver_new(&w->flaky.cluster, opt);
+}
+
 /* The pods of a gang are told of together, also when their Events had to wait and its PodGroup is gone by then. */
 static void events_of_a_gang(void **state)
 {
@@ -1283,10 +1291,7 @@ static void events_of_a_gang(void **state)
 
     (void)state;
     world_with_pod(&w);
-    driver_free(w.driver);
-    cluster_free(w.flaky.inner);
-    w.flaky.inner = cluster_embedded_new(w.store, &w.clock.clock);
-    w.driver = driver_new(&w.flaky.cluster, &opt);
+    world_restart(&w, &opt);
     settle(&w);
     for (int i = 0; i < 50; i++)
         create(&w, arena_fmt(&w.arena,
@@ -1326,10 +1331,7 @@ static void limits_hold(void **state)
 
     (void)state;
     world_init(&w);
-    driver_free(w.driver);
-    cluster_free(w.flaky.inner);
-    w.flaky.inner = cluster_embedded_new(w.store, &w.clock.clock);
-    w.driver = driver_new(&w.flaky.cluster, &opt);
+    world_restart(&w, &opt);
     create_node(&w, "n2");
     for (int i = 0; i < 300; i++) {
         const char *name = arena_fmt(&w.arena, "p%d", i).p;
