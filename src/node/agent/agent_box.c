@@ -266,10 +266,8 @@ static int64_t amount(const struct json *resources, const char *list, const char
     return is_milli ? quantity_milli(q) : quantity_units(q);
 }
 
-static void container_limits(const struct json *container, struct cgroup_limits *ret)
+void agent_container_limits(const struct json *r, struct cgroup_limits *ret)
 {
-    const struct json *r = json_get(container, "resources");
-
     *ret = (struct cgroup_limits){
         .cpu_milli = amount(r, "limits", "cpu", true),
         .cpu_shares_milli = amount(r, "requests", "cpu", true),
@@ -288,10 +286,10 @@ static bool all_have(const struct json *containers, const char *name)
 }
 
 /* A pod is limited as a whole only where every container is: one without a limit may use what is there. */
-void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret)
+void agent_spec_limits(const struct agent_pod *p, const struct json *spec, struct cgroup_limits *ret)
 {
     autoarena a = { 0 };
-    const struct json *spec = json_get(p->object->root, "spec"), *containers = json_get(spec, "containers");
+    const struct json *containers = json_get(spec, "containers");
     struct resources limits = { 0 }, requests = { 0 };
     const struct quantity *cpu, *memory, *share;
 
@@ -309,6 +307,13 @@ void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret)
         ret->cpu_shares_milli = quantity_milli(*share);
 }
 
+void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret)
+{
+    autoarena a = { 0 };
+
+    agent_spec_limits(p, life_sized_spec(p->life, &a), ret);
+}
+
 static bool are_same(const struct cgroup_limits *a, const struct cgroup_limits *b)
 {
     return a->cpu_milli == b->cpu_milli && a->cpu_shares_milli == b->cpu_shares_milli &&
@@ -323,8 +328,8 @@ struct str agent_only_container(const struct agent_pod *p)
     if (p->agent->opt.oci_runtime || json_count(containers) != 1 || json_count(json_get(spec, "initContainers")) ||
         json_bool(json_get(spec, "hostPID"), false) || json_bool(json_get(spec, "shareProcessNamespace"), false))
         return STR_NULL;
-    agent_pod_limits(p, &all);
-    container_limits(json_at(containers, 0), &own);
+    agent_spec_limits(p, spec, &all);
+    agent_container_limits(json_get(json_at(containers, 0), "resources"), &own);
     return are_same(&all, &own) ? json_member_text(json_at(containers, 0), "name") : STR_NULL;
 }
 
@@ -571,7 +576,7 @@ int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_acti
     b.image = images_find(p->agent->opt.images, json_member_text(b.container, "image"));
     tell_image(&b);
     life_image(p->life, action->name, b.image->id);
-    container_limits(b.container, &ret->limits);
+    agent_container_limits(action->resources, &ret->limits);
     ret->spec.oom_score_adj = oom_score(p, &ret->limits);
     ret->spec.cwd = json_member_text(b.container, "workingDir");
     if (ret->spec.cwd.n == 0)

@@ -8,6 +8,7 @@
  * agent_pod.c       a pod: from binding to the last trace of it
  * agent_sandbox.c   its sandbox: volumes, address, shim
  * agent_removal.c   what it wrote, deleted in portions
+ * agent_resize.c    other amounts of CPU and memory for what runs
  * agent_log.c       its output
  * agent_probe.c     its probes and hooks
  * agent_box.c       a container of the API as a box of box.h
@@ -289,6 +290,7 @@ struct agent_pod {
     struct list_link dirty;
     struct heap_node timer;
     int64_t due_ms;
+    int64_t resize_ms; /* when to look at its wish for other amounts again; INT64_MAX: it has none */
     uint64_t seq;
 };
 
@@ -316,6 +318,10 @@ void agent_events_due(struct agent *g, int64_t now_ms); /* counts of Events that
 void agent_remove_tree(struct agent *g, int dir, const char *path); /* at once if it is small. 'dir': of the run */
 bool agent_removals_turn(struct agent *g);                          /* true: something was deleted */
 void agent_removals_done(struct agent *g);
+
+/* ---- agent_resize.c ---- */
+
+void agent_pod_resize(struct agent_pod *p); /* its spec may wish other amounts than it has */
 
 /* ---- agent_sandbox.c ---- */
 
@@ -390,7 +396,10 @@ void agent_box_ended(struct agent_pod *p, struct str container); /* gives back w
 void agent_box_prepare(const struct agent_pod *p);
 /* One that is alone and has no limits but its pod's: see shim.h. Empty: there are several. */
 struct str agent_only_container(const struct agent_pod *p);
-void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret);
+void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret); /* in force */
+void agent_spec_limits(const struct agent_pod *p, const struct json *spec,
+                       struct cgroup_limits *ret); /* of this spec */
+void agent_container_limits(const struct json *resources, struct cgroup_limits *ret);
 struct str agent_termination_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
 struct str agent_log_path(struct agent_pod *p, struct arena *a, struct str container, int attempt);
 struct str agent_device_owner(const struct agent_pod *p, struct arena *a, struct str container);

@@ -316,6 +316,7 @@ static void set_timer(struct agent_pod *p)
     p->due_ms = MIN_OF(agent_write_due_ms(&p->status), agent_write_due_ms(&p->end));
     p->due_ms = MIN_OF(p->due_ms, life_due_ms(p->life));
     p->due_ms = MIN_OF(p->due_ms, agent_tokens_due(p));
+    p->due_ms = MIN_OF(p->due_ms, p->resize_ms);
     p->seq = ++p->agent->seq;
     if (p->due_ms < INT64_MAX)
         heap_push(&p->agent->timers, &p->timer);
@@ -330,6 +331,8 @@ static void step(struct agent_pod *p)
     if (life_is_stopping(p->life) && (p->stage == STAGE_ASKS || p->stage == STAGE_SHIM || p->stage == STAGE_FILTER))
         agent_pod_made(p); /* as far as it is: nobody waits for the rest any more */
     agent_tokens_renew(p, now_ms);
+    if (p->resize_ms <= now_ms)
+        agent_pod_resize(p);
     if (agent_write_due_ms(&p->end) <= now_ms)
         confirm_gone(p);
     if (life_is_stopping(p->life))
@@ -559,6 +562,7 @@ static struct agent_pod *pod_new(struct agent *g, const struct object *o)
     p->is_host_network = json_bool(json_find(o->root, "spec", "hostNetwork", NULL), false);
     p->life = begin_life(p);
     map_put(&g->pods, p->object->uid, p);
+    agent_pod_resize(p);
     admit(p);
     if (!life_has_ended(p->life)) {
         agent_refs_take(p);
@@ -608,6 +612,7 @@ void agent_pod_put(struct agent *g, const struct object *o)
             agent_pod_refresh(p);
         object_unref(old);
         life_update(p->life, o, cluster_now_ms(g->cluster));
+        agent_pod_resize(p);
     }
     agent_pod_dirty(p);
 }

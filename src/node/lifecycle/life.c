@@ -141,6 +141,12 @@ static void take_containers(struct life *l, int64_t now_ms)
         start_over(l, now_ms);
 }
 
+static void take_amounts(struct life *l)
+{
+    VEC_FOREACH(c, &l->cons)
+        life_resize_take(l, c, status_of(l, c));
+}
+
 static void take_past(struct life *l, enum life_phase phase)
 {
     l->is_past = l->has_ended = l->stop.is_on = true;
@@ -179,6 +185,7 @@ struct life *life_new(const struct object *pod, int64_t now_ms)
 
     if (l->is_past)
         return l;
+    take_amounts(l);
     take_containers(l, now_ms);
     take_deletion(l, now_ms);
     life_settle(l, now_ms);
@@ -225,6 +232,7 @@ struct life *life_adopt(const struct object *pod, struct str pod_ip, struct str 
     life_set_text(&l->host_ip, host_ip);
     if (l->is_past)
         return l; /* UNMAKE follows */
+    take_amounts(l);
     find_containers(l, cons, n, now_ms);
     take_deletion(l, now_ms);
     life_settle(l, now_ms);
@@ -244,6 +252,7 @@ void life_free(struct life *l)
     buf_done(&l->make_message);
     buf_done(&l->pod_ip);
     buf_done(&l->host_ip);
+    buf_done(&l->resize.why);
     buf_done(&l->stop.reason);
     buf_done(&l->stop.message);
     life_events_done(l);
@@ -305,6 +314,7 @@ void life_update(struct life *l, const struct object *pod, int64_t now_ms)
     l->is_changed |= life_generation(old) != life_generation(pod);
     object_unref(old);
     take_ephemeral(l);
+    life_resize_update(l);
     take_phase(l, now_ms);
     take_deletion(l, now_ms);
     life_settle(l, now_ms);

@@ -63,6 +63,7 @@ struct life_action {
     enum life_action_kind kind;
     const struct json *container; /* of the pod's spec as it was when it was told first; borrowed as long as the life */
     struct str name;              /* of the container; the same */
+    const struct json *resources; /* what the container is to have; may be NULL; until the next life_resize() */
     bool is_init, is_ephemeral;
     int attempt; /* 0, 1 …: restarts. A start that is tried again has the number of the one before */
     int signo;
@@ -97,7 +98,7 @@ struct life *life_adopt(const struct object *pod, struct str pod_ip, struct str 
 void life_free(struct life *l); /* NULL is fine */
 
 /* The pod changed: deletion (its grace counts from now on), labels, annotations, conditions of others,
- * activeDeadlineSeconds, further ephemeral containers. The rest of its spec stays as it was. If somebody else wrote
+ * activeDeadlineSeconds, further ephemeral containers, wishes for other amounts (life_wants_resize()). The rest of its spec stays as it was. If somebody else wrote
  * that it ended, it is stopped and ends so. */
 void life_update(struct life *l, const struct object *pod, int64_t now_ms);
 
@@ -105,6 +106,17 @@ void life_update(struct life *l, const struct object *pod, int64_t now_ms);
  * action is being carried out. Step after every told thing. */
 bool life_step(struct life *l, int64_t now_ms, struct life_action *ret);
 int64_t life_due_ms(const struct life *l); /* when to step next if nothing is told before; INT64_MAX: never */
+
+/* ---- other amounts of CPU and memory (life_resize.c) ---- */
+
+bool life_wants_resize(const struct life *l); /* the newest spec has others than those in force */
+/* The newest spec with the amounts in force: the pod's own, or in 'a'. */
+const struct json *life_sized_spec(const struct life *l, struct arena *a);
+/* The limits of those that run were set, or nothing runs: the wish is in force. Containers that must restart do. */
+void life_resize(struct life *l, int64_t now_ms);
+/* It waits: for room, or (is_error) for what it uses now to become less. */
+void life_resize_waits(struct life *l, bool is_error, struct str why, int64_t now_ms);
+bool life_is_up(const struct life *l, struct str container); /* it runs */
 
 /* ---- what happened ---- */
 

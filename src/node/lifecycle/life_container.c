@@ -23,6 +23,7 @@ void life_con_init(struct life_con *c, const struct object *pod, const struct js
     c->spec = spec;
     c->from = object_ref(pod);
     c->name = json_member_text(spec, "name");
+    c->resources = json_get(spec, "resources");
     c->is_init = str_is(str_of(list), "initContainers");
     c->is_ephemeral = str_is(str_of(list), "ephemeralContainers");
     c->is_sidecar = c->is_init && str_is(json_member_text(spec, "restartPolicy"), "Always");
@@ -49,6 +50,7 @@ void life_con_done(struct life_con *c)
     past_done(&c->last);
     past_done(&c->before);
     object_unref(c->from);
+    object_unref(c->sized);
 }
 
 static struct life_con *find(struct life *l, struct str name, bool (*fits)(const struct life_con *))
@@ -69,6 +71,7 @@ void life_action_of(struct life_look *k, enum life_action_kind kind, const struc
     *k->ret = (struct life_action){ .kind = kind,
                                     .container = c->spec,
                                     .name = c->name,
+                                    .resources = c->resources,
                                     .is_init = c->is_init,
                                     .is_ephemeral = c->is_ephemeral,
                                     .attempt = MAX_OF(c->n_attempts - 1, 0) };
@@ -194,11 +197,20 @@ void life_started(struct life *l, struct str container, struct str container_id,
     begin_attempt(c, now_ms);
     life_set_text(&c->id, container_id);
     life_say(l, false, STR("Started"), c, "Started container %.*s", STR_ARG(c->name));
+    life_resize_started(l, c);
     if (l->stop.is_on)
         life_con_join_stop(l, c, now_ms);
     life_check_init(c);
     l->is_changed = true;
     life_settle(l, now_ms);
+}
+
+bool life_is_up(const struct life *l, struct str container)
+{
+    VEC_FOREACH(c, &l->cons)
+        if (str_eq(c->name, container))
+            return c->state == LIFE_CON_RUNNING;
+    return false;
 }
 
 /* ---- ended ---- */

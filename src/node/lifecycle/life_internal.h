@@ -91,7 +91,10 @@ enum life_con_state { LIFE_CON_IDLE, LIFE_CON_STARTING, LIFE_CON_RUNNING };
 
 struct life_con {
     const struct json *spec;
-    struct object *from; /* the spec is read from it */
+    struct object *from;          /* the spec is read from it */
+    const struct json *resources; /* in force; may be NULL */
+    struct object *sized;         /* they are read from it; NULL: from the spec */
+    bool is_resizing;             /* its next start has other ones */
     struct str name;
     bool is_init, is_sidecar, is_ephemeral;
     enum life_con_state state;
@@ -165,6 +168,11 @@ struct life {
         enum life_phase phase;
         struct buf reason, message;
     } stop;
+    struct {
+        bool waits, is_error; /* for room, or for what uses too much now */
+        int64_t generation, since_ms;
+        struct buf why;
+    } resize;
     bool has_ended, is_past; /* past: ended before we saw it */
     bool said_gone;
 
@@ -183,8 +191,15 @@ struct life {
 void life_set_text(struct buf *b, struct str text);                                   /* cut to LIFE_MESSAGE_MAX */
 int64_t life_seconds(const struct json *parent, const char *key, int64_t fallback_s); /* in ms; never negative */
 int64_t life_spec_grace(const struct life *l);                                        /* ms */
-int64_t life_generation(const struct object *pod);                                    /* 0: it has none */
-struct str life_pod_text(const struct life *l, struct arena *a);                      /* "name_namespace(uid)" */
+#define LIFE_RESIZE_PENDING     "PodResizePending"
+#define LIFE_RESIZE_IN_PROGRESS "PodResizeInProgress"
+/* Which of the two; NULL: none. '*ret_reason': NULL: none. */
+const char *life_resize_condition(const struct life *l, const char **ret_reason);
+void life_resize_take(struct life *l, struct life_con *c, const struct json *status); /* of its last life */
+void life_resize_started(struct life *l, struct life_con *c);
+void life_resize_update(struct life *l);                         /* the pod is another one: its wish may be gone */
+int64_t life_generation(const struct object *pod);               /* 0: it has none */
+struct str life_pod_text(const struct life *l, struct arena *a); /* "name_namespace(uid)" */
 
 /* life_container.c */
 /* 'list': the member of the pod's spec it stands in. */

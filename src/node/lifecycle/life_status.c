@@ -95,6 +95,23 @@ static void add_state(const struct life *l, struct arena *a, const struct life_c
         add_ended(a, life_shows_last(l, c) ? &c->last : &c->before, last);
 }
 
+/* What it has. */
+static void add_amounts(struct arena *a, const struct life_con *c, struct json *one)
+{
+    const struct json *requests = json_get(c->resources, "requests"), *limits = json_get(c->resources, "limits");
+    struct json *resources;
+
+    if (!json_count(requests) && !json_count(limits))
+        return;
+    if (json_count(requests))
+        json_add(one, STR("allocatedResources"), json_copy(a, requests));
+    resources = add_object(a, one, "resources");
+    if (json_count(limits))
+        json_add(resources, STR("limits"), json_copy(a, limits));
+    if (json_count(requests))
+        json_add(resources, STR("requests"), json_copy(a, requests));
+}
+
 static void add_container(const struct life *l, struct arena *a, const struct life_con *c, struct json *one)
 {
     add_text(a, one, "name", c->name);
@@ -104,6 +121,7 @@ static void add_container(const struct life *l, struct arena *a, const struct li
     add_text(a, one, "image", json_member_text(c->spec, "image"));
     add_text(a, one, "imageID", buf_view(&c->image_id));
     add_some(a, one, "containerID", life_con_is_up(c) ? buf_view(&c->id) : buf_view(&c->last.id));
+    add_amounts(a, c, one);
     if (!c->is_ephemeral)
         json_add(one, STR("started"), json_bool_new(a, life_con_is_started(c)));
 }
@@ -129,7 +147,23 @@ static bool is_ours(struct str type)
     for (size_t i = 0; i < LIFE_COND_MAX; i++)
         if (str_is(type, life_condition_names[i]))
             return true;
-    return false;
+    return str_is(type, LIFE_RESIZE_PENDING) || str_is(type, LIFE_RESIZE_IN_PROGRESS);
+}
+
+static void add_resize(const struct life *l, struct arena *a, struct json *list)
+{
+    const char *reason, *type = life_resize_condition(l, &reason);
+    struct json *one = type ? json_push(list, json_object(a)) : NULL;
+
+    if (!type)
+        return;
+    add_text(a, one, "type", str_of(type));
+    add_generation(l, a, one);
+    add_text(a, one, "status", STR("True"));
+    add_time(a, one, "lastTransitionTime", l->resize.since_ms);
+    add_some(a, one, "reason", str_of(reason));
+    if (reason)
+        add_some(a, one, "message", buf_view(&l->resize.why));
 }
 
 static void add_condition(const struct life *l, struct arena *a, struct json *list, enum life_condition_type type)
@@ -154,6 +188,7 @@ static void add_conditions(const struct life *l, struct arena *a, struct json *s
             json_push(list, json_copy(a, c));
     for (enum life_condition_type i = 0; i < LIFE_COND_MAX; i++)
         add_condition(l, a, list, i);
+    add_resize(l, a, list);
 }
 
 /* ---- the whole ---- */

@@ -68,6 +68,7 @@ int fake_count_fds(void);
  *     nft                     rules were given to the kernel
  *     start p/c#0             attempt 0                 TERM p/c, KILL p/c, SIG3 p/c
  *     exec p/c true -x        http p 10.88.0.2:80/x     (tcp, https, grpc)
+ *     limit pod 500m 64Mi     of its group              limit c 500m 64Mi
  *     read p/c#0 128          of its log, up to there */
 const char *fake_asked(void);
 

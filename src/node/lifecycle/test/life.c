@@ -1212,6 +1212,85 @@ static void test_generation(void **state)
     life_free(l);
 }
 
+#define SIZED(generation, cpu, memory)                                                                                 \
+    "{metadata: {name: p, namespace: ns, uid: u, generation: " generation "}, spec: {containers: [{name: a, "          \
+    "resizePolicy: [{resourceName: memory, restartPolicy: RestartContainer}], resources: {requests: {cpu: " cpu        \
+    ", memory: " memory "}}}]}}"
+
+static struct str sized_text(struct arena *a, const struct json *container, const char *member)
+{
+    autobuf text = { 0 };
+
+    json_print(&text, json_get(container, member));
+    return arena_str(a, buf_view(&text));
+}
+
+static void check_sized(struct life *l, struct arena *a, const char *want, const char *condition)
+{
+    const struct json *status = life_status(l, a), *first = json_at(json_get(status, "containerStatuses"), 0);
+    const struct json *last = NULL;
+
+    assert_true(str_is(sized_text(a, first, "allocatedResources"), want));
+    assert_true(str_is(sized_text(a, first, "resources"), arena_fmt(a, "{\"requests\":%s}", want).p));
+    JSON_FOREACH(c, json_get(status, "conditions"))
+        if (str_starts(json_member_text(c, "type"), STR("PodResize")))
+            last = c;
+    assert_true(str_is(
+        arena_fmt(a, "%.*s %.*s", STR_ARG(json_member_text(last, "type")), STR_ARG(json_member_text(last, "reason"))),
+        condition));
+}
+
+static void update_with(struct life *l, struct arena *a, const char *text)
+{
+    autounref struct object *pod = parse_pod(a, text);
+
+    life_update(l, pod, LIFE_T0_MS);
+}
+
+/* What it has stays in its status until there is room; a policy restarts it, and the next start has the new amounts. */
+static void test_resize(void **state)
+{
+    static const char small[] = "{\"cpu\":1,\"memory\":1}", more[] = "{\"cpu\":2,\"memory\":1}",
+                      large[] = "{\"cpu\":2,\"memory\":4}";
+    autoarena a = { 0 };
+    autounref struct object *pod = parse_pod(&a, SIZED("1", "1", "1"));
+    struct life *l = life_new(pod, LIFE_T0_MS);
+    struct life_action act;
+
+    (void)state;
+    while (life_step(l, LIFE_T0_MS, &act)) {
+        if (act.kind == LIFE_MAKE)
+            life_made(l, STR("10.0.0.7"), STR("10.0.0.1"), LIFE_T0_MS);
+        if (act.kind == LIFE_START)
+            life_started(l, act.name, STR("pumice://a"), LIFE_T0_MS);
+    }
+    assert_false(life_wants_resize(l));
+    update_with(l, &a, SIZED("2", "2", "1"));
+    assert_true(life_wants_resize(l));
+    life_resize_waits(l, false, STR("no room"), LIFE_T0_MS);
+    check_sized(l, &a, small, "PodResizePending Deferred");
+    assert_true(str_is(sized_text(&a, json_at(json_get(life_sized_spec(l, &a), "containers"), 0), "resources"),
+                       "{\"requests\":{\"cpu\":1,\"memory\":1}}"));
+    life_resize_waits(l, true, STR("in use"), LIFE_T0_MS);
+    check_sized(l, &a, small, "PodResizeInProgress Error");
+    life_resize(l, LIFE_T0_MS);
+    assert_false(life_wants_resize(l));
+    check_sized(l, &a, more, " ");
+    assert_false(life_step(l, LIFE_T0_MS, &act));
+    update_with(l, &a, SIZED("3", "2", "4"));
+    life_resize(l, LIFE_T0_MS);
+    check_sized(l, &a, large, "PodResizeInProgress ");
+    assert_true(life_step(l, LIFE_T0_MS, &act));
+    assert_int_equal(act.kind, LIFE_SIGNAL);
+    life_ended(l, STR("a"), &(struct life_end){ .status = 0 }, LIFE_T0_MS);
+    assert_true(life_step(l, LIFE_T0_MS, &act));
+    assert_int_equal(act.kind, LIFE_START);
+    assert_int_equal(json_i64(json_find(act.resources, "requests", "memory", NULL), 0), 4);
+    life_started(l, STR("a"), STR("pumice://a"), LIFE_T0_MS);
+    check_sized(l, &a, large, " ");
+    life_free(l);
+}
+
 static const char bound_yaml[] = "metadata: {name: p, namespace: ns, uid: u}\n"
                                  "spec: {activeDeadlineSeconds: 60, containers: [{name: a}]}\n"
                                  "status:\n"
@@ -1372,9 +1451,10 @@ static void test_odd_pods(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scripts), cmocka_unit_test(test_ends), cmocka_unit_test(test_whole_status),
-        cmocka_unit_test(test_past),    cmocka_unit_test(test_kept), cmocka_unit_test(test_generation),
-        cmocka_unit_test(test_changed), cmocka_unit_test(test_qos),  cmocka_unit_test(test_odd_pods),
+        cmocka_unit_test(test_scripts),  cmocka_unit_test(test_ends),    cmocka_unit_test(test_whole_status),
+        cmocka_unit_test(test_past),     cmocka_unit_test(test_kept),    cmocka_unit_test(test_generation),
+        cmocka_unit_test(test_resize),   cmocka_unit_test(test_changed), cmocka_unit_test(test_qos),
+        cmocka_unit_test(test_odd_pods),
     };
 
     cmocka_set_message_output(CM_OUTPUT_STDOUT);
