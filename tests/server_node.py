@@ -12,10 +12,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE]
 
 from harness import Suite, has, same, until  # noqa: E402
-from server import PODS, Server, pod, server_or_skip  # noqa: E402
+from server import PODS, Server, named, pid_of, pod, server_or_skip  # noqa: E402
 
 NODES = "/api/v1/nodes"
 MERGE = "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
 cases = []
 
 
@@ -324,7 +325,7 @@ def runtime_classes_are_kept(s):
     for name in ("kept-a", "kept-b"):
         made = s.ok("POST", RUNTIMES, {"metadata": {"name": name, "labels": {"set": "kept"}}, "handler": "some"})
         same(("generation" in made["metadata"], made["handler"]), (False, "some"))
-    s.ok("PATCH", f"{RUNTIMES}/kept-a", {"metadata": {"labels": {"patched": "true"}}}, type="application/strategic-merge-patch+json")
+    s.ok("PATCH", f"{RUNTIMES}/kept-a", {"metadata": {"labels": {"patched": "true"}}}, type=STRATEGIC)
     same(s.ok("GET", f"{RUNTIMES}/kept-a")["metadata"]["labels"], {"set": "kept", "patched": "true"})
     refused(s.call("PATCH", f"{RUNTIMES}/kept-a", {"handler": "other"}, type=MERGE), 422, "handler", "field is immutable")
     refused(s.call("POST", RUNTIMES, {"metadata": {"name": "none"}}), 422, "handler")
@@ -367,6 +368,203 @@ def runtime_classes_of_other_handlers_wait(s):
     same({c["type"]: c["status"] for c in status_of(s, "foreign")["conditions"]}["PodScheduled"], "True")
     delete(s, "foreign")
     s.ok("DELETE", f"{RUNTIMES}/foreign")
+
+
+# ---- resize ----
+
+def amounts(cpu, memory, **limits):
+    """Guaranteed, or with other limits."""
+    requests = {"cpu": cpu, "memory": memory}
+    return {"requests": requests, "limits": limits or requests}
+
+
+def sized(name, *resources, policy=(), restart="Always"):
+    """A pod with a container for each: main, c1, c2."""
+    p = named(name, "sleep 1000")
+    main = p["spec"]["containers"][0]
+    p["spec"]["restartPolicy"] = restart
+    p["spec"]["containers"] = [{**main, "name": f"c{i}" if i else "main", "resources": r,
+                                "resizePolicy": [{"resourceName": n, "restartPolicy": "RestartContainer"} for n in policy],
+                                "env": [{"name": "WHO", "value": f"{name}-{i}-{os.getpid()}"}]} for i, r in enumerate(resources)]
+    return p
+
+
+def resize(s, name, *resources):
+    """Of its containers, in their order."""
+    wish = [{"name": f"c{i}" if i else "main", "resources": r} for i, r in enumerate(resources)]
+    return s.call("PATCH", f"{PODS}/{name}/resize", {"spec": {"containers": wish}}, type=STRATEGIC)
+
+
+def has_amounts(s, name, *resources, restarts=0):
+    """The status says so, and nothing is under way any more."""
+    status = status_of(s, name)
+    return ([(c.get("resources"), c.get("allocatedResources"), c["restartCount"]) for c in status["containerStatuses"]] ==
+            [(r, r["requests"], restarts) for r in resources] and status["observedGeneration"] == s.ok("GET", f"{PODS}/{name}")["metadata"]["generation"] and
+            not [c for c in status["conditions"] if "Resize" in c["type"]])
+
+
+def condition(s, name, type):
+    return next((c for c in status_of(s, name)["conditions"] if c["type"] == type), None)
+
+
+def kernel_limits(name):
+    """CPU in thousandths and bytes of memory that the kernel limits a container to."""
+    pid = pid_of(name)
+    with open(f"/proc/{pid}/cgroup") as f:
+        paths = {c: path for _, names, path in (line.strip().split(":", 2) for line in f) for c in names.split(",")}
+
+    def read(controller, *files):
+        for file in files:
+            path = f"/sys/fs/cgroup/{controller}{paths[controller]}/{file}" if controller in paths else f"/sys/fs/cgroup{paths['']}/{file}"
+            if os.path.exists(path):
+                with open(path) as f:
+                    return f.read().split()[0]
+        return None
+    quota = read("cpu", "cpu.max", "cpu.cfs_quota_us")
+    memory = read("memory", "memory.max", "memory.limit_in_bytes")
+    return quota and int(quota) // 100, memory and int(memory)
+
+
+def limits_are(s, name, cpu, mebibytes):
+    """Where the machine can limit anything."""
+    return condition_of_node(s, "LimitsMissing") or kernel_limits(name) == (cpu, mebibytes << 20)
+
+
+def condition_of_node(s, type):
+    return next((c for c in the_node(s)["status"]["conditions"] if c["type"] == type), None)
+
+
+@case
+def resize_sets_limits_of_what_runs(s):
+    """Pod InPlace Resize Container: more and less for one and for several containers, without a restart."""
+    small, large, middle = amounts("100m", "64Mi"), amounts("300m", "128Mi"), amounts("200m", "96Mi")
+    s.ok("POST", PODS, sized("sized-one", small))
+    s.ok("POST", PODS, sized("sized-three", small, large, middle))
+    running(s, "sized-one", "sized-three")
+    until("they say what they have", lambda: has_amounts(s, "sized-one", small) and has_amounts(s, "sized-three", small, large, middle))
+    pids = {n: pid_of(n) for n in ("sized-one-0", "sized-three-0", "sized-three-1", "sized-three-2")}
+    same(resize(s, "sized-one", large)[0], 200)
+    same(resize(s, "sized-three", large, middle, small)[0], 200)
+    until("they have what they wish", lambda: has_amounts(s, "sized-one", large) and has_amounts(s, "sized-three", large, middle, small))
+    assert limits_are(s, "sized-one-0", 300, 128) and limits_are(s, "sized-three-0", 300, 128), (kernel_limits("sized-one-0"), kernel_limits("sized-three-0"))
+    assert limits_are(s, "sized-three-1", 200, 96) and limits_are(s, "sized-three-2", 100, 64), kernel_limits("sized-three-2")
+    told(s, "sized-one", "ResizeStarted", 'Pod resize started: {"containers":[{"name":"main","resources":')
+    told(s, "sized-one", "ResizeCompleted", '"generation":2}')
+    whole = s.ok("GET", f"{PODS}/sized-one/resize")
+    whole["spec"]["containers"][0]["resources"] = small
+    whole["metadata"]["labels"] = {"not": "kept"}
+    same("labels" in s.ok("PUT", f"{PODS}/sized-one/resize", whole)["metadata"], False)
+    until("by PUT too", lambda: has_amounts(s, "sized-one", small))
+    assert limits_are(s, "sized-one-0", 100, 64), kernel_limits("sized-one-0")
+    same({n: pid_of(n) for n in pids}, pids)
+    delete(s, "sized-one", "sized-three")
+
+
+@case
+def resize_restarts_where_the_policy_says_so(s):
+    small, large = amounts("100m", "64Mi"), amounts("100m", "128Mi")
+    s.ok("POST", PODS, sized("sized-again", small, policy=("memory",)))
+    running(s, "sized-again")
+    same(resize(s, "sized-again", amounts("200m", "64Mi"))[0], 200)
+    until("CPU needs none", lambda: has_amounts(s, "sized-again", amounts("200m", "64Mi")))
+    same(resize(s, "sized-again", large)[0], 200)
+    until("memory needs one", lambda: has_amounts(s, "sized-again", large, restarts=1))
+    until("with the new limits", lambda: limits_are(s, "sized-again-0", 100, 128))
+    told(s, "sized-again", "Killing", "Container main resize requires restart")
+    delete(s, "sized-again")
+
+
+@case
+def resize_waits_for_room(s):
+    """Deferred: until another pod has gone, or the wish is another one; the scheduler counts what is wished."""
+    small, large = amounts("1", "64Mi"), amounts("6", "64Mi")
+    s.ok("POST", PODS, sized("sized-first", amounts("4", "64Mi")))
+    s.ok("POST", PODS, sized("sized-late", small))
+    running(s, "sized-first", "sized-late")
+    same(resize(s, "sized-late", large)[0], 200)
+    pending = until("it waits", lambda: condition(s, "sized-late", "PodResizePending"))
+    same((pending["status"], pending["reason"], pending["observedGeneration"]), ("True", "Deferred", 2))
+    has(pending["message"], "Node didn't have enough resource: cpu, requested: 6000, used: 4000, capacity: 8000")
+    told(s, "sized-late", "ResizeDeferred", "Pod resize Deferred: {", "Node didn't have enough resource: cpu")
+    same([c["resources"] for c in status_of(s, "sized-late")["containerStatuses"]], [small])
+    assert limits_are(s, "sized-late-0", 1000, 64), kernel_limits("sized-late-0")
+    delete(s, "sized-first")
+    until("there is room", lambda: has_amounts(s, "sized-late", large))
+    assert limits_are(s, "sized-late-0", 6000, 64), kernel_limits("sized-late-0")
+    s.ok("POST", PODS, sized("sized-next", amounts("3", "64Mi")))
+    told(s, "sized-next", "FailedScheduling", "Insufficient cpu")
+    same(resize(s, "sized-late", small)[0], 200)
+    running(s, "sized-next")
+    delete(s, "sized-late", "sized-next")
+
+
+@case
+def resize_keeps_the_memory_that_is_in_use(s):
+    """A limit below what is in use would kill the container: it waits until that is less."""
+    p = sized("sized-full", amounts("100m", "128Mi"))
+    p["spec"]["containers"][0]["command"] = ["python3", "-c", "import time; x = bytearray(b'x') * (64 << 20); print('full', flush=True); time.sleep(1000)"]
+    s.ok("POST", PODS, p)
+    until("it uses much", lambda: "full" in s.call("GET", f"{PODS}/sized-full/log")[1])
+    same(resize(s, "sized-full", amounts("100m", "32Mi"))[0], 200)
+    if not condition_of_node(s, "LimitsMissing"):
+        found = until("it says so", lambda: condition(s, "sized-full", "PodResizeInProgress"))
+        same(found["reason"], "Error")
+        has(found["message"], 'attempting to set container "main" memory limit (33554432) below current usage (')
+        told(s, "sized-full", "ResizeError", "Pod resize error: {")
+    same(resize(s, "sized-full", amounts("100m", "160Mi"))[0], 200)
+    until("it has more", lambda: has_amounts(s, "sized-full", amounts("100m", "160Mi")))
+    delete(s, "sized-full")
+
+
+@case
+def resize_outlives_the_server(s):
+    """What a pod has is known to the next server, also while it waits for more."""
+    small, large, huge = amounts("100m", "64Mi"), amounts("200m", "96Mi"), amounts("100", "96Mi")
+    s.ok("POST", PODS, sized("sized-kept", small))
+    running(s, "sized-kept")
+    same(resize(s, "sized-kept", large)[0], 200)
+    until("it has more", lambda: has_amounts(s, "sized-kept", large))
+    same(resize(s, "sized-kept", huge)[0], 200)
+    until("it waits for more", lambda: condition(s, "sized-kept", "PodResizePending"))
+    pid = pid_of("sized-kept-0")
+    s.restart()
+    until("it still waits", lambda: condition(s, "sized-kept", "PodResizePending"))
+    same(([c["resources"] for c in status_of(s, "sized-kept")["containerStatuses"]], pid_of("sized-kept-0")), ([large], pid))
+    same(resize(s, "sized-kept", small)[0], 200)
+    until("it has less", lambda: has_amounts(s, "sized-kept", small))
+    assert limits_are(s, "sized-kept-0", 100, 64), kernel_limits("sized-kept-0")
+    delete(s, "sized-kept")
+
+
+@case
+def resize_changes_amounts_alone(s):
+    """ValidatePodResize."""
+    both = {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"cpu": "200m"}}
+    s.ok("POST", PODS, sized("sized-strict", both))
+    s.ok("POST", PODS, sized("sized-bare", {}))
+    running(s, "sized-strict")
+    for change, words in ((amounts("200m", "64Mi"), "Pod QOS Class may not change as a result of resizing"),
+                          ({"requests": {"memory": None}}, "resource requests cannot be removed"),
+                          ({"limits": {"cpu": None}}, "resource limits cannot be removed"),
+                          ({"limits": {"example.com/x": "1"}, "requests": {"example.com/x": "1"}}, "only cpu and memory resources are mutable"),
+                          ({"requests": {"cpu": "400m"}}, "must be less than or equal to the cpu limit of 200m")):
+        refused(resize(s, "sized-strict", change), 422, words)
+    refused(s.call("PATCH", f"{PODS}/sized-strict/resize", {"spec": {"resources": amounts("1", "1Gi")}}, type=STRATEGIC), 422, "pod-level resources")
+    refused(resize(s, "sized-bare", amounts("1", "1Gi")), 422, "Pod QOS Class may not change")
+    refused(s.call("PATCH", f"{PODS}/sized-strict/resize", {"spec": {"containers": [{"name": "more", "image": "x"}]}}, type=STRATEGIC), 422,
+            "containers may not be added or removed on resize")
+    refused(s.call("PATCH", f"{PODS}/sized-strict", {"spec": {"containers": [{"name": "main", "resources": {"limits": {"cpu": "300m"}}}]}}, type=STRATEGIC), 422,
+            "pod updates may not change fields other than")
+    same(status_of(s, "sized-strict")["observedGeneration"], 1)
+    delete(s, "sized-strict", "sized-bare")
+    at = "/api/v1/namespaces/sized"
+    s.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "sized"}})
+    s.ok("POST", f"{at}/resourcequotas", {"metadata": {"name": "small"}, "spec": {"hard": {"requests.cpu": "200m"}}})
+    s.ok("POST", f"{at}/limitranges", {"metadata": {"name": "small"}, "spec": {"limits": [{"type": "Container", "max": {"memory": "64Mi"}}]}})
+    s.ok("POST", f"{at}/pods", sized("counted", amounts("100m", "32Mi")))
+    for wish, words in ((amounts("300m", "32Mi"), "exceeded quota: small"), (amounts("100m", "96Mi"), "maximum memory usage per Container is 64Mi")):
+        refused(s.call("PATCH", f"{at}/pods/counted/resize", {"spec": {"containers": [{"name": "main", "resources": wish}]}}, type=STRATEGIC), 403, words)
+    s.ok("DELETE", at)
 
 
 def main():

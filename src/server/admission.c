@@ -431,7 +431,8 @@ int admission_write(struct request *rq, struct json *object, const struct object
 
 int admission_amounts(struct request *rq, const struct json *object, const struct object *old)
 {
-    bool is_new_pod = !old || strcmp(rq->type->plural, "pods") != 0; /* one that runs is not asked again */
+    /* A pod that runs is not asked again, unless its amounts change. */
+    bool is_new_pod = !old || strcmp(rq->type->plural, "pods") != 0 || str_is(rq->target.subresource, "resize");
     struct err e;
 
     if ((!is_new_pod || limits_admit(rq->server, rq->type, object, &e) == 0) &&

@@ -371,6 +371,11 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
     admit_pod_pull_secrets(rq->server, rq->arena, pod, old);
     if (old && str_is(rq->target.subresource, "ephemeralcontainers")) {
         add_ephemeral(rq, pod, old, ps);
+    } else if (old && str_is(rq->target.subresource, "resize")) {
+        struct json *before = spec_copy(rq->arena, old->root);
+
+        pod_defaults(rq->server, rq->arena, before);
+        admit_pod_resize(rq, pod, before, old, ps);
     } else if (old) {
         keep_node(rq->arena, json_get(pod, "spec"), old);
         check_change(rq, pod, old, ps);

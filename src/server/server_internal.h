@@ -384,6 +384,9 @@ void admit_pod_token(const struct server *s, struct arena *a, struct json *pod, 
 /* Where it names none: those of its account, or those it had. */
 void admit_pod_pull_secrets(const struct server *s, struct arena *a, struct json *pod, const struct object *old);
 int admit_pod_account(struct request *rq, const struct json *pod); /* 403: there is none of that name */
+/* 'before': its spec, with defaults; it becomes that of the pod, with the amounts that are wished. */
+void admit_pod_resize(struct request *rq, struct json *pod, struct json *before, const struct object *old,
+                      struct problems *ps);
 /* Of a new pod: what its RuntimeClass says. ERR_FORBIDDEN: there is none of that name, or the pod says otherwise. */
 int admit_pod_runtime(const struct server *s, struct arena *a, struct json *pod, struct err *e);
 void admit_runtime_class_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
