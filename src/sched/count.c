@@ -458,7 +458,7 @@ int64_t group_min(const struct sched_group *g)
 
     VEC_FOREACH(r, &g->roles)
         sum += (*r)->min;
-    return MAX_OF(MAX_OF(g->spec.min_member, g->spec.job_min), sum);
+    return MAX_OF(MAX_OF(g->spec.min_member, g->spec.job_min), MAX_OF(sum, g->spec.subgroups_min));
 }
 
 static int64_t ready_of(const uint32_t n[POD_STATE_MAX])

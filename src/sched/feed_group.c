@@ -58,6 +58,19 @@ static void read_minima(struct sched_group *g, const struct json *members)
             group_need_role(g, json_key(member))->told_min = number_of(member, 0, INT32_MAX, 0);
 }
 
+static void read_subgroups(struct sched_group *g, const struct json *policies)
+{
+    g->spec.subgroups = tree_keep(&g->spec.arena, policies, JSON_ARRAY);
+    g->spec.subgroups_min = g->spec.subgroups_more = 0;
+    JSON_FOREACH(policy, g->spec.subgroups) {
+        int64_t size = number_of(json_get(policy, "subGroupSize"), 1, INT32_MAX, 1);
+        int64_t min = number_of(json_get(policy, "minSubGroups"), 0, INT32_MAX, 0);
+
+        g->spec.subgroups_min = MIN_OF(g->spec.subgroups_min + size * min, INT32_MAX);
+        g->spec.subgroups_more = MIN_OF(g->spec.subgroups_more + size, INT32_MAX);
+    }
+}
+
 static void read_text(struct sched_group *g, const struct json *meta, const struct json *spec)
 {
     g->uid = json_member_text(meta, "uid");
@@ -84,7 +97,7 @@ static void read_group(struct sched_model *m, struct sched_group *g, const struc
     read_text(g, meta, spec);
     arena_reset(&g->spec.arena);
     g->spec.topology = tree_keep(&g->spec.arena, json_get(spec, "networkTopology"), JSON_OBJECT);
-    g->spec.subgroups = tree_keep(&g->spec.arena, json_get(spec, "subGroupPolicy"), JSON_ARRAY);
+    read_subgroups(g, json_get(spec, "subGroupPolicy"));
     g->spec.near = keep_text(g, json_member_text(notes, "volcano.sh/task-topology-affinity"));
     g->spec.apart = keep_text(g, json_member_text(notes, "volcano.sh/task-topology-anti-affinity"));
     g->spec.task_order = keep_text(g, json_member_text(notes, "volcano.sh/task-topology-task-order"));

@@ -66,7 +66,8 @@ static bool is_sorted(const struct slots *s)
 static void collect(struct arena *a, struct sched_group *g, bool is_virtual, const struct task_topology *near,
                     struct slots *ret)
 {
-    int64_t most = is_virtual ? group_min(g) : 0; /* a trial needs no more */
+    int64_t most = is_virtual ? group_min(g) + g->spec.subgroups_more
+                              : 0; /* sub-groups come whole; a trial needs no more */
 
     VEC_FOREACH(r, &g->roles) {
         collect_pods(a, *r, ret);

@@ -232,7 +232,9 @@ struct group_spec {
     bool has_min_resources;
     struct amounts min_resources;
     struct json *topology;              /* spec.networkTopology or NULL */
-    struct json *subgroups;             /* spec.subGroupPolicy or NULL */
+    struct json *subgroups;             /* spec.subGroupPolicy or NULL … */
+    int64_t subgroups_min;              /* … pods that the minSubGroups of its policies need … */
+    int64_t subgroups_more;             /* … and that one more of each would be */
     struct str near, apart, task_order; /* annotations volcano.sh/task-topology-… (task_topology.h) */
     struct str owner_job;               /* name of the owning Volcano Job; empty: none */
     int64_t created_ms;
@@ -506,7 +508,8 @@ uint64_t hash_of_status(const struct json *status);
 
 /* ---- counting ---- */
 
-/* max(minMember, sum of the roles' minima, what its Job says): the pods that must have places together (D5). */
+/* max(minMember, sum of the roles' minima, of those of sub-groups, what its Job says): the pods that must have places
+ * together (D5). */
 int64_t group_min(const struct sched_group *g);
 /* Why it waits. An answer is large, and most groups do not wait: it is kept only while there is one. */
 void group_say(struct sched_group *g, const struct why *why);

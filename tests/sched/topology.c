@@ -407,6 +407,37 @@ static void part_that_lost_a_pod_widens(void **state)
     }
 }
 
+/* Pods to come, by the templates of the Job: parts that must be there count, also beyond minAvailable, and a minimum that
+ * ends inside a part needs the whole of it. */
+static void parts_beyond_the_minimum(void **state)
+{
+    static const struct {
+        int min, replicas;
+        const char *policies;
+        bool fits;
+    } cases[] = {
+        { 4, 8, PART("w", "2", "4", "w", "1"), true },  { 2, 8, PART("w", "4", "2", "w", "1"), true },
+        { 5, 8, PART("w", "2", "0", "w", "1"), true },  { 3, 8, PART("w", "4", "0", "w", "1"), true },
+        { 2, 9, PART("w", "3", "3", "w", "1"), false }, /* two racks of four have room for two parts of three */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct h *h = racks();
+        struct sched_group_view view;
+        char more[400];
+        const char *g;
+
+        snprintf(more, sizeof(more), "spec: {subGroupPolicy: [%s]}", cases[i].policies);
+        g = h_job(h, "g", .min = cases[i].min, .replicas = cases[i].replicas, .pod = "cpu: 1", .group_more = more);
+        h_settle(h);
+        assert_true(sched_group_view(h->s, STR("default"), str_of(g), &view));
+        if (view.has_hold != cases[i].fits)
+            fail_msg("case %zu: %s", i, view.has_hold ? "its places are kept" : "no places are kept for it");
+        h_free(h);
+    }
+}
+
 /* A pod of a part Succeeded and was deleted: it is not made again, and its part stands without it. */
 static void part_with_a_done_pod_stands(void **state)
 {
@@ -639,6 +670,7 @@ int main(void)
         cmocka_unit_test(surplus_counts_and_stays),
         cmocka_unit_test(surplus_never_leaves_a_hard_domain),
         cmocka_unit_test(part_that_lost_a_pod_widens),
+        cmocka_unit_test(parts_beyond_the_minimum),
         cmocka_unit_test(part_with_a_done_pod_stands),
         cmocka_unit_test(hard_domains_hold),
         cmocka_unit_test(task_topology),
