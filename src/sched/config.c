@@ -73,7 +73,7 @@ void sched_config_default(struct sched_config *ret)
 
 static const struct action {
     const char *name;
-    size_t flag; /* bool it sets; NOTHING: known, but does nothing here */
+    size_t flag; /* bool it sets; NOTHING: plugins that we do not have choose its victims, so it evicts none */
 } actions[] = {
     { "enqueue", OF(admits) },       { "allocate", OF(places) },  { "backfill", OF(backfills) },
     { "preempt", OF(preempts) },     { "reclaim", OF(reclaims) }, { "gangpreempt", OF(preempts) },
@@ -392,9 +392,7 @@ static void read_actions(struct reading *r, const struct place *root)
         knows_all &= action != NULL;
         if (!action)
             unknown_action(r, &at, str_trim(name));
-        else if (action->flag == NOTHING)
-            problem_warn(r->ps, &at, "action %s does nothing here", action->name);
-        else
+        else if (action->flag != NOTHING)
             *(bool *)target(r, action->flag) = true;
     }
     if (knows_all && !r->c.places)

@@ -82,7 +82,6 @@ static const struct {
       " task-topology=1 network-topology=1 | 1.2" TIMES,
       "" },
     { "no plugins", "actions: \" reclaim , shuffle \"\ntiers: []\n", "reclaim pdb | | 100" TIMES,
-      "1 warning: actions: action shuffle does nothing here\n"
       "1 warning: actions: without the action allocate no pod is placed" },
     { "weights as number or text",
       PLUGIN
