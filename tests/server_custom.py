@@ -114,6 +114,7 @@ def keeps_objects(s):
                          ({"labels": {"a": 1}}, "spec.labels.a"), ({"parts": {}}, "spec.parts")):
         body = refused(s.call("POST", V1, widget("wrong", **wrong)), 422)
         assert [c["field"] for c in body["details"]["causes"]] == [field], (wrong, body)
+    refused(s.call("POST", V1, widget("wrong", colour="pink")), 422, 'spec.colour: Unsupported value: \\"pink\\": supported values: \\"red\\", \\"blue\\"')
     missing = widget("wrong")
     del missing["spec"]["size"]
     body = refused(s.call("POST", V1, missing), 422)

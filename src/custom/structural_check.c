@@ -273,7 +273,7 @@ static void check_choices(const struct json *schema, const struct place *at, str
 static void check_enum(const struct json *schema, const struct place *at, struct problems *ps)
 {
     const struct json *values = json_get(schema, "enum");
-    autobuf all = { 0 };
+    autobuf all = { 0 }, got = { 0 };
 
     if (!json_count(values))
         return;
@@ -283,7 +283,9 @@ static void check_enum(const struct json *schema, const struct place *at, struct
         buf_str(&all, all.n ? STR(", ") : STR(""));
         json_print(&all, v);
     }
-    problem_error(ps, at, "must be one of %.*s", STR_ARG(buf_view(&all)));
+    json_print(&got, at->node);
+    problem_error(ps, at, "supported values: %.*s (got %.*s)", STR_ARG(buf_view(&all)),
+                  STR_ARG(str_cut(buf_view(&got), 100)));
 }
 
 void structural_check(const struct json *schema, const struct place *at, struct problems *ps)

@@ -120,6 +120,7 @@ static const struct {
     { "is required", "FieldValueRequired", "Required value" },
     { "must not be empty", "FieldValueRequired", "Required value" },
     { "must be one of", "FieldValueNotSupported", "Unsupported value" },
+    { "supported values: ", "FieldValueNotSupported", "Unsupported value" },
     { "Forbidden", "FieldValueForbidden", NULL },
     { "Invalid value", "FieldValueInvalid", NULL },
     { "Required value", "FieldValueRequired", NULL },

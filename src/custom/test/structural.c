@@ -35,7 +35,7 @@ static const struct {
     { "{'n':0,'s':'y'}", NULL, "n: should be greater than or equal to 1" },
     { "{'n':4,'s':'y'}", NULL, "n: should be less than or equal to 3" },
     { "{'n':1.5,'s':'y'}", NULL, "n: must be of type integer: \"number\"" },
-    { "{'n':1,'s':'z'}", NULL, "s: must be one of \"x\", \"y\"" },
+    { "{'n':1,'s':'z'}", NULL, "s: supported values: \"x\", \"y\" (got \"z\")" },
     { "{'n':1,'s':'y','p':'A'}", NULL, "p: should match '^[a-z]+$'" },
     { "{'n':1,'s':'y','list':['a','a']}", NULL, "list[1]: there is another with the same value" },
     { "{'n':1,'s':'y','list':['a','b','c']}", NULL, "list: Too many: 3: must have at most 2 items" },
