@@ -27,7 +27,10 @@ UID = 54321
 LISTENS = """exec python3 -c 'import socket
 s = socket.create_server(("", 8080))
 print("listens", flush=True)
-kept = [s.accept() for _ in iter(int, 1)]'"""
+kept = []
+while True:
+    kept.append(s.accept()[0])
+    kept[-1].sendall(b"HTTP/1.1 200 OK\\r\\n\\r\\nnever whole")'"""
 LIST_MB = 16  # more than the kernel takes for a client that does not read
 SOCKETS = {"websocket": ["Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="],
            "spdy": ["Upgrade: SPDY/3.1", "X-Stream-Protocol-Version: v4.channel.k8s.io", "X-Stream-Protocol-Version: portforward.k8s.io"]}
@@ -37,7 +40,7 @@ KINDS = {"watch": ("pods?watch=1", None), "watch (WebSocket)": ("pods?watch=1", 
          **{f"{name} ({how})": (path, how) for how in SOCKETS for name, path in (
              ("exec", "pods/p/exec?command=sleep&command=1000&stdout=1"), ("attach", "pods/p/attach?stdout=1"),
              ("port-forward", "pods/p/portforward?ports=8080"))},
-         "list": ("configmaps", None)}
+         "proxy": ("pods/p:8080/proxy/", None), "list": ("configmaps", None)}
 
 
 class Stream:
