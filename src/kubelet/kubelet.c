@@ -203,7 +203,7 @@ int kubelet_open(const struct kubelet_options *opt, struct kubelet **ret, struct
     list_init(&k->left);
     list_init(&k->execs);
     list_init(&k->tunnels);
-    list_init(&k->relays);
+    list_init(&k->proxies);
     k->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (k->epoll < 0) {
         (void)err_errno(e, "epoll");
@@ -228,7 +228,7 @@ void kubelet_close(struct kubelet *k)
         return;
     execs_done(k);
     tunnels_done(k);
-    relays_done(k);
+    pod_proxies_done(k);
     logs_done(k);
     records_done(k);
     http_server_free(k->server);

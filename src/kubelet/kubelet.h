@@ -53,9 +53,9 @@ void kubelet_take(struct kubelet *k, struct http_call *call, enum kubelet_action
 void kubelet_serve(struct kubelet *k, struct http_call *call);
 struct str kubelet_node(const struct kubelet *k);
 
-/* Pass a call of another server on to a port of a pod, and the answer back (relay.c). The path and the headers of the call
+/* Pass a call of another server on to a port of a pod, and the answer back (pod_proxy.c). The path and the headers of the call
  * reach the pod, its user's credentials do not. A pod that cannot be reached is 503. */
-struct kubelet_relay {
+struct kubelet_proxy {
     struct str pod_uid; /* of the pod that was judged: another one of the same name is not reached */
     uint16_t port;
     bool is_tls;       /* whatever certificate the pod shows */
@@ -63,7 +63,7 @@ struct kubelet_relay {
     struct str prefix; /* what stands before it in the client's URL */
     int64_t head_ms;   /* the answer begins within this time; 0: a minute */
 };
-void kubelet_relay(struct kubelet *k, struct http_call *call, const struct kubelet_relay *to);
+void kubelet_proxy(struct kubelet *k, struct http_call *call, const struct kubelet_proxy *to);
 
 /* For agent_hooks.leaves: whoever follows this pod hears the rest of it, and for a while others can. */
 void kubelet_pod_leaves(struct kubelet *k, const struct agent_place *pod, struct str pod_uid);

@@ -6,7 +6,7 @@
  * records.c   all that a pod writes, from before it begins to its end
  * exec.c      commands in containers, and attach
  * tunnel.c    connections to ports of pods
- * relay.c     HTTP requests to ports of pods
+ * pod_proxy.c HTTP requests to ports of pods
  * usage.c     what pods use, for metrics-server
  */
 #ifndef KUBELET_KUBELET_INTERNAL_H
@@ -27,8 +27,8 @@ struct kubelet {
     int epoll;
     struct list requests; /* struct request: those that wait for a review */
     struct map verdicts;  /* struct verdict by who and what */
-    struct list logs, records, execs, tunnels, relays;
-    size_t n_relays;
+    struct list logs, records, execs, tunnels, proxies;
+    size_t n_proxies;
     struct list left; /* struct left_pod, oldest first */
     size_t left_bytes;
 };
@@ -79,12 +79,12 @@ void execs_done(struct kubelet *k);
 void serve_tunnel(const struct target *t);
 void tunnels_done(struct kubelet *k);
 
-void relays_done(struct kubelet *k);
-struct relay_names { /* of one relay: what stands before the pod's path, our host, the pod's */
+void pod_proxies_done(struct kubelet *k);
+struct proxy_names { /* of one proxy: what stands before the pod's path, our host, the pod's */
     struct str prefix, host, address;
 };
 /* Where a Location of the pod's leads for the client: its own pages are below 'prefix', others stay as they are. */
-struct str relay_location(struct arena *a, struct str url, const struct relay_names *names);
+struct str proxy_location(struct arena *a, struct str url, const struct proxy_names *names);
 
 void serve_usage(const struct target *t);
 

@@ -3,7 +3,7 @@
  * The name is NAME, NAME:PORT or SCHEME:NAME:PORT, as in Kubernetes. What follows "proxy" in the path is the pod's.
  *
  * Nothing that a user can write into an object says where a request goes. A pod is reached at the address that this node
- * gave it (kubelet_relay), whatever its status says. Of Endpoints only those that refer to a pod of the same namespace
+ * gave it (kubelet_proxy), whatever its status says. Of Endpoints only those that refer to a pod of the same namespace
  * count, and that pod is reached, whatever address stands beside it. And whoever uses a pod this way must be allowed to
  * enter it, as for port-forward.
  */
@@ -56,7 +56,7 @@ static int64_t pod_port(const struct json *pod, bool is_tls)
     return is_tls ? 443 : 80;
 }
 
-static int target_pod(struct request *rq, const struct proxy_name *name, struct kubelet_relay *ret)
+static int target_pod(struct request *rq, const struct proxy_name *name, struct kubelet_proxy *ret)
 {
     const struct object *pod = find_object(rq, "Pod", name->name);
     int64_t port = 0;
@@ -128,7 +128,7 @@ static void subset_backends(const struct request *rq, const struct json *subset,
     }
 }
 
-static int target_service(struct request *rq, const struct proxy_name *name, struct kubelet_relay *ret)
+static int target_service(struct request *rq, const struct proxy_name *name, struct kubelet_proxy *ret)
 {
     const struct object *service = find_object(rq, "Service", name->name),
                         *endpoints = find_object(rq, "Endpoints", name->name);
@@ -195,7 +195,7 @@ int handle_proxy(struct request *rq)
 {
     bool is_pod = strcmp(rq->type->kind, "Pod") == 0;
     struct str prefix = str_sub(rq->call->path, 0, rq->call->path.n - rq->target.rest.n);
-    struct kubelet_relay to = { .prefix = arena_str(rq->arena, prefix) };
+    struct kubelet_proxy to = { .prefix = arena_str(rq->arena, prefix) };
     struct proxy_name name;
     struct kubelet *kubelet;
 
@@ -211,6 +211,6 @@ int handle_proxy(struct request *rq)
     to.path = arena_fmt(rq->arena, "%.*s%s%.*s", STR_ARG(rq->target.rest.n ? rq->target.rest : STR("/")),
                         rq->call->query.n ? "?" : "", STR_ARG(rq->call->query));
     rq->is_answered = true;
-    kubelet_relay(kubelet, rq->call, &to);
+    kubelet_proxy(kubelet, rq->call, &to);
     return 0;
 }

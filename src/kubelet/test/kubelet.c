@@ -314,7 +314,7 @@ static void follows_to_the_end(void **state)
 /* A pod's own pages are below the prefix, wherever it thinks it is; all else stays. */
 static void locations(void **state)
 {
-    static const struct relay_names names = { STR_INIT("/p"), STR_INIT("here:6443"), STR_INIT("10.0.0.2:80") };
+    static const struct proxy_names names = { STR_INIT("/p"), STR_INIT("here:6443"), STR_INIT("10.0.0.2:80") };
     static const struct {
         const char *url, *want;
     } rows[] = {
@@ -337,7 +337,7 @@ static void locations(void **state)
     autoarena a = { 0 };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct str got = relay_location(&a, str_of(rows[i].url), &names);
+        struct str got = proxy_location(&a, str_of(rows[i].url), &names);
 
         if (!str_is(got, rows[i].want))
             fail_msg("\"%s\": \"%.*s\"", rows[i].url, STR_ARG(got));
