@@ -921,6 +921,9 @@ def budgets_block_evictions(s):
     assert body["details"]["causes"][0]["reason"] == "DisruptionBudget", body
     seen = until("it is counted", lambda: (b := s.ok("GET", f"{budgets}/tight").get("status", {})).get("currentHealthy") == 1 and b)
     assert (seen["disruptionsAllowed"], seen["desiredHealthy"], seen["expectedPods"]) == (0, 1, 1), seen
+    noted = {name: "2026-01-01T00:00:00Z" for name in ("eighty-six", "gone")}
+    s.ok("PATCH", f"{budgets}/tight/status", {"status": {"disruptedPods": noted}}, type=MERGE)
+    until("what others note stays as long as the pod", lambda: set(s.ok("GET", f"{budgets}/tight")["status"].get("disruptedPods", {})) == {"eighty-six"})
     s.ok("PATCH", f"{budgets}/tight", {"spec": {"minAvailable": None, "maxUnavailable": "50%"}}, type=MERGE)
     for options, code in (({"dryRun": ["All"]}, 201), ({"preconditions": {"uid": "another"}}, 409)):
         assert s.call("POST", f"{PODS}/eighty-six/eviction", {**eviction, "deleteOptions": options})[0] == code

@@ -69,15 +69,26 @@ int budget_count(const struct server *s, const struct object *budget, struct bud
 
 /* ---- what people see ---- */
 
+/* Whoever evicts notes the pod there, until it has gone. */
+static void forget_gone_pods(const struct server *s, struct str namespace, struct json *disrupted)
+{
+    for (struct json *m = json_first(disrupted), *next; m; m = next) {
+        next = m->next;
+        if (!store_get(s->opt.store, type_by_kind(STR("v1"), STR("Pod")), namespace, json_key(m)))
+            (void)json_remove_key(disrupted, json_key(m));
+    }
+}
+
 static void tell(struct server *s, const struct object *o)
 {
     autoarena a = { 0 };
-    struct json *body = json_copy(&a, o->root), *status = json_object(&a);
+    struct json *body = json_copy(&a, o->root), *status = json_need_object(&a, body, "status");
     const struct json *before = json_get(o->root, "status");
     struct budget b;
 
     if (budget_count(s, o, &b) < 0)
         return;
+    forget_gone_pods(s, o->namespace, json_get(status, "disruptedPods")); /* all that others wrote stays */
     json_set(status, "observedGeneration",
              json_int(&a, json_i64(json_find(o->root, "metadata", "generation", NULL), 0)));
     json_set(status, "disruptionsAllowed", json_int(&a, b.allowed));
@@ -86,7 +97,6 @@ static void tell(struct server *s, const struct object *o)
     json_set(status, "expectedPods", json_int(&a, b.expected));
     if (before && json_equal(before, status))
         return;
-    json_set(body, "status", status);
     json_remove(json_get(body, "metadata"), "resourceVersion");
     (void)store_update(s->opt.store, body, STORE_STATUS, NULL, NULL); /* else next time */
 }
