@@ -183,6 +183,48 @@ def time_left_in_a_pipe():
     same(r.err.count("bad-0 failed: exit code 3"), 1)  # it wrote nothing: there is no more to tell later
 
 
+# ---- what is made of failures ----
+
+def restarting(most, replicas=1, script=BROKEN):
+    return job("j", task("worker", sh(script), replicas=replicas), maxRetry=most, policies=[on("PodFailed", "RestartJob")], plugins={"env": []})
+
+
+def retries_are_those_that_run():
+    for most in (1, 2, 3):
+        r = run_text(restarting(most))
+        same(r.out.count("starting"), most)
+        same(re.findall(r"retry (\d+) of (\d+)", r.err), [(str(i), str(most - 1)) for i in range(1, most)])
+        fits(r.err, r"job j Failed after [0-9a-z.]+" + {1: ": ", 2: ", 1 retry: ", 3: ", 2 retries: "}[most])
+
+
+def attempts_are_not_pods():
+    """One pod that fails twice."""
+    end = run_text(restarting(2)).err.partition("\n\n")[2]
+    fits(end, r"(?m)^worker-0, 2 times: exit code 3")
+    lacks(end, "2 pods")
+
+
+def a_failure_is_told_once():
+    """By a line, with its last lines the first time, before what is done about it."""
+    now = run_text(restarting(3)).err.partition("\n\n")[0]
+    same(re.findall(r"worker-0 failed|RestartJob, [rn]\w+", now), ["worker-0 failed", "RestartJob, retry", "worker-0 failed", "RestartJob, retry",
+                                                                  "worker-0 failed", "RestartJob, no"])
+    same(now.count("ImportError"), 1)
+    one = run_text(restarting(2, 30, f"[ $VC_TASK_INDEX = 7 ] || exec sleep 60; {BROKEN}")).err.partition("\n\n")[0]
+    same(re.findall(r"worker-7 failed|RestartJob, [rn]\w+", one)[:2], ["worker-7 failed", "RestartJob, retry"])
+    screen = Screen(restarting(2)).end()
+    fits(screen.text, r"(?s)worker-0 failed: exit code 3.*RestartJob, retry 1 of 1")
+
+
+def a_job_that_runs_does_not_wait():
+    """Its minimum runs; another of its pods has no room."""
+    doc = job("j", task("w", sh("sleep 2.5"), replicas=2, resources={"requests": {"cpu": "1"}}), minAvailable=1)
+    r = run_text(doc, "--node", "cpu=1,memory=1Gi")
+    has(r.err, "job j runs; more of its pods wait: its minimum has its places; for ")
+    lacks(r.err, "job j waits")
+    lacks(Screen(doc, "--node", "cpu=1,memory=1Gi").until("runs; more of its pods wait: ").end().text, "  waits: ")
+
+
 # ---- what fails and is started again ----
 
 def crash_loop_for_programs():
@@ -370,7 +412,8 @@ def bars_and_colours():
 
 def main():
     suite = Suite()
-    for case in (python_tells_at_once, rests_with_ctrl_z, time_left_on_a_terminal, time_left_in_a_pipe, crash_loop_for_programs, crash_loop_in_a_pipe, crash_loop_on_a_terminal, init_container_that_fails, alike_are_one,
+    for case in (python_tells_at_once, rests_with_ctrl_z, time_left_on_a_terminal, time_left_in_a_pipe, retries_are_those_that_run, attempts_are_not_pods,
+                 a_failure_is_told_once, a_job_that_runs_does_not_wait, crash_loop_for_programs, crash_loop_in_a_pipe, crash_loop_on_a_terminal, init_container_that_fails, alike_are_one,
                  partial_success, claims_and_directories, hints, hint_for_a_gpu, no_pods_at_all, fields_without_effect, bars_and_colours):
         if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
             suite.case(case.__name__, case)

@@ -148,7 +148,7 @@ static void draw_wait(struct drawing *d, const struct history_job *j, int64_t no
         why = j->message;
     if (!why.n || now_ms < (j->why_text.n ? j->why_ms : j->submitted_ms) + RUN_WAIT_MS)
         return;
-    buf_str(&text, STR("  waits: "));
+    buf_fmt(&text, "  %s: ", run_wait_words(j));
     term_text(&text, why);
     draw_line(d, &text);
 }

@@ -128,10 +128,26 @@ static void kind_lines(struct buf *out, struct str rest)
     }
 }
 
-void run_kind_tell(struct buf *out, struct run_kind *k, int64_t now_ms)
+void run_kind_name(struct run_kind *k)
 {
-    bool is_first = !k->told_times, has_lines = is_first && k->tail.n && !k->is_seen;
+    k->is_named = true;
+    if (!k->told_times)
+        return;
+    k->told_pods = k->n_pods;
+    k->told_times = k->n_times;
+}
 
+static void kind_name(struct buf *out, const struct run_kind *k, bool has_lines)
+{
+    if (!has_lines && !k->hint.n)
+        return;
+    buf_str(out, has_lines ? STR("the last lines of ") : STR(""));
+    term_text(out, k->label);
+    buf_char(out, ':');
+}
+
+static void kind_sentence(struct buf *out, const struct run_kind *k, bool has_lines)
+{
     run_kind_head(out, k);
     if (!k->is_final)
         buf_str(out, k->n_pods > 1 ? STR("; they are started again") : STR("; it is started again"));
@@ -142,6 +158,13 @@ void run_kind_tell(struct buf *out, struct run_kind *k, int64_t now_ms)
     } else if (has_lines) {
         buf_str(out, STR("; its last lines:"));
     }
+}
+
+void run_kind_tell(struct buf *out, struct run_kind *k, int64_t now_ms)
+{
+    bool is_first = !k->told_times, has_lines = is_first && k->tail.n && !k->is_seen;
+
+    (k->is_named ? kind_name : kind_sentence)(out, k, has_lines);
     if (has_lines)
         kind_lines(out, k->tail);
     if (is_first && k->hint.n) {

@@ -15,6 +15,7 @@ struct run_kind {                  /* failures that are alike are told as one */
     int64_t since_ms, told_ms;
     bool is_final;   /* the pod has failed with it: nothing is started again */
     bool is_seen;    /* its last lines stand right above */
+    bool is_named;   /* lines of the pods say who has failed, and how */
     struct map pods; /* "namespace/name": a pod that a restart creates again is the same one to the reader */
 };
 
@@ -32,7 +33,9 @@ struct run_kind *run_failures_add(struct run_failures *f, const struct history_f
 
 int64_t run_kind_due(const struct run_kind *k);                /* when to tell it, or more of it; INT64_MAX: not now */
 void run_kind_head(struct buf *out, const struct run_kind *k); /* "2 pods of worker failed 8 times: exit code 3" */
-/* The first time with its last lines and the hint. */
+/* The line of a pod has just said who failed, and how: only the last lines are left to tell. */
+void run_kind_name(struct run_kind *k);
+/* The first time with its last lines and the hint. Nothing: there is no more to tell. */
 void run_kind_tell(struct buf *out, struct run_kind *k, int64_t now_ms);
 
 #endif

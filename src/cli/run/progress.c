@@ -66,6 +66,12 @@ static int64_t pods_of(const struct history_job *j)
     return n;
 }
 
+/* Has each pod of its job lines of its own, where nothing is redrawn? */
+static bool has_line(const struct history_pod *pod)
+{
+    return !pod->job || pods_of(pod->job) <= FEW_PODS;
+}
+
 static void line(struct run_progress *p, const struct buf *text)
 {
     autobuf out = { 0 };
@@ -123,7 +129,7 @@ void run_progress_job(struct run_progress *p, const struct history_job *j, int64
 void run_progress_pod(struct run_progress *p, const struct history_pod *pod, int64_t now_ms)
 {
     autobuf text = { 0 };
-    bool is_failed = pod->state == HISTORY_FAILED, is_many = pod->job && pods_of(pod->job) > FEW_PODS;
+    bool is_failed = pod->state == HISTORY_FAILED, is_many = !has_line(pod);
     struct history_timer t;
 
     if (!p->is_plain || (is_failed && is_many) ||
@@ -150,23 +156,28 @@ void run_progress_pod(struct run_progress *p, const struct history_pod *pod, int
 
 void run_progress_failure(struct run_progress *p, const struct history_failure *w, bool is_seen, int64_t now_ms)
 {
-    struct run_kind *k = run_failures_add(&p->failures, w, history_pod(p->history, w->uid), now_ms);
+    const struct history_pod *pod = history_pod(p->history, w->uid);
+    struct run_kind *k = run_failures_add(&p->failures, w, pod, now_ms);
     autobuf hint = { 0 };
 
-    if (!k || k->told_times)
+    if (!k)
         return;
     k->is_seen |= is_seen && p->shares_screen;
-    if (k->hint.n)
-        return;
-    hint_failure(&hint, p->hints, w);
-    k->hint = arena_str(&p->failures.arena, buf_view(&hint));
+    if (!k->told_times && !k->hint.n) {
+        hint_failure(&hint, p->hints, w);
+        k->hint = arena_str(&p->failures.arena, buf_view(&hint));
+    }
+    if (p->is_plain && pod && has_line(pod) && pod->state == HISTORY_FAILED)
+        run_kind_name(k);
 }
 
-/* Where pods have lines, that of a pod which failed without a word has said all there is. */
-static bool is_told_by_pod(const struct run_progress *p, const struct run_kind *k)
+static void tell_kind(struct run_progress *p, struct run_kind *k, int64_t now_ms)
 {
-    return p->is_plain && k->is_final && k->n_pods == 1 && k->n_times <= 1 && !k->tail.n && !k->hint.n &&
-           !k->container.n && k->job && pods_of(k->job) <= FEW_PODS;
+    autobuf text = { 0 };
+
+    run_kind_tell(&text, k, now_ms);
+    if (text.n)
+        line(p, &text);
 }
 
 /* Returns when there is more to tell. */
@@ -177,15 +188,8 @@ static int64_t tell_failures(struct run_progress *p, int64_t now_ms)
     if (p->is_ending || !(p->is_live || p->is_plain || p->is_quiet))
         return due_ms;
     VEC_FOREACH(k, &p->failures.kinds) {
-        autobuf text = { 0 };
-
-        if (now_ms >= run_kind_due(*k)) {
-            bool is_known = is_told_by_pod(p, *k);
-
-            run_kind_tell(&text, *k, now_ms);
-            if (!is_known)
-                line(p, &text);
-        }
+        if (now_ms >= run_kind_due(*k))
+            tell_kind(p, *k, now_ms);
         due_ms = MIN_OF(due_ms, run_kind_due(*k));
     }
     return due_ms;
@@ -195,9 +199,11 @@ void run_progress_decision(struct run_progress *p, const struct history_job *j, 
 {
     autobuf text = { 0 };
 
-    (void)now_ms;
     if (!p->is_live && !p->is_plain)
         return;
+    VEC_FOREACH(k, &p->failures.kinds) /* what failed stands before what is done about it */
+        if ((*k)->job == j && !(*k)->told_times)
+            tell_kind(p, *k, now_ms);
     buf_str(&text, STR("job "));
     term_text(&text, j->label);
     buf_str(&text, STR(": "));
@@ -254,7 +260,7 @@ static int64_t tell_waits(struct run_progress *p, int64_t now_ms)
         *told = arena_str(&p->arena, j->why_text);
         buf_str(&text, STR("job "));
         term_text(&text, j->label);
-        buf_str(&text, STR(" waits: "));
+        buf_fmt(&text, " %s: ", run_wait_words(j));
         term_text(&text, j->why_text);
         wait_timer_words(&text, p, j, now_ms);
         line(p, &text);

@@ -11,6 +11,7 @@ enum { RUN_WAIT_MS = 1000 }; /* what waits is not worth a word before */
 
 bool run_job_is_busy(const struct history_job *j); /* pods of it wait, start or run */
 enum style run_phase_style(const struct history_job *j);
+const char *run_wait_words(const struct history_job *j); /* before the reason: "waits"; a job that runs does not */
 /* ", fails in 42s (activeDeadlineSeconds)", or nothing. */
 void run_job_timer(struct buf *out, const struct run_progress *p, const struct history_job *j, int64_t now_ms);
 
