@@ -3,6 +3,7 @@
 
 #include "api/meta.h"
 #include "base/util.h"
+#include "sched/why.h"
 
 void reasons_read(struct ctl *c, struct str namespace, struct reasons *ret)
 {
@@ -41,25 +42,22 @@ static const struct json *condition_of(const struct json *group)
 /* From what schedulers write to what users of batch systems know. */
 static struct str word_of(struct str reason)
 {
-    static const char *const words[][2] = {
-        { "NotEnoughResources", "Resources" },
-        { "NotEnoughPodsOfTask", "Resources" },
-        { "Evicting", "Resources" },
-        { "QueueCapability", "QueueLimit" },
-        { "QueueGuarantee", "QueueLimit" },
-        { "QueueFairShare", "QueueLimit" },
-        { "QueueReserved", "QueueLimit" },
-        { "QueueNotFound", "QueueMissing" },
-        { "Reserved", "Priority" },
-        { "QueueOrder", "Priority" },
-        { "NetworkTopology", "Topology" },
-        { "SchedulingGated", "Held" },
+    static const char *const words[WHY_MAX] = {
+        [WHY_NO_ROOM] = "Resources",
+        [WHY_EVICTING] = "Resources",
+        [WHY_CAPABILITY] = "QueueLimit",
+        [WHY_GUARANTEE] = "QueueLimit",
+        [WHY_FAIR_SHARE] = "QueueLimit",
+        [WHY_QUEUE_RESERVED] = "QueueLimit",
+        [WHY_NO_QUEUE] = "QueueMissing",
+        [WHY_HELD] = "Priority",
+        [WHY_ORDER] = "Priority",
+        [WHY_TOPOLOGY] = "Topology",
+        [WHY_GATED] = "Held",
     };
+    const char *word = words[why_named(reason)];
 
-    for (size_t i = 0; i < ARRAY_LEN(words); i++)
-        if (str_is(reason, words[i][0]))
-            return str_of(words[i][1]);
-    return reason;
+    return word ? str_of(word) : reason;
 }
 
 struct str reason_of(const struct reasons *r, const struct json *job)
@@ -67,11 +65,10 @@ struct str reason_of(const struct reasons *r, const struct json *job)
     const struct json *queue = queue_of(r, job), *group = group_of(r, job), *condition = condition_of(group);
     struct str state = json_text(json_find(queue, "status", "state", NULL), STR_NULL);
     struct str phase = json_text(json_find(job, "status", "state", "phase", NULL), STR("Pending"));
+    struct str own = json_text(json_find(job, "status", "state", "reason", NULL), STR_NULL);
 
     if (!str_is(phase, "Pending")) {
-        struct str why = json_text(json_find(job, "status", "state", "reason", NULL), STR_NULL);
-
-        return str_eq(why, phase) ? STR_NULL : why;
+        return str_eq(own, phase) ? STR_NULL : own;
     }
     if (r->queues.v.n && !queue)
         return STR("QueueMissing");
@@ -79,6 +76,8 @@ struct str reason_of(const struct reasons *r, const struct json *job)
         return STR("QueueClosed");
     if (condition)
         return word_of(json_member_text(condition, "reason"));
+    if (str_starts(own, STR("Waiting"))) /* the controller cannot create its pods, and says why */
+        return own;
     return str_is(json_text(json_find(group, "status", "phase", NULL), STR_NULL), "Running") ? STR("ImageOrVolume")
                                                                                              : STR_NULL;
 }

@@ -62,10 +62,7 @@ enum why_kind job_why_written(const struct history_job *j, struct str *ret_text)
     counts = str_sub(last->message, 0, (size_t)MAX_OF(str_find_char(last->message, ';'), 0));
     if (str_has(counts, STR(" tasks in gang unschedulable: "))) /* what stands before it is for whom Volcano taught */
         *ret_text = str_trim(str_from(last->message, counts.n + 1));
-    for (int why = WHY_NOT + 1; why < WHY_MAX; why++)
-        if (str_is(last->reason, why_names[why]))
-            return why;
-    return WHY_NO_ROOM;
+    return why_named(last->reason) == WHY_NOT ? WHY_NO_ROOM : why_named(last->reason);
 }
 
 /* Whoever else runs there: as things are it does not start. */

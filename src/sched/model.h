@@ -161,12 +161,13 @@ struct group_counts {
 struct group_status {
     enum group_phase phase;
     bool has_phase;
-    uint64_t written;     /* hash_of_status() of all of it */
-    uint64_t condition;   /* hash_of_status() of its conditions alone … */
-    int64_t condition_ms; /* … and since when they are so */
-    enum why_kind why;    /* the gist of them when they were last looked at; WHY_NOT: look again … */
-    int64_t why_ms;       /* … and when that was */
-    int64_t pods_ms;      /* when the conditions of its pods were last written */
+    uint64_t written;       /* hash_of_status() of all of it */
+    uint64_t condition;     /* hash_of_status() of its conditions alone … */
+    int64_t condition_ms;   /* … and since when they are so */
+    enum why_kind why;      /* the gist of them when they were last looked at; WHY_NOT: look again … */
+    int64_t why_ms;         /* … and when that was */
+    int64_t pods_ms;        /* when the conditions of its pods were last written … */
+    enum why_kind pods_why; /* … and the gist of them */
 };
 
 /* What earlier rounds found out about it, so that the next need not ask again. */

@@ -11,7 +11,8 @@
 
 #include <inttypes.h>
 
-enum { POD_AGAIN_MS = 60000 }; /* least time between two changes of a waiting pod's condition (D62) */
+/* Least time between two changes of a waiting pod's condition (D62), while the reason is the same but for numbers. */
+enum { POD_AGAIN_MS = 60000 };
 
 /* ---- phase (D11) ---- */
 
@@ -212,6 +213,24 @@ static void tell_group(struct round *r, struct sched_group *g, struct str messag
     round_decide(r, DECIDE_GROUP, g->namespace, g->name, g->uid)->status = status;
 }
 
+/* Does it wait for its turn, as all do while the cluster is full? Then the answer is one of these by the room that
+ * happens to be there. WHY_NO_ROOM stands for them. */
+static enum why_kind gist_of(const struct why *why)
+{
+    switch (why->kind) {
+    case WHY_CAPABILITY:
+    case WHY_GUARANTEE:
+    case WHY_FAIR_SHARE:
+    case WHY_QUEUE_RESERVED:
+    case WHY_HELD:
+    case WHY_TOPOLOGY:
+    case WHY_ORDER:
+        return why->is_never ? why->kind : WHY_NO_ROOM;
+    default:
+        return why->kind;
+    }
+}
+
 /* ---- pods ---- */
 
 static void pod_words(struct round *r, const struct sched_group *g, const struct sched_pod *p, struct str group_message,
@@ -261,7 +280,8 @@ static int by_pod_name(const void *x, const void *y)
 static void tell_pods(struct round *r, struct sched_group *g, struct str group_message)
 {
     VEC(struct sched_pod *) waiting = { 0 };
-    bool may_change = r->now_ms - g->status.pods_ms >= POD_AGAIN_MS, any = false;
+    bool may_change = gist_of(g->why) != g->status.pods_why || r->now_ms - g->status.pods_ms >= POD_AGAIN_MS,
+         any = false;
 
     VEC_FOREACH(role, &g->roles)
         LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_PENDING], in_role)
@@ -282,8 +302,10 @@ static void tell_pods(struct round *r, struct sched_group *g, struct str group_m
         any = true;
         tell_pod(r, p, reason, message);
     }
-    if (any)
-        g->status.pods_ms = r->now_ms;
+    if (!any)
+        return;
+    g->status.pods_ms = r->now_ms;
+    g->status.pods_why = gist_of(g->why);
 }
 
 void group_forget_seats(struct sched_group *g)
@@ -335,24 +357,6 @@ static void tell_queues(struct round *r)
         qsort(all.v, all.n, sizeof(*all.v), by_name);
     VEC_FOREACH(q, &all)
         tell_queue(r, *q);
-}
-
-/* Does it wait for its turn, as all do while the cluster is full? Then the answer is one of these by the room that
- * happens to be there. WHY_NO_ROOM stands for them. */
-static enum why_kind gist_of(const struct why *why)
-{
-    switch (why->kind) {
-    case WHY_CAPABILITY:
-    case WHY_GUARANTEE:
-    case WHY_FAIR_SHARE:
-    case WHY_QUEUE_RESERVED:
-    case WHY_HELD:
-    case WHY_TOPOLOGY:
-    case WHY_ORDER:
-        return why->is_never ? why->kind : WHY_NO_ROOM;
-    default:
-        return why->kind;
-    }
 }
 
 /* Is there more to write than other numbers in the same words: a phase, counts, a pod that was told nothing yet? */

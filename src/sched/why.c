@@ -36,6 +36,14 @@ const char *const why_names[WHY_MAX] = {
     [WHY_NO_ALLOCATE] = "NoAllocateAction",
 };
 
+enum why_kind why_named(struct str name)
+{
+    for (int kind = WHY_NOT + 1; kind < WHY_MAX; kind++)
+        if (str_is(name, why_names[kind]))
+            return kind;
+    return WHY_NOT;
+}
+
 static int by_text(const void *x, const void *y)
 {
     return strcmp(x, y);
@@ -90,6 +98,12 @@ static void print_room(struct buf *out, const struct dims *dims, const struct wh
     why_print_causes(out, w);
 }
 
+/* "1 pod has", "2 pods have" */
+static void print_pods(struct buf *out, int64_t n, const char *one, const char *several)
+{
+    buf_fmt(out, "%" PRId64 " pod%s %s", n, n == 1 ? "" : "s", n == 1 ? one : several);
+}
+
 /* "1 of cpu, 2 is needed" */
 static void print_lack(struct buf *out, const struct dims *dims, const struct why *w)
 {
@@ -138,7 +152,9 @@ static void print_reason(struct buf *out, const struct dims *dims, const struct 
                 w->have, w->need);
         return;
     case WHY_GATED:
-        buf_fmt(out, "%" PRId64 " pods have scheduling gates; %" PRId64 " pods are needed together", w->have, w->need);
+        print_pods(out, w->have, "has", "have");
+        buf_str(out, STR(" scheduling gates; "));
+        print_pods(out, w->need, "is needed", "are needed together");
         return;
     case WHY_CAPABILITY:
         buf_fmt(out, "queue %s: ", w->queue);
@@ -178,13 +194,18 @@ static void print_reason(struct buf *out, const struct dims *dims, const struct 
         buf_fmt(out, "queue %s serves jobs in order (fifo), and %s is before it", w->queue, w->other);
         return;
     case WHY_EVICTING:
-        buf_fmt(out, "room is being made: %" PRId64 " pods have still to end", w->have);
+        buf_str(out, STR("room is being made: "));
+        print_pods(out, w->have, "has", "have");
+        buf_str(out, STR(" still to end"));
         return;
     case WHY_NO_PODS_YET:
-        buf_str(out, STR("it is admitted; its pods are being made"));
+        buf_str(out, STR("it is admitted; its pods are being created"));
         return;
     case WHY_TOO_MANY_NAMES:
-        buf_fmt(out, "it asks for more than %d different resources, or for too many pod affinity terms", AMOUNT_DIMS);
+        buf_fmt(out,
+                "it asks for a resource beyond the %d different ones that the scheduler can count, or for too many pod "
+                "affinity terms",
+                AMOUNT_DIMS);
         return;
     case WHY_NO_ALLOCATE:
         buf_str(out, STR("the scheduler is configured without the action allocate, so that nothing is placed"));

@@ -26,12 +26,13 @@ enum why_kind {
     WHY_TOPOLOGY,       /* no domain of an allowed tier has room: have (best domain), need */
     WHY_ORDER,          /* fifo: 'other' is first in this queue and waits */
     WHY_EVICTING,       /* room is being made: have (evictions still to come) */
-    WHY_NO_PODS_YET,    /* admitted; the pods are being made */
+    WHY_NO_PODS_YET,    /* admitted; its controller creates the pods, and says what keeps it from that: no condition */
     WHY_TOO_MANY_NAMES, /* more resource names than AMOUNT_DIMS */
     WHY_NO_ALLOCATE,    /* the configured actions place nothing */
     WHY_MAX,
 };
 extern const char *const why_names[WHY_MAX]; /* "QueueClosed" …: the reason in machine form */
+enum why_kind why_named(struct str name);    /* WHY_NOT: none has this name */
 
 struct why_node {    /* a cause on some nodes, in kube-scheduler's words */
     struct str text; /* "Insufficient cpu" */

@@ -263,8 +263,11 @@ static void look_and_advise(struct advising *v)
     if (v->is_job && is_native(v))
         return;
     look_at_tasks(v);
-    if ((v->is_new && !is_acceptable(v)) || is_placed(v) || starts_soon(v))
+    if ((v->is_new && !is_acceptable(v)) || is_placed(v) || starts_soon(v)) {
+        if (v->out->state == ADVICE_STARTS && str_starts(v->out->reason, STR("Waiting")))
+            v->out->state = ADVICE_BLOCKED; /* a quota or a webhook refuses its pods, of which the copy knows nothing */
         return;
+    }
     advise(v);
     advice_estimate(v);
 }

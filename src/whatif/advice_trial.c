@@ -83,13 +83,17 @@ static struct str pod_owner(struct arena *a, const struct json *pod)
     return full_name(a, namespace_of(pod), !str_empty(job) ? job : !str_empty(group) ? group : object_name(pod));
 }
 
-static bool had_place(const struct json *pod)
+static bool uses_node(const struct json *pod)
 {
     struct str phase = json_member_text(json_get(pod, "status"), "phase");
 
     return is_kind(pod, "Pod") && json_member_text(json_get(pod, "spec"), "nodeName").n &&
-           !str_is(phase, "Succeeded") && !str_is(phase, "Failed") &&
-           !json_find(pod, "metadata", "deletionTimestamp", NULL);
+           !str_is(phase, "Succeeded") && !str_is(phase, "Failed");
+}
+
+static bool had_place(const struct json *pod)
+{
+    return uses_node(pod) && !json_find(pod, "metadata", "deletionTimestamp", NULL);
 }
 
 /* Another pod of that name may have taken its place. */
@@ -116,6 +120,7 @@ static void count_victim(struct advising *v, struct verdict *ret, struct str nam
     found->pods++;
 }
 
+/* Also those that were evicted already and have not ended. */
 static void find_victims(struct advising *v, const struct world *w, struct future *f, struct verdict *ret)
 {
     struct str own = full_name(&v->scratch, v->namespace, v->name);
@@ -123,7 +128,7 @@ static void find_victims(struct advising *v, const struct world *w, struct futur
     VEC_FOREACH(pod, &w->list) {
         struct str owner;
 
-        if (!had_place(*pod) || has_place(f, *pod))
+        if (!uses_node(*pod) || has_place(f, *pod))
             continue;
         owner = pod_owner(&v->scratch, *pod);
         if (!str_eq(owner, own))

@@ -379,8 +379,9 @@ static void say_starts(struct saying *s)
     const struct advice *v = s->advice;
 
     if (v->evicts.n)
-        buf_fmt(s->out, " starts as soon as %.*s have gone; they are being evicted for it.\n",
-                STR_ARG(victims(s, v->evicts.v, v->evicts.n)));
+        buf_fmt(s->out, " starts as soon as %.*s %s ended, to make room for it.\n",
+                STR_ARG(victims(s, v->evicts.v, v->evicts.n)),
+                v->evicts.n == 1 && v->evicts.v[0].pods == 1 ? "has" : "have");
     else
         buf_fmt(s->out, " waits for nothing: the scheduler has places for its %.*s now.\n",
                 STR_ARG(plural_of(s, v->ready, "pod")));

@@ -32,7 +32,7 @@ export const jobsPage = (app) => {
     ["Min", (j) => `${j.spec.minAvailable ?? replicas(j)}/${replicas(j)}`, { number: true, less: true }],
     ["Queue", (j) => j.spec.queue || "default", { order: (j) => j.spec.queue || "default", less: true }],
     ["Age", (j) => age(j.metadata.creationTimestamp), { order: (j) => -msOf(j.metadata.creationTimestamp), number: true }],
-    ["", (j) => (isWaiting(j) ? reasonOf(byName.get(`${j.metadata.namespace}/${groupName(j)}`)) : ((j.status || {}).state || {}).message || ""),
+    ["", (j) => (isWaiting(j) && reasonOf(byName.get(`${j.metadata.namespace}/${groupName(j)}`))) || ((j.status || {}).state || {}).message || "",
       { wide: true, less: true }],
   ];
   let byName = new Map();

@@ -81,9 +81,12 @@ const offer = async (change, refresh, say) => {
 const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const isPossible = (change) => change.edits.every((e) => e.op !== "add-nodes");
 
+const starting = (x) => (x.evicts.length ? `It starts as soon as pods of other jobs have ended: ${x.evicts.map((v) => `${v.pods} of ${v.name}`).join(", ")}.`
+  : "Nothing stops it: the scheduler places it at once.");
+
 const draw = (x, refresh, say) => {
   if (x.state !== "Waiting")
-    return [el("p", {}, x.state === "Starting" ? "Nothing stops it: the scheduler places it at once." : x.message || `It is ${x.state.toLowerCase()}.`)];
+    return [el("p", {}, x.state === "Starting" ? starting(x) : x.message || `It is ${x.state.toLowerCase()}.`)];
   const tasks = (x.needs.tasks || []).filter((t) => t.missing > 0).map((t) => `${t.missing} × ${t.name} (${amounts(t.each) || "no requests"})`);
   const ahead = x.ahead.length ? x.ahead.slice(0, 5).map((j) => j.name).join(", ") + (x.ahead.length > 5 ? ` and ${x.ahead.length - 5} more` : "")
     : "nobody: it is first in line";
