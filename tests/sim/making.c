@@ -156,10 +156,10 @@ static void check_cron_job(struct world *w, const struct sim_maker *m, const str
 {
     struct str policy = text_of(m->object->root, "spec", "concurrencyPolicy");
     int64_t slot = slot_of(job), now = clock_now_ms(&w->clock.clock);
-    bool was_set_back = w->jumped_by_ms < 0 && world_ms(w) - w->jumped_ms < GIVEN_UP_MS;
+    bool was_set_back = world_ms(w) - w->jumped_ms < ON_WAY_MS;
 
     /* A write that was on its way when the clock was set back comes by the time before. */
-    if (!slot || slot > now - (was_set_back ? w->jumped_by_ms : 0))
+    if (!slot || slot > now + (was_set_back ? w->ahead_ms : 0))
         world_break(w, "job %.*s is made before its time", STR_ARG(job->name));
     if (is_single(w) && last_slot(m) == slot)
         world_break(w, "job %.*s is made, and its CronJob says that this was done", STR_ARG(job->name));

@@ -417,6 +417,7 @@ static void check_evict(struct world *w, struct controller *c, const struct op *
     if (!is_eviction || !pod || !truth)
         return;
     check_victim(w, c, pod, reason);
+    w->evictions++;
     pod->is_victim = truth->is_victim = true;
     if (!str_is(reason, "gang") && (group = map_get(&c->known[KNOWN_GROUP], str_of(pod->group))))
         group->lost++;

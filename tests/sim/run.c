@@ -34,9 +34,10 @@ static void crash_step(struct world *w)
 static void jump_step(struct world *w)
 {
     int64_t by = world_between(w, -5 * MINUTE_MS, 5 * MINUTE_MS);
+    bool is_soon = world_ms(w) - w->jumped_ms < ON_WAY_MS; /* what was sent before the last jump may still come */
 
     world_log(w, "clock", "jumps by %" PRId64 " ms", by);
-    w->jumped_by_ms = by;
+    w->ahead_ms = MAX_OF((is_soon ? w->ahead_ms : 0) - by, 0);
     clock_manual_set(&w->clock, clock_now_ms(&w->clock.clock) + by);
     w->jumped_ms = world_ms(w);
     clock_manual_advance(&w->clock, 1); /* what is sent after it is not sent before it */

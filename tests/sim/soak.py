@@ -15,18 +15,21 @@ import subprocess
 import sys
 
 PROFILES = ["none", "quiet", "mild", "two", "crashes", "late", "timeouts", "outages", "extreme"]
+TWO = ["two", "outages", "extreme"]  # controllers at once
 LENGTHS = [60, 100, 300, 600, 1000]
 CHUNK = 6000  # steps in one call
 
 
 def chunks(start, salt):
-    """(counter, seed, steps, profile), for ever: every eighth with the placer, as `pumice-sim` itself draws them."""
+    """(counter, seed, steps, profile), for ever: every third with flows and two controllers; of the others every eighth with the
+    placer, as `pumice-sim` itself draws them."""
     counter = start
     while True:
         digest = hashlib.sha256(f"{salt}{counter}".encode()).digest()
-        profile = PROFILES[digest[8] % len(PROFILES)]
-        yield (counter, int.from_bytes(digest[:6], "big"), LENGTHS[digest[10] % len(LENGTHS)],
-               "placer/" + profile if digest[9] % 8 == 0 else profile)
+        profile = ("placer/" if digest[9] % 8 == 0 else "") + PROFILES[digest[8] % len(PROFILES)]
+        if counter % 3 == 0:
+            profile = "flows/" + TWO[digest[8] % len(TWO)]
+        yield counter, int.from_bytes(digest[:6], "big"), LENGTHS[digest[10] % len(LENGTHS)], profile
         counter += 1
 
 

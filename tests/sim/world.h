@@ -28,6 +28,9 @@
 
 enum { SECOND_MS = 1000, MINUTE_MS = 60 * SECOND_MS, HOUR_MS = 60 * MINUTE_MS };
 enum { GIVEN_UP_MS = 60 * SECOND_MS }; /* the driver waits so long for an answer */
+enum {
+    ON_WAY_MS = 150 * SECOND_MS
+}; /* and no write takes effect later than this: slow_ms of profile.c, and time-outs */
 
 /* The kinds the world looks at. */
 enum kind {
@@ -276,7 +279,8 @@ struct world {
     uint64_t steps, n_faults, crashes, n_jobs, n_made, n_pods, writes, turns;
     int64_t last_write_ms; /* mono: of a controller */
     int64_t jumped_ms;     /* mono: when the wall clock last jumped */
-    int64_t jumped_by_ms;
+    int64_t ahead_ms;      /* how far ahead of now it was at most, shortly before that */
+    uint64_t evictions;    /* by schedulers */
 };
 
 void world_init(struct world *w, uint64_t seed, const struct profile *profile, bool is_verbose);
