@@ -49,12 +49,15 @@ static void nominate(struct round *r, const struct trial *t)
     }
 }
 
+/* By index, not as they came: that may be another order for another scheduler. */
 static struct sched_pod *unpromised(const struct sched_role *role)
 {
+    struct sched_pod *first = NULL;
+
     LIST_FOREACH(struct sched_pod, p, &role->pods[POD_PENDING], in_role)
-        if (!p->nominated && !p->is_gated)
-            return p;
-    return NULL;
+        if (!p->nominated && !p->is_gated && (!first || p->index < first->index))
+            first = p;
+    return first;
 }
 
 /* How many seats of the role on the node are somebody's already. */

@@ -223,6 +223,7 @@ static void drain(struct world *w)
             if (!w->groups[i].was_whole)
                 world_replace_pods(w, i);
         world_round(w);
+        let_evictions_come_true(w);
     }
     for (int i = 0; i < w->n_groups; i++)
         if (!w->wrong && !w->groups[i].was_whole && group_is_feasible(w, i))

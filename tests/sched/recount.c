@@ -103,14 +103,14 @@ static void queue_sum(const struct world *w, int top, int64_t *ret)
     }
 }
 
-/* A node counts that some group may use: guarantees are kept on these. */
+/* A node counts that some pod may use: guarantees are kept on these. */
 void world_usable(const struct world *w, int64_t *ret)
 {
     bool tolerates = false;
 
     memset(ret, 0, RES * sizeof(*ret));
-    for (int g = 0; g < w->n_groups; g++)
-        tolerates |= w->groups[g].tolerates;
+    for (int i = 0; i < w->n_pods; i++)
+        tolerates |= w->pods[i].state != W_GONE && w->groups[w->pods[i].group].tolerates;
     for (int i = 0; i < w->n_nodes; i++)
         for (int r = 0; r < RES; r++)
             ret[r] += w->nodes[i].exists && (tolerates || !w->nodes[i].is_tainted) ? w->nodes[i].has[r] : 0;
@@ -507,5 +507,6 @@ void world_round(struct world *w)
     check_priority(w);
     world_check_reasons(w);
     world_check_evictions(w);
+    world_check_holds(w);
     compare_twin(w);
 }

@@ -87,25 +87,31 @@ static void check_capability(struct world *w, int group, const struct why *why)
                     (long long)w->queues[queue].cap[res]);
 }
 
-/* Guarantees are just below root (random.c). */
-static void check_guarantee(struct world *w, int group, const struct why *why)
+/* What all would have with all that it lacks, and what others are guaranteed. Guarantees are just below root (random.c). */
+static int64_t sum_with(const struct world *w, int group, int res)
 {
-    int res = res_of(w, why->dim);
-    int64_t all[RES], sum;
+    int64_t sum = lacks(w, group) * w->groups[group].ask[res];
 
-    if (res < 0)
-        return;
-    sum = lacks(w, group) * w->groups[group].ask[res];
-    world_usable(w, all);
     for (int q = 0; q < w->n_queues; q++)
         if (w->queues[q].parent < 0) {
             int64_t has = queue_has(w, q, res);
 
             sum += is_below(w, w->groups[group].queue, q) ? has : MAX_OF(has, w->queues[q].guarantee[res]);
         }
-    if (sum <= all[res])
-        world_wrong(w, "a guarantee that is not touched", "%s: %lld of %lld", w->groups[group].name, (long long)sum,
-                    (long long)all[res]);
+    return sum;
+}
+
+static void check_guarantee(struct world *w, int group, const struct why *why)
+{
+    int res = res_of(w, why->dim);
+    int64_t all[RES];
+
+    if (res < 0)
+        return;
+    world_usable(w, all);
+    if (sum_with(w, group, res) <= all[res])
+        world_wrong(w, "a guarantee that is not touched", "%s: %lld of %lld", w->groups[group].name,
+                    (long long)sum_with(w, group, res), (long long)all[res]);
 }
 
 /* "Insufficient" on a node that has enough, whatever is kept there, for all it lacks. */
@@ -153,7 +159,7 @@ void world_check_reasons(struct world *w)
             check_room(w, i, v.why);
             break;
         case WHY_NEVER_FITS:
-            if (group_is_feasible(w, i))
+            if (group_is_feasible(w, i) && !group_placed_pods(w, i)) /* its own pods may be in its way */
                 world_wrong(w, "never is not true", "%s", w->groups[i].name);
             break;
         default:
@@ -243,4 +249,67 @@ void world_check_evictions(struct world *w)
                 world_wrong(w, fits_without(w, i, -1) ? "evicted for what goes anyway" : "evicted needlessly",
                             "%s for %s", victim->name, g->name);
         }
+}
+
+/* ---- what is kept ---- */
+
+enum { IDLE_ROUNDS = 3 }; /* in which a gang finds out that it cannot use what is kept for it, and gives it up */
+
+static bool has_its_pods(const struct world *w, int group)
+{
+    const struct w_group *g = &w->groups[group];
+    int live[W_ROLES] = { 0 };
+
+    for (int i = 0; i < w->n_pods; i++)
+        if (w->pods[i].group == group && (w->pods[i].state == W_WAITS || w->pods[i].state == W_BOUND ||
+                                          w->pods[i].state == W_RUNS || w->pods[i].state == W_DONE))
+            live[w->pods[i].role]++;
+    return live[0] + live[1] >= g->min && live[0] >= g->role_min[0] && live[1] >= g->role_min[1];
+}
+
+static int count_pods(const struct world *w, enum w_state state)
+{
+    int n = 0;
+
+    for (int i = 0; i < w->n_pods; i++)
+        n += w->pods[i].state == state;
+    return n;
+}
+
+static bool guarantees_allow(const struct world *w, int group)
+{
+    int64_t all[RES];
+
+    world_usable(w, all);
+    for (int r = 0; r < RES; r++)
+        if (w->groups[group].ask[r] && sum_with(w, group, r) > all[r])
+            return false;
+    return true;
+}
+
+/* Nothing runs, or there is room for all it lacks, nobody else has places and no other queue is entitled to the room: it
+ * starts, or the places are given back. */
+static bool could_use_them(struct world *w, int group, enum why_kind why)
+{
+    bool is_idle = !count_pods(w, W_BOUND) && !count_pods(w, W_RUNS);
+
+    if (count_pods(w, W_GOING) || !has_its_pods(w, group) || group_stands(w, group))
+        return false;
+    w->has_holds = false;
+    return is_idle || (why != WHY_FAIR_SHARE && !w->groups[group].has_anti && !others_have_holds(w, group) &&
+                       fits_without(w, group, -1) && guarantees_allow(w, group));
+}
+
+void world_check_holds(struct world *w)
+{
+    struct sched_group_view v;
+
+    for (int i = 0; i < w->n_groups; i++) {
+        struct w_group *g = &w->groups[i];
+        bool is_kept = sched_group_view(w->h->s, STR("default"), str_of(g->name), &v) && v.has_hold;
+
+        g->kept_idle = is_kept && could_use_them(w, i, v.why->kind) ? g->kept_idle + 1 : 0;
+        if (g->kept_idle >= IDLE_ROUNDS)
+            world_wrong(w, "kept for one that does not start", "%s: %s", g->name, why_names[v.why->kind]);
+    }
 }

@@ -45,6 +45,7 @@ struct w_group {
     bool whole_before;
     int bound_now, evicted_now; /* in this round */
     char evicted_for[96], reason[16];
+    int kept_idle; /* rounds in a row after which places were kept for it that it could have used */
 };
 
 enum w_state { W_WAITS, W_BOUND, W_RUNS, W_DONE, W_FAILED, W_GOING, W_GONE };
@@ -94,6 +95,7 @@ int world_add_group(struct world *w, int priority);
 void world_check_reasons(struct world *w);
 void world_note(struct world *w);            /* before a round: what is going, and whether something is kept */
 void world_check_evictions(struct world *w); /* after it: was it needed? */
+void world_check_holds(struct world *w);     /* … is what is kept for somebody used by him? */
 int64_t world_free(const struct world *w, int node, int res);
 
 /* tree.c */
