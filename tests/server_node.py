@@ -461,6 +461,17 @@ def resize_sets_limits_of_what_runs(s):
 
 
 @case
+def containers_see_their_limits(s):
+    """Where programs look for them: /sys/fs/cgroup is their own group, of cgroup v2 or v1, and read-only."""
+    p = pod("sees", "cd /sys/fs/cgroup; cat memory.max memory/memory.limit_in_bytes 2>/dev/null; cut -d' ' -f1 cpu.max 2>/dev/null || cat cpu/cpu.cfs_quota_us; touch x 2>/dev/null && echo written")
+    p["spec"]["containers"][0]["resources"] = amounts("100m", "64Mi")
+    s.ok("POST", PODS, p)
+    seen = ended_log(s, "sees").split()
+    assert condition_of_node(s, "LimitsMissing") or seen == ["67108864", "10000"], seen
+    delete(s, "sees")
+
+
+@case
 def resize_restarts_where_the_policy_says_so(s):
     small, large = amounts("100m", "64Mi"), amounts("100m", "128Mi")
     s.ok("POST", PODS, sized("sized-again", small, policy=("memory",)))

@@ -219,18 +219,57 @@ static int fill_proc(struct box *b, struct err *e)
     return box_attach(b, b->proc = mount, STR("/proc"), BOX_DIR, e);
 }
 
+static int attach_below(struct box *b, int mount, const char *path)
+{
+    autoclose int target = path_open_in(b->root, str_of(path), O_PATH | O_DIRECTORY);
+
+    return target < 0 ? -1 : box_mount_attach(mount, target);
+}
+
+/* What programs look at for their limits, alone or with what the host has mounted it with. */
+static void fill_controllers(struct box *b)
+{
+    static const struct {
+        const char *path;
+        struct box_option options[2][3];
+    } controllers[] = {
+        { "/sys/fs/cgroup/memory", { { { "memory", NULL } }, { { NULL, NULL } } } },
+        { "/sys/fs/cgroup/cpu", { { { "cpu", NULL } }, { { "cpu", NULL }, { "cpuacct", NULL } } } },
+    };
+    static const struct box_option small[] = { { "mode", "755" }, { "size", "64k" }, { NULL, NULL } };
+    autoclose int top = box_mount_new("tmpfs", small, QUIET, NULL);
+
+    if (top < 0 || mkdirat(top, "memory", 0755) < 0 || mkdirat(top, "cpu", 0755) < 0 ||
+        attach_below(b, top, "/sys/fs/cgroup") < 0)
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(controllers); i++) {
+        autoclose int mount = box_mount_new("cgroup", controllers[i].options[0], QUIET | MOUNT_ATTR_RDONLY, NULL);
+
+        if (mount < 0 && controllers[i].options[1][0].key)
+            mount = box_mount_new("cgroup", controllers[i].options[1], QUIET | MOUNT_ATTR_RDONLY, NULL);
+        if (mount >= 0)
+            (void)attach_below(b, mount, controllers[i].path);
+    }
+    (void)box_mount_set(top, MOUNT_ATTR_RDONLY, false);
+}
+
+/* Programs look there for their limits; they do without. */
 static void fill_cgroup(struct box *b)
 {
     struct statfs fs;
-    autoclose int target = -1;
     autoclose int mount = -1;
 
-    if (statfs("/sys/fs/cgroup", &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
-        return; /* v1 would be a dozen mounts */
+    if (statfs("/sys/fs/cgroup", &fs) < 0)
+        return;
+    if (fs.f_type == TMPFS_MAGIC) { /* v1 */
+        fill_controllers(b);
+        return;
+    }
+    if (fs.f_type != CGROUP2_SUPER_MAGIC)
+        return;
     mount = box_mount_new("cgroup2", NULL, QUIET | (b->spec->is_privileged ? 0 : MOUNT_ATTR_RDONLY), NULL);
-    target = mount < 0 ? -1 : path_open_in(b->root, STR("/sys/fs/cgroup"), O_PATH | O_DIRECTORY);
-    if (target >= 0)
-        (void)box_mount_attach(mount, target); /* programs look there for their limits; they do without */
+    if (mount >= 0)
+        (void)attach_below(b, mount, "/sys/fs/cgroup");
 }
 
 static int fill_sys(struct box *b, struct err *e)
