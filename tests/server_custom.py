@@ -265,6 +265,7 @@ def kubectl_works(s, path):
     k("wait", "--for=condition=Established", "crd/widgets.stable.example.com", "--timeout=60s")
     until("it is served", lambda: "widgets" in k("api-resources", "--api-group=stable.example.com", "--cached=false"))
     assert "size" in k("explain", "widgets.spec") and "A widget." in k("explain", "widgets")
+    assert "APIVersion defines" in k("explain", "widgets") and "Standard object's metadata" in k("explain", "widgets.metadata")
     assert "created" in k("apply", "-f", "-", stdin=json.dumps(widget("one")))
     assert "unchanged" in k("apply", "-f", "-", stdin=json.dumps(widget("one")))
     assert "configured" in k("apply", "-f", "-", stdin=json.dumps(widget("one", size=2)))

@@ -6,7 +6,11 @@
 
 /* clang-format off */
 
-#define F_OBJECT F_TYPE, F_OBJ("metadata", &schema_meta)
+/* What people look for in `kubectl explain`, in the words of Kubernetes; kinds of users have the same. */
+#define F_OBJECT                                                                                                       \
+    F_STR("apiVersion", DOC("APIVersion defines the versioned schema of this representation of an object.")),          \
+        F_STR("kind", DOC("Kind is a string value representing the REST resource this object represents.")),           \
+        F_OBJ("metadata", &schema_meta, DOC("Standard object's metadata."))
 
 static const char *const preemption_policies[] = { "PreemptLowerPriority", "Never", NULL };
 
