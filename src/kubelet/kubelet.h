@@ -61,6 +61,7 @@ struct kubelet_proxy {
     bool is_tls;       /* whatever certificate the pod shows */
     struct str path;   /* for the pod, with its query; begins with '/' */
     struct str prefix; /* what stands before it in the client's URL */
+    struct str user;   /* who asks: one user has a quarter of all requests that can be in progress. 429 beyond */
     int64_t head_ms;   /* the answer begins within this time; 0: a minute */
 };
 void kubelet_proxy(struct kubelet *k, struct http_call *call, const struct kubelet_proxy *to);

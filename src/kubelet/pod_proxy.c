@@ -21,6 +21,7 @@ enum {
     PROXY_QUEUE_BYTES = 256 << 10,
     PROXY_BYTES = 64 << 10, /* of sockets and buffers, besides the request */
     PROXIES_MAX = 512,      /* at a time: each has five descriptors */
+    PROXIES_OF_USER = 128,  /* one user leaves room for others */
     PROXY_HEAD_MS = 60000,
     PROXY_IDLE_MS = 300000,
     PROXY_STREAM_MS = 24 * 3600 * 1000, /* a WebSocket may be quiet */
@@ -40,6 +41,7 @@ struct pod_proxy {
     struct http_stream *stream;     /* NULL: none */
     bool has_begun;                 /* the head of the answer was sent */
     struct arena arena;
+    struct str user;         /* who asks */
     struct str prefix, host; /* of the client's URL */
     struct str address;      /* of the pod, "10.88.0.2:80" */
 };
@@ -351,17 +353,27 @@ static void pod_proxy_send(struct pod_proxy *p, const struct http_call *call, co
     p->exchange = http_send(p->client, &request);
 }
 
+static bool proxies_are_full(const struct kubelet *k, struct str user)
+{
+    size_t n = 0;
+
+    LIST_FOREACH(struct pod_proxy, p, &k->proxies, link)
+        n += str_eq(p->user, user);
+    return n >= PROXIES_OF_USER || k->n_proxies == PROXIES_MAX;
+}
+
 void kubelet_proxy(struct kubelet *k, struct http_call *call, const struct kubelet_proxy *to)
 {
     struct pod_proxy *p;
     struct err e;
 
-    if (k->n_proxies == PROXIES_MAX) {
+    if (proxies_are_full(k, to->user)) {
         answer_text(k, call, 429, "too many requests to pods are in progress, please try again later");
         return;
     }
     p = xcalloc(1, sizeof(*p));
     p->kubelet = k;
+    p->user = arena_str(&p->arena, to->user);
     p->prefix = arena_str(&p->arena, to->prefix);
     p->host = arena_str(&p->arena, http_call_header(call, "Host"));
     p->source = (struct source){ -1, 0, pod_proxy_turn };

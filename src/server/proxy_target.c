@@ -195,7 +195,7 @@ int handle_proxy(struct request *rq)
 {
     bool is_pod = strcmp(rq->type->kind, "Pod") == 0;
     struct str prefix = str_sub(rq->call->path, 0, rq->call->path.n - rq->target.rest.n);
-    struct kubelet_proxy to = { .prefix = arena_str(rq->arena, prefix) };
+    struct kubelet_proxy to = { .prefix = arena_str(rq->arena, prefix), .user = rq->caller.real.user };
     struct proxy_name name;
     struct kubelet *kubelet;
 
