@@ -51,10 +51,11 @@ static void wake_at(int64_t *wake_ms, int64_t ms)
 }
 
 /* When the job asked for the pods that wait: when it came, or, if only tasks that depend on others wait, when their pods
- * were created. A job that was stopped has not asked anew. 0: not known. */
+ * were created. A job that was stopped has not asked anew. API times are whole seconds; that the scheduler did not know
+ * of it in a round is exact. 0: not known. */
 static int64_t asked_ms(const struct sched_group *g)
 {
-    int64_t came_ms = g->spec.came_ms, first_ms = INT64_MAX;
+    int64_t came_ms = g->spec.came_ms > 0 ? MAX_OF(g->spec.came_ms, g->since.unknown_ms) : 0, first_ms = INT64_MAX;
 
     if (g->stops || came_ms <= 0)
         return came_ms;
@@ -67,10 +68,16 @@ static int64_t asked_ms(const struct sched_group *g)
     return first_ms == INT64_MAX ? came_ms : MAX_OF(first_ms, came_ms);
 }
 
-/* The job waited already when something started at this time. API times are whole seconds. */
-static bool has_waited_since(int64_t asked_ms, int64_t started_ms)
+/* When the pod was placed, at the latest: a time of the API may be anywhere in its second. */
+static int64_t placed_ms(const struct sched_pod *p)
 {
-    return asked_ms > 0 && started_ms / 1000 >= asked_ms / 1000;
+    return p->bound_ms ? p->bound_ms : p->started_ms / 1000 * 1000 + 999;
+}
+
+/* The job waited already when something was placed at this time. */
+static bool has_waited_since(int64_t asked_ms, int64_t placed)
+{
+    return asked_ms > 0 && placed >= asked_ms;
 }
 
 /* When a pod that started while the taker waited may be taken: it runs until it said it would end. */
@@ -90,7 +97,7 @@ static int64_t due_ms(const struct hunt *h, const struct sched_pod *p)
 
     if (p->started_ms == 0)
         return 0;
-    if (p->group != h->g && has_waited_since(h->asked_ms, p->started_ms))
+    if (p->group != h->g && has_waited_since(h->asked_ms, placed_ms(p)))
         return MAX_OF(p->started_ms + run_ms, known_due_ms(c, p));
     return p->started_ms + run_ms;
 }
@@ -417,12 +424,12 @@ static void note_starts(const struct sched_model *m, struct sched_queue *q)
     if (q->starts_round == m->round)
         return;
     q->starts_round = m->round;
-    q->first_start_ms = q->first_known_due_ms = INT64_MAX;
+    q->first_placed_ms = q->first_known_due_ms = INT64_MAX;
     for (size_t i = 0; i < q->placed.n; i++)
         VEC_FOREACH(r, &HEAP_ITEM(q->placed.v[i], struct sched_group, in_placed)->roles)
             for (size_t k = 0; k < ARRAY_LEN(states); k++)
                 LIST_FOREACH(struct sched_pod, p, &(*r)->pods[states[k]], in_role) {
-                    q->first_start_ms = MIN_OF(q->first_start_ms, p->started_ms);
+                    q->first_placed_ms = MIN_OF(q->first_placed_ms, placed_ms(p));
                     q->first_known_due_ms = MIN_OF(q->first_known_due_ms, known_due_ms(&m->config, p));
                 }
 }
@@ -431,7 +438,7 @@ static void note_starts(const struct sched_model *m, struct sched_queue *q)
 static bool has_older(const struct sched_model *m, struct sched_queue *q, int64_t asked_ms, int64_t *ret_wake_ms)
 {
     note_starts(m, q);
-    if (!has_waited_since(asked_ms, q->first_start_ms) || q->first_known_due_ms <= m->round_ms)
+    if (!has_waited_since(asked_ms, q->first_placed_ms) || q->first_known_due_ms <= m->round_ms)
         return true;
     if (q->first_known_due_ms != INT64_MAX)
         wake_at(ret_wake_ms, q->first_known_due_ms);

@@ -217,6 +217,7 @@ struct sched_group *model_need_group(struct sched_model *m, struct str namespace
     g->spec.is_preemptable = true;
     g->why = &why_none;
     g->spec.priority = m->default_priority;
+    g->since.unknown_ms = m->round_ms;
     map_put(&m->groups, g->key, g);
     model_set_queue(m, g, STR("default"));
     return g;

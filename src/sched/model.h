@@ -108,6 +108,7 @@ struct sched_pod { /* made and freed by model_new_pod(), model_drop_pod(); its t
     bool is_victim;                 /* we asked for its deletion */
     bool has_told_node;             /* the news named its node; else 'node' is where we bound it to */
     int64_t created_ms, started_ms; /* started: bound or started, whichever is known best; 0: not */
+    int64_t bound_ms;               /* when this scheduler bound it; 0: it did not */
     int64_t cooldown_ms;            /* volcano.sh/cooldown-time */
     struct sched_node *nominated;   /* as the pod says, or as we said last: model_nominate() */
     struct sched_node *seat;        /* round.c: where the last trial of this round had it; not valid between rounds */
@@ -186,6 +187,7 @@ struct group_findings {
 
 /* Since when something is so; 0: it is not. */
 struct group_times {
+    int64_t unknown_ms; /* the last round before it was told */
     int64_t admitted_ms, waiting_ms;
     int64_t lacking_ms; /* there are fewer pods than its minimum needs */
     int64_t grown_ms;   /* the youngest of its pods was made, by the clock of whoever made it; 0: it has had none */
@@ -326,7 +328,7 @@ struct sched_queue {
     int64_t spared_ms;          /* … and when the first is old enough; 0: that is no matter of time … */
     int64_t spared_asked_ms;    /* … for a group that asked then */
     uint64_t starts_round;      /* evict.c: model.round in which the next two were found … */
-    int64_t first_start_ms;     /* … when the first of its pods started … */
+    int64_t first_placed_ms;    /* … when the first of its pods was placed … */
     int64_t first_known_due_ms; /* … and when one may be taken for a job that waited when it started */
     uint64_t written;           /* hash_of_status() of status.allocated it has */
     int64_t written_ms;

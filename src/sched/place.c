@@ -275,7 +275,7 @@ static void bind_one(struct round *r, struct sched_pod *p, struct sched_node *n)
     }
     d = round_decide(r, DECIDE_BIND, p->namespace, p->name, p->uid);
     d->node = arena_str(r->a, n->name);
-    p->started_ms = r->now_ms;
+    p->started_ms = p->bound_ms = r->now_ms;
     model_set_pod(r->m, p, POD_BINDING, n);
     r->m->has_placed = true;
     r->out->n_bound++;

@@ -122,7 +122,7 @@ static void bind_failed(struct sched *s, const struct decision *d, struct str er
         note_failure(s, d, DECIDE_EVENT, message);
         p->written = hash_of_condition(STR("False"), STR("SchedulerError"), message);
     }
-    p->started_ms = 0;
+    p->started_ms = p->bound_ms = 0;
     p->seat = NULL; /* of the round that bound it */
     model_set_pod(&s->m, p, POD_PENDING, NULL);
 }

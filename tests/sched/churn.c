@@ -66,6 +66,45 @@ static void placed_while_it_waited(void **state)
     }
 }
 
+/* API times are whole seconds. A job that comes in the second in which another started is told apart by what the
+ * scheduler knew when it placed that one; a scheduler that has just begun leaves it alone. */
+static void placed_in_the_second_in_which_it_came(void **state)
+{
+    static const struct {
+        const char *name;
+        bool is_known, restarts;
+        int evicted;
+    } cases[] = { { "placed before it was known", false, false, 1 },
+                  { "placed while it waited", true, false, 0 },
+                  { "placed by another scheduler", false, true, 0 } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct h *h = h_new(NULL);
+
+        h_priority(h, "high", 100, NULL);
+        h_node(h, "n1", "cpu: 2");
+        if (cases[i].is_known)
+            job(h, "big", "high", 3, NULL); /* does not fit yet */
+        job(h, "low", NULL, 2, NULL);
+        h_settle(h);
+        h_run(h);
+        h_pass(h, 10);
+        h_settle(h); /* rounds go on */
+        h_pass(h, 10);
+        if (cases[i].is_known)
+            h_change(h, h_get(h, "PodGroup", "big"), "spec: {minMember: 2}");
+        else
+            job(h, "big", "high", 2, NULL);
+        if (cases[i].restarts)
+            h_restart(h);
+        h_work(h, 3 * MINUTE, 10000);
+        if ((h->all.n[DECIDE_EVICT] > 0) != cases[i].evicted)
+            fail_msg("%s: %u evictions", cases[i].name, h->all.n[DECIDE_EVICT]);
+        h_free(h);
+    }
+}
+
 /* One CPU. Jobs of high priority come as soon as the last has ended, and each finds 'low' at work again. */
 static void stops_are_bounded(void **state)
 {
@@ -195,6 +234,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(placed_while_it_waited),
+        cmocka_unit_test(placed_in_the_second_in_which_it_came),
         cmocka_unit_test(stops_are_bounded),
         cmocka_unit_test(who_comes_back_does_not_evict_again),
         cmocka_unit_test(the_right_victims_are_waited_for),
