@@ -250,7 +250,7 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
                         g); /* its victims are gone, and its queue refuses it all the same: nobody owes it anything */
     if (keeps_in_vain(g))
         round_drop_hold(r, g);
-    if (g->found.never_fits || g->why->is_never || g->why->kind == WHY_GATED)
+    if (g->found.never_fits || g->why->is_never || g->why->kind == WHY_GATED || g->why->kind == WHY_GUARANTEE)
         round_drop_promise(r, g);
     if (group_is_broken(g)) /* what is freed goes to it, not to a newcomer (D1) */
         round_reserve_for(r, g);
@@ -363,6 +363,7 @@ static void place(struct round *r, struct sched_group *g, enum gang_limit limit)
 
 static void become_inqueue(struct round *r, struct sched_group *g)
 {
+    bool is_promised = g->spec.has_min_resources && !g->found.never_fits && g->why->kind != WHY_GUARANTEE;
     struct amounts rest = { { 0 } };
 
     g->status.phase = GROUP_INQUEUE;
@@ -371,7 +372,7 @@ static void become_inqueue(struct round *r, struct sched_group *g)
     g->found.is_blocked = false;
     if (group_live(g) == 0)
         group_say(g, &(struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 });
-    for (int d = 0; g->spec.has_min_resources && !g->found.never_fits && d < r->m->dims.n; d++)
+    for (int d = 0; is_promised && d < r->m->dims.n; d++)
         rest.v[d] = MAX_OF(g->spec.min_resources.v[d] - g->counts.allocated.v[d], 0);
     model_set_admitted(r->m, g, &rest);
     gang_class_sort(r->m, g);
@@ -540,6 +541,8 @@ static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
     gang_needs(r->m, g, &r->trial, &needs);
     if (!queue_admits(r, g, &needs, &why)) {
         refuse(r, g, &why, limit);
+        if (g->why->kind == WHY_GUARANTEE) /* more nodes help, which those who add them see by its pods (D30) */
+            become_inqueue(r, g);
         return;
     }
     if (group_knows_its_pods(g)) {

@@ -199,7 +199,8 @@ static void promise_of(const struct round *r, const struct sched_group *g, struc
     *ret = (struct amounts){ { 0 } };
     if (!group_is_admitted(g) || g->is_whole || g->status.phase == GROUP_COMPLETED || g->expired > EXPIRES_MOST)
         return;
-    if (g->found.never_fits || g->why->is_never || (g->since.ready_ms && round_has_given_up(r, g)) ||
+    if (g->found.never_fits || g->why->is_never || g->why->kind == WHY_GUARANTEE ||
+        (g->since.ready_ms && round_has_given_up(r, g)) ||
         (g->counts.n_gated > g->counts.n_closed + g->counts.n_opening && !group_has_its_pods(g)))
         return; /* it cannot use it */
     for (int d = 0; g->spec.has_min_resources && d < m->dims.n; d++)

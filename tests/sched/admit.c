@@ -325,6 +325,36 @@ static void the_impossible_is_let_in(void **state)
     }
 }
 
+/* All that the nodes have is guaranteed to another queue. More nodes would help, so the pods are created, and say what
+ * they wait for; nothing is promised to them, and the other queue gets its own. */
+static void what_others_are_guaranteed_keeps_no_pods_away(void **state)
+{
+    struct h *h = h_new(NULL);
+    const char *g, *owner;
+
+    (void)state;
+    h_node(h, "n1", "cpu: 4");
+    h_queue(h, "rich", "weight: 1, guarantee: {resource: {cpu: 4}}");
+    h_queue(h, "poor", "weight: 1");
+    g = h_job(h, "late", .min = 2, .replicas = 2, .pod = "cpu: 1", .queue = "poor");
+    h_settle(h);
+    assert_true(is_admitted(h, g));
+    h_job_pods(h, g, 2);
+    h_settle(h);
+    assert_text(json_member_text(h_condition(h, "PodGroup", g, "Unschedulable"), "reason"), "QueueGuarantee");
+    assert_has(h_said(h, "Pod", "late-w-0", "PodScheduled"), "guaranteed");
+    owner = h_job(h, "owner", .min = 4, .replicas = 4, .pod = "cpu: 1", .queue = "rich");
+    h_settle(h);
+    h_job_pods(h, owner, 4);
+    h_work(h, 2 * h->config.admission_ms, 10000);
+    assert_int_equal(h_bound(h, owner), 4);
+    assert_true(is_admitted(h, g));
+    h_node(h, "n2", "cpu: 4");
+    h_settle(h);
+    assert_int_equal(h_bound(h, g), 2);
+    h_free(h);
+}
+
 /* Nobody knows when gates are removed: until then others may have the room. Then it waits like any other. */
 static void a_gated_job_keeps_no_room(void **state)
 {
@@ -493,6 +523,7 @@ int main(void)
         cmocka_unit_test(D30_counts_the_rest_only),
         cmocka_unit_test(D30_tainted_nodes_are_no_room),
         cmocka_unit_test(the_impossible_is_let_in),
+        cmocka_unit_test(what_others_are_guaranteed_keeps_no_pods_away),
         cmocka_unit_test(a_gated_job_keeps_no_room),
         cmocka_unit_test(D32_group_without_pods_keeps_nothing),
         cmocka_unit_test(D32_finished_group_keeps_nothing),

@@ -45,6 +45,8 @@ static void a_guarantee_is_no_capability(void **state)
         job = h_job(h, "j", .min = 2, .replicas = 2, .pod = "cpu: 1", .queue = "q");
         h_settle(h);
         expect(h, "g", "QueueGuarantee", "guaranteed to other queues leaves 1 of cpu, 2 is needed", "capability");
+        h_job_pods(h, job, 2); /* it was let in, and says why it waits when its pods exist */
+        h_settle(h);
         expect(h, job, "QueueGuarantee", "guaranteed to other queues leaves 1 of cpu, 2 is needed", "capability");
         h_free(h);
     }
