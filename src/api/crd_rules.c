@@ -71,8 +71,10 @@ const struct crd_row crd_rows[] = {
     LIST("JobSpec", "tasks", "self.size() > 250 || [self.map(t, " STRING("t", "name") ")].all(names, "
          "names.all(n, n == '' || names.indexOf(n) == names.lastIndexOf(n)))",
          "duplicated task name"),
-    KEYS("JobSpec", "volumes", "mountPath"),
     MOST("JobSpec", "volumes", "500"),
+    LIST("JobSpec", "volumes", "self.size() > 250 || [self.map(v, v.mountPath)].all(paths, "
+         "paths.all(p, paths.indexOf(p) == paths.lastIndexOf(p)))",
+         "duplicated mountPath: two volumes have the same"),
     POLICIES("JobSpec", "256"),
     LIST("JobSpec", "policies", "self.all(p, !has(p.exitCode) || self.exists_one(q, has(q.exitCode) && "
          "q.exitCode == p.exitCode))",

@@ -116,7 +116,7 @@ BAD = [
     ("a volume with two claims", job(volumes=[{"mountPath": "/data", "volumeClaimName": "c", "volumeClaim": {"accessModes": ["ReadWriteOnce"]}}]),
      "conflict: If you want to use an existing PVC, just specify VolumeClaimName"),
     ("two volumes in one place", job(volumes=[{"mountPath": "/d", "volumeClaimName": "a"}, {"mountPath": "/d", "volumeClaimName": "b"}]),
-     "Duplicate value"),
+     "duplicated mountPath"),
     ("plugin arguments that are no list", job(plugins={"env": "no"}), "must be of type array"),
     ("a queue that is no name", job(queue="My Queue"), "should match"),
     ("a misspelt field of a task", job(tasks=[task(replica=2)]), 'unknown field "spec.tasks[0].replica"'),
