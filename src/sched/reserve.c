@@ -364,7 +364,8 @@ static void reserve(struct round *r, struct sched_group *g, bool by_nodes)
     if (!gang_try(r->m, g, &opt, &r->trial, &t, NULL)) /* others have reserved what it would need */
         return;
     hold = hold_new(r->m, &t, HOLD_RESERVED);
-    if (g->found.is_stuck) /* with places kept, nobody else needs to hold back */
+    round_rank_hold(r, hold); /* at once: two that do not know who comes first would wait for each other */
+    if (g->found.is_stuck)    /* with places kept, nobody else needs to hold back */
         r->m->yields++;
     if (by_nodes && hold_is_free(r->m, hold) &&
         group_live(g) >= group_min(g)) { /* the nodes refused it, yet all of this is free */

@@ -339,6 +339,12 @@ static void find_stopper(struct round *r, struct hold *c)
         r->m->room_gen++; /* for those that it kept out */
 }
 
+void round_rank_hold(struct round *r, struct hold *c)
+{
+    c->is_over = is_beyond_share(r->m, c->queue, &c->sum);
+    find_stopper(r, c);
+}
+
 static void check_holds(struct round *r)
 {
     r->lowest_seated = r->lowest_on_credit = INT32_MAX;
@@ -351,10 +357,8 @@ static void check_holds(struct round *r)
     LIST_FOREACH(struct hold, c, &r->m->kept, link) {
         if (!hold_is_valid(r->m, c) || is_beyond_limit(r->m, c))
             drop_invalid(r, c);
-        else if (c->kind == HOLD_RESERVED) {
-            c->is_over = is_beyond_share(r->m, c->queue, &c->sum);
-            find_stopper(r, c);
-        }
+        else if (c->kind == HOLD_RESERVED)
+            round_rank_hold(r, c);
     }
 }
 

@@ -34,8 +34,9 @@ void round_touch(struct round *r, struct sched_group *g);
 void round_tried(struct round *r, struct sched_group *g);                /* it found no place, as things are */
 void round_retry(struct round *r, struct sched_group *g, int64_t at_ms); /* look at it again then */
 void round_drop_hold(struct round *r, struct sched_group *g);            /* and what its pods were told of it */
-void round_drop_promise(struct round *r, struct sched_group *g);         /* others may be let in instead */
-void round_promise(struct round *r, struct sched_group *g); /* its pods know the seats that others are to leave */
+void round_rank_hold(struct round *r, struct hold *c);           /* a reservation: who comes before it (hold_order.c) */
+void round_drop_promise(struct round *r, struct sched_group *g); /* others may be let in instead */
+void round_promise(struct round *r, struct sched_group *g);      /* its pods know the seats that others are to leave */
 void group_people_name(const struct sched_group *g, char *to, size_t size); /* "namespace/job", as people know it */
 bool group_is_broken(const struct sched_group *g);                          /* it stood, and lost members */
 bool group_knows_its_pods(const struct sched_group *g); /* pods, or templates of them: enough to look for nodes */

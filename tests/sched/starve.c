@@ -529,6 +529,33 @@ static void two_reservations(void **state)
     h_free(h);
 }
 
+/* Both need more than the share of their queue, and one gets its reservation in the round in which the other could start: it
+ * stood, and lost its pods. */
+static void a_reservation_has_its_rank_at_once(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_queue(h, "qa", "weight: 1");
+    h_queue(h, "qb", "weight: 1, reclaimable: false");
+    h_node(h, "n1", "cpu: 1500m");
+    h_group(h, "stood", .min = 3, .queue = "qb");
+    h_pods(h, "stood", "w", 3, "cpu: 500m");
+    h_settle(h);
+    h_run(h);
+    h_group(h, "waits", .min = 2, .queue = "qa");
+    h_pods(h, "waits", "w", 2, "cpu: 500m");
+    h_work(h, h->config.reserve_after_ms + 5000, 5000);
+    h_change(h, h_get(h, "Node", "n1"), "status: {allocatable: {cpu: 1}}");
+    h_phase(h, "stood-w-0", "Succeeded");
+    h_delete(h, "Pod", "stood-w-1");
+    h_delete(h, "Pod", "stood-w-2");
+    h_pods(h, "stood", "w", 2, "cpu: 500m");
+    h_settle(h);
+    assert_int_equal(h_bound(h, "waits") + h_bound(h, "stood"), 2);
+    h_free(h);
+}
+
 /* The same in one queue: an older gang, and one of higher priority that came later. */
 static void reservations_of_one_queue(void **state)
 {
@@ -579,6 +606,7 @@ int main(void)
         cmocka_unit_test(no_reservation_against_anti_affinity),
         cmocka_unit_test(reservation_yields_to_priority),
         cmocka_unit_test(two_reservations),
+        cmocka_unit_test(a_reservation_has_its_rank_at_once),
         cmocka_unit_test(reservations_of_one_queue),
     };
 

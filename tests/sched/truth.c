@@ -287,11 +287,23 @@ static bool guarantees_allow(const struct world *w, int group)
     return true;
 }
 
+/* Places are kept for somebody who has lost a pod: it may come back. */
+static bool waits_for_pods(struct world *w)
+{
+    struct sched_group_view v;
+
+    for (int i = 0; i < w->n_groups; i++)
+        if (!has_its_pods(w, i) && sched_group_view(w->h->s, STR("default"), str_of(w->groups[i].name), &v) &&
+            v.has_hold)
+            return true;
+    return false;
+}
+
 /* Nothing runs, or there is room for all it lacks, nobody else has places and no other queue is entitled to the room: it
  * starts, or the places are given back. */
 static bool could_use_them(struct world *w, int group, enum why_kind why)
 {
-    bool is_idle = !count_pods(w, W_BOUND) && !count_pods(w, W_RUNS);
+    bool is_idle = !count_pods(w, W_BOUND) && !count_pods(w, W_RUNS) && !waits_for_pods(w);
 
     if (count_pods(w, W_GOING) || !has_its_pods(w, group) || group_stands(w, group))
         return false;
