@@ -127,6 +127,32 @@ static void item_49_finished(void **state)
     h_free(h);
 }
 
+/* … and nobody has to happen to look again for the rest: at the latest after that minute pods say what holds. */
+static void D62_pods_are_told_in_time(void **state)
+{
+    struct h *h = h_new(NULL);
+
+    (void)state;
+    h_node(h, "n1", "cpu: 3");
+    h_group(h, "old", .min = 3);
+    h_pods(h, "old", "w", 3, "cpu: 1");
+    h_settle(h);
+    h_run(h);
+    h_group(h, "g", .min = 2);
+    h_pods(h, "g", "w", 2, "cpu: 1");
+    h_settle(h);
+    h_pass(h, 1000);
+    h_node(h, "n2", "memory: 1Gi");
+    h_settle(h);
+    assert_has(h_said(h, "Pod", "g-w-0", "PodScheduled"), "0/1 nodes");
+    while (h->wake_ms && h->wake_ms <= h->now_ms + 60000) { /* nothing happens but what it asked to be woken for */
+        h_pass(h, h->wake_ms - h->now_ms);
+        h_settle(h);
+    }
+    assert_has(h_said(h, "Pod", "g-w-0", "PodScheduled"), "0/2 nodes");
+    h_free(h);
+}
+
 static void item_56_D62_new_node_and_many_pods(void **state)
 {
     struct h *h = h_new(NULL);
@@ -457,6 +483,7 @@ int main(void)
         cmocka_unit_test(item_49_no_pods_no_condition),
         cmocka_unit_test(item_49_finished),
         cmocka_unit_test(item_56_D62_new_node_and_many_pods),
+        cmocka_unit_test(D62_pods_are_told_in_time),
         cmocka_unit_test(D61_D69_silence),
         cmocka_unit_test(D61_idle),
         cmocka_unit_test(D61_told_again),
