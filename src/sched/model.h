@@ -169,6 +169,7 @@ struct group_status {
     int64_t why_ms;         /* … and when that was */
     int64_t pods_ms;        /* when the conditions of its pods were last written … */
     enum why_kind pods_why; /* … and the gist of them */
+    uint64_t pods_said;     /* hash_of_condition() of what they were told, or are to be told when the time has come */
 };
 
 /* What earlier rounds found out about it, so that the next need not ask again. */

@@ -277,8 +277,8 @@ static int by_pod_name(const void *x, const void *y)
     return str_cmp((*(struct sched_pod *const *)x)->name, (*(struct sched_pod *const *)y)->name);
 }
 
-/* Was a pod told something else than it would be now? The first speaks for all: they are told alike. */
-static bool has_stale_pod(struct round *r, const struct sched_group *g, struct str group_message)
+/* What a pod would be told now. The first speaks for all: they are told alike. 0: there is none. */
+static uint64_t pods_words(struct round *r, const struct sched_group *g, struct str group_message)
 {
     VEC_FOREACH(role, &g->roles)
         LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_PENDING], in_role) {
@@ -287,14 +287,15 @@ static bool has_stale_pod(struct round *r, const struct sched_group *g, struct s
             if (p->is_gated)
                 continue;
             pod_words(r, g, p, group_message, &reason, &message);
-            return hash_of_condition(STR("False"), reason, message) != p->written;
+            return hash_of_condition(STR("False"), reason, message);
         }
-    return false;
+    return 0;
 }
 
 static void tell_pods(struct round *r, struct sched_group *g, struct str group_message)
 {
     VEC(struct sched_pod *) waiting = { 0 };
+    uint64_t said;
     bool may_change = gist_of(g->why) != g->status.pods_why || r->now_ms - g->status.pods_ms >= POD_AGAIN_MS,
          any = false;
 
@@ -317,12 +318,14 @@ static void tell_pods(struct round *r, struct sched_group *g, struct str group_m
         any = true;
         tell_pod(r, p, reason, message);
     }
+    said = pods_words(r, g, group_message);
     if (any) {
         g->status.pods_ms = r->now_ms;
         g->status.pods_why = gist_of(g->why);
-    } else if (!may_change && has_stale_pod(r, g, group_message)) {
+    } else if (!may_change && said != g->status.pods_said) { /* once: another scheduler may see it differently */
         round_retry(r, g, g->status.pods_ms + POD_AGAIN_MS);
     }
+    g->status.pods_said = said;
 }
 
 void group_forget_seats(struct sched_group *g)
