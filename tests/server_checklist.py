@@ -1020,7 +1020,7 @@ def pods_are_checked_again(s):
     before = s.ok("POST", PODS, held_pod("checked", labels={"a": "b"}))
     main = before["spec"]["containers"][0]["name"]
     for patch, words in (({"metadata": {"labels": {"a": 5}}}, "metadata.labels.a"), ({"metadata": {"annotations": {"a": True}}}, "metadata.annotations.a")):
-        refused(s.call("PATCH", at, patch, type=STRATEGIC), 400, words)
+        refused(s.call("PATCH", at, patch, type=STRATEGIC), 422, words)
     for patch, words in (({"metadata": {"labels": {"no key": "x"}}}, "metadata.labels"), ({"metadata": {"labels": {"a": "no value"}}}, "metadata.labels.a"),
                          ({"spec": {"containers": [{"name": main, "image": ""}]}}, "spec.containers[0].image"),
                          ({"spec": {"activeDeadlineSeconds": -1}}, "spec.activeDeadlineSeconds"),

@@ -476,7 +476,8 @@ def odd_fields_of_what_is_applied_are_told(s):
     told("unknownField: unknown\nspec: {size: 1}\n", ".unknownField: field not declared in schema")
     told("  unknownMeta: unknown\nspec: {size: 1}\n", ".metadata.unknownMeta: field not declared in schema")
     told("spec:\n  size: 1\n  free:\n    foo: foo1\n    foo: foo2\n", 'line 10: key "foo" already set in map')
-    refused(s.call("POST", f"{odds}?fieldValidation=Strict", {"metadata": {"name": "x"}, "spec": {"size": 1, "no": 1}}), 400, 'unknown field "spec.no"')
+    refused(s.call("POST", f"{odds}?fieldValidation=Strict", {"apiVersion": "conform.example.com/v1", "kind": "Odd", "metadata": {"name": "x"},
+                                                                    "spec": {"size": 1, "no": 1}}), 400, 'unknown field "spec.no"')
 
 
 @case

@@ -234,7 +234,7 @@ static int bind_to(const struct accounts *s, struct arena *a, const struct objec
     while (b < bounds + ARRAY_LEN(bounds) && !str_is(kind, b->kind))
         b++;
     if (b == bounds + ARRAY_LEN(bounds) || !str_is(json_member_text(ref, "apiVersion"), "v1"))
-        return err_set(e, ERR_INVALID,
+        return err_set(e, ERR_SYNTAX,
                        "spec.boundObjectRef: cannot bind a token to a %.*s; take a v1 Pod, Secret or Node",
                        STR_ARG(kind));
     o = find(s, b->kind, account->namespace, name);

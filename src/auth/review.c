@@ -118,7 +118,7 @@ int review_self_subject_rules(const struct review_env *env, struct arena *a, con
     struct json *answer = json_copy(a, object), *status, *rules = json_array(a), *resources, *paths;
 
     if (!namespace.n)
-        return err_set(e, ERR_INVALID, "spec.namespace: no namespace on request");
+        return err_set(e, ERR_SYNTAX, "no namespace on request");
     rbac_rules_for(env->rbac, a, env->who, namespace, rules);
     status = json_set(answer, "status", json_object(a));
     resources = json_set(status, "resourceRules", json_array(a));
@@ -168,7 +168,7 @@ int review_token(const struct review_env *env, struct arena *a, const struct jso
     struct identity about;
 
     if (!token.n)
-        return err_set(e, ERR_INVALID, "spec.token: token is required for TokenReview in authentication");
+        return err_set(e, ERR_SYNTAX, "token is required for TokenReview in authentication");
     JSON_FOREACH(one, json_get(spec, "audiences"))
         *vec_push(a, &asked) = json_text(one, STR_NULL);
     *ret = json_copy(a, object);

@@ -440,7 +440,7 @@ static int read_retain(struct merging *mg, const struct place *at, struct kind k
     JSON_FOREACH(name, list)
         json_add(set, json_text(name, STR_NULL), json_null(mg->arena));
     if (list->type != JSON_ARRAY)
-        return fail(mg, at, RETAIN_KEY " must be a list of names");
+        return err_set(mg->e, ERR_SYNTAX, "invalid patch format of retainKeys: it must be a list of names");
     json_members_init(&names, set, json_count(at->node));
     JSON_FOREACH(m, at->node) {
         struct place member_at = below(at, m);

@@ -61,8 +61,10 @@ static bool take(const struct media *m, unsigned allows, struct accept *ret)
         const char *type;
         enum accept_media media;
     } types[] = {
-        { "application/json", MEDIA_JSON }, { "*/*", MEDIA_JSON },    { "application/*", MEDIA_JSON },
-        { "application/yaml", MEDIA_YAML }, { "text/*", MEDIA_YAML },
+        { "application/json", MEDIA_JSON },
+        { "*/*", MEDIA_JSON },
+        { "application/*", MEDIA_JSON },
+        { "application/yaml", MEDIA_YAML },
     };
 
     if (str_is(m->type, PROTOBUF_MEDIA)) { /* tables and the like are made in JSON */

@@ -465,5 +465,10 @@ int admission_delete(struct request *rq, const struct object *old)
                       namespaces[i]);
             return -1;
         }
+    if (strcmp(old->type->plural, "priorityclasses") == 0 && str_starts(old->name, STR("system-")))
+        return fail_with(rq, REASON_FORBIDDEN,
+                         "priorityclasses.scheduling.k8s.io \"%.*s\" is forbidden: this is a system priority class and "
+                         "cannot be deleted",
+                         STR_ARG(old->name));
     return 0;
 }

@@ -349,13 +349,21 @@ static void keep_node(struct arena *a, struct json *spec, const struct object *o
         json_set(spec, "nodeName", json_copy(a, node));
 }
 
-static int check_priority(struct request *rq, const struct json *pod)
+/* 'asked': the number that the client wrote, NULL: none. A pod's priority is that of its class. */
+static int check_priority(struct request *rq, const struct json *pod, const struct json *asked)
 {
     const struct resource_type *type = type_by_kind(STR("scheduling.k8s.io/v1"), STR("PriorityClass"));
     struct str name = json_member_text(json_get(pod, "spec"), "priorityClassName");
+    int64_t is = json_i64(json_find(pod, "spec", "priority", NULL), 0);
+    bool is_known = !name.n || store_get(rq->server->opt.store, type, STR_NULL, name);
 
-    if (!name.n || store_get(rq->server->opt.store, type, STR_NULL, name))
+    if (is_known && (!asked || json_i64(asked, 0) == is))
         return 0;
+    if (is_known)
+        return fail_with(rq, REASON_FORBIDDEN,
+                         "pods \"%.*s\" is forbidden: the integer value of priority (%lld) must not be provided in pod "
+                         "spec; priority admission controller computed %lld from the given PriorityClass name",
+                         STR_ARG(rq->failure.name), (long long)json_i64(asked, 0), (long long)is);
     return fail_with(rq, REASON_FORBIDDEN, "pods \"%.*s\" is forbidden: no PriorityClass with name %.*s was found",
                      STR_ARG(rq->failure.name), STR_ARG(name));
 }
@@ -363,9 +371,14 @@ static int check_priority(struct request *rq, const struct json *pod)
 void admit_pod_write(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = pod };
+    const struct json *priority = old ? NULL : json_find(pod, "spec", "priority", NULL);
     struct admit_env env = admission_env(rq->server, rq->target.namespace);
     struct err e;
 
+    if (priority) {
+        priority = json_copy(rq->arena, priority);
+        json_remove(json_get(pod, "spec"), "priority");
+    }
     pod_defaults(rq->server, rq->arena, json_get(pod, "spec"));
     admit_pod_token(rq->server, rq->arena, pod, old);
     admit_pod_pull_secrets(rq->server, rq->arena, pod, old);
@@ -387,7 +400,7 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
         /* What is wrong with it in itself is told first; admission_write() looks for the failure. */
         if (!ps->n_errors && admit_pod_runtime(rq->server, rq->arena, pod, &e) < 0)
             (void)fail_with(rq, REASON_FORBIDDEN, "pods \"%.*s\" is forbidden: %s", STR_ARG(rq->failure.name), e.text);
-        else if (!ps->n_errors && check_priority(rq, pod) == 0)
+        else if (!ps->n_errors && check_priority(rq, pod, priority) == 0)
             (void)admit_pod_account(rq, pod);
     }
     admit_pod_budget(pod, &env, ps);

@@ -100,8 +100,6 @@ static int parse(struct request *rq, struct str media, struct json **ret)
     struct json_parse_options opt = { .limits.max_bytes = BODY_MAX, .on_duplicate = on_duplicate, .ctx = rq };
     struct err e;
 
-    if (rq->call->body.n > BODY_MAX)
-        return fail_with(rq, REASON_TOO_LARGE, "Request entity too large: limit is %d", BODY_MAX);
     if (str_ends(media, STR("yaml")))
         return parse_yaml(rq, ret);
     if (str_is(media, PROTOBUF_MEDIA))
@@ -109,6 +107,12 @@ static int parse(struct request *rq, struct str media, struct json **ret)
     if (json_parse(rq->arena, text_of(rq), &opt, ret, &e) < 0)
         return fail_with(rq, REASON_BAD_REQUEST, "error parsing the body as JSON: %s", e.text);
     return 0;
+}
+
+/* Is the object what a patch made of one that is there? What is applied is an object itself. */
+static bool is_patched(const struct request *rq)
+{
+    return rq->verb == VERB_PATCH && !str_is(media_of(rq), "application/apply-patch+yaml");
 }
 
 /* Strict: all that is unknown or there twice is told at once. */
@@ -123,6 +127,9 @@ static int tell_odd_fields(struct request *rq)
     }
     if (rq->validation != VALIDATE_STRICT || !all.n)
         return 0;
+    if (is_patched(rq))
+        return fail_field(rq, "FieldValueInvalid", "patch", "Invalid value: strict decoding error: %.*s",
+                          STR_ARG(str_cut(buf_view(&all), 4000)));
     return fail_with(rq, REASON_BAD_REQUEST,
                      "%s in version \"%s\" cannot be handled as a %s: strict decoding error: %.*s",
                      rq->type ? rq->type->kind : "object", rq->type ? rq->type->version : "v1",
@@ -131,7 +138,8 @@ static int tell_odd_fields(struct request *rq)
 
 /* ---- the shape ---- */
 
-/* As Kubernetes answers it: its own kinds cannot be decoded (400), custom ones break their schema (422). */
+/* As Kubernetes answers it: its own kinds cannot be decoded (400), custom ones break their schema (422), and a patch that makes
+ * such a thing of what is there is wrong (422). */
 static int fail_shape(struct request *rq, const char *kind, const char *version, struct problems *ps)
 {
     struct problems shapes = { .arena = rq->arena };
@@ -140,7 +148,7 @@ static int fail_shape(struct request *rq, const char *kind, const char *version,
     VEC_FOREACH(p, &ps->list)
         if (p->is_shape)
             *vec_push(rq->arena, &shapes.list) = *p;
-    if (rq->type && is_custom(rq->type))
+    if (rq->type && (is_custom(rq->type) || is_patched(rq)))
         return fail_problems(rq, &shapes);
     fail_with(rq, REASON_BAD_REQUEST, "%s in version \"%s\" cannot be handled as a %s: %.*s", kind, version, kind,
               STR_ARG(str_cut(problems_join(rq->arena, &shapes), 4000)));
@@ -165,6 +173,8 @@ int body_any(struct request *rq, const char *const *types, const struct schema *
     *ret = NULL;
     if (media.n && !is_listed(media, types)) /* none: JSON, as old clients mean it */
         return fail_media(rq, media, types);
+    if (rq->call->body.n > BODY_MAX)
+        return fail_with(rq, REASON_TOO_LARGE, "Request entity too large: limit is %d", BODY_MAX);
     if (!str_trim(rq->call->body).n)
         return 0;
     if (parse(rq, media, ret) < 0)
@@ -246,6 +256,13 @@ static int check_kind(struct request *rq, struct json *object)
 
     if (!is_text_or_missing(json_get(object, "kind")) || !is_text_or_missing(json_get(object, "apiVersion")))
         return 0; /* its shape is wrong, which is told next */
+    if (rq->type->custom && (!object_kind(object).n || !object_api_version(object).n))
+        return fail_with(rq, REASON_BAD_REQUEST,
+                         "the object provided is unrecognized (must be of type %s): Object '%s' is missing",
+                         rq->type->kind, object_kind(object).n ? "apiVersion" : "Kind");
+    if (rq->type->custom && str_eq(object_api_version(object), version) && !str_is(object_kind(object), rq->type->kind))
+        return fail_field(rq, "FieldValueInvalid", "kind", "Invalid value: \"%.*s\": must be %s",
+                          STR_ARG(str_sub(object_kind(object), 0, 63)), rq->type->kind);
     if (!object_kind(object).n)
         json_set(object, "kind", json_str(rq->arena, str_of(rq->type->kind)));
     if (!object_api_version(object).n)
@@ -274,8 +291,10 @@ static int check_place(struct request *rq, struct json *object)
     if (rq->type->scope == SCOPE_NAMESPACED)
         json_set(meta, "namespace", json_str(rq->arena, rq->target.namespace));
     if (rq->verb != VERB_CREATE && !name.n)
-        json_set(meta, "name", json_str(rq->arena, rq->target.name));
-    else if (rq->verb != VERB_CREATE && !str_eq(name, rq->target.name))
+        return fail_with(rq, REASON_BAD_REQUEST,
+                         "the name of the object (%.*s based on URL) was undeterminable: name must be provided",
+                         STR_ARG(rq->target.name));
+    if (rq->verb != VERB_CREATE && !str_eq(name, rq->target.name))
         return fail_with(rq, REASON_BAD_REQUEST,
                          "the name of the object (%.*s) does not match the name on the URL (%.*s)", STR_ARG(name),
                          STR_ARG(rq->target.name));
@@ -287,6 +306,8 @@ int body_object(struct request *rq, struct json **ret)
 {
     if (body_any(rq, body_types, NULL, ret) < 0) /* by the rules below instead */
         return -1;
+    if (json_is(*ret, JSON_NULL))
+        *ret = json_object(rq->arena);
     if (!json_is(*ret, JSON_OBJECT))
         return fail_with(rq, REASON_BAD_REQUEST, "the body must be an object of kind %s", rq->type->kind);
     if (check_kind(rq, *ret) < 0 || body_check_fields(rq, *ret) < 0 || check_place(rq, *ret) < 0)

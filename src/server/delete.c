@@ -21,6 +21,13 @@ static int read_propagation(struct request *rq, struct str word, enum propagatio
                       STR_ARG(str_sub(word, 0, 40)));
 }
 
+static int fail_both_set(struct request *rq, struct str word)
+{
+    return fail_field(rq, "FieldValueInvalid", "propagationPolicy",
+                      "Invalid value: \"%.*s\": orphanDependents and deletionPropagation cannot be both set",
+                      STR_ARG(str_sub(word, 0, 40)));
+}
+
 int delete_options(struct request *rq, const struct json *body, struct store_delete_options *ret)
 {
     const struct json *grace = json_get(body, "gracePeriodSeconds"), *before = json_get(body, "preconditions");
@@ -41,9 +48,7 @@ int delete_options(struct request *rq, const struct json *body, struct store_del
         rq->is_dry = true;
     }
     if (word.n && json_get(body, "orphanDependents"))
-        return fail_field(rq, "FieldValueInvalid", "propagationPolicy",
-                          "Invalid value: \"%.*s\": orphanDependents and propagationPolicy cannot be both set",
-                          STR_ARG(str_sub(word, 0, 40)));
+        return fail_both_set(rq, word);
     if (word.n)
         return read_propagation(rq, word, &ret->propagation);
     if (json_bool(json_get(body, "orphanDependents"), false))
@@ -54,17 +59,22 @@ int delete_options(struct request *rq, const struct json *body, struct store_del
 int delete_read(struct request *rq, struct store_delete_options *ret)
 {
     struct json *body;
-    struct str word;
+    struct str word = STR_NULL;
     int64_t grace_s;
 
     *ret = (struct store_delete_options){ .grace_s = -1 };
     if (body_any(rq, body_types, &schema_delete_options, &body) < 0 ||
         param_number(rq, "gracePeriodSeconds", -1, &grace_s) < 0)
         return -1;
+    if (body && object_kind(body).n && !str_is(object_kind(body), "DeleteOptions"))
+        return fail_with(rq, REASON_BAD_REQUEST, "the body must be DeleteOptions, not \"%.*s\"",
+                         STR_ARG(str_sub(object_kind(body), 0, 63)));
     if (grace_s >= 0)
         ret->grace_s = grace_s;
     if (param(rq, "propagationPolicy", &word) && word.n && read_propagation(rq, word, &ret->propagation) < 0)
         return -1;
+    if (param_flag(rq, "orphanDependents") && word.n)
+        return fail_both_set(rq, word);
     if (param_flag(rq, "orphanDependents"))
         ret->propagation = PROPAGATE_ORPHAN;
     return body ? delete_options(rq, body, ret) : 0;

@@ -339,12 +339,14 @@ static int read_request(struct listing *l)
 {
     struct request *rq = l->rq;
     struct str token = STR_NULL;
+    int64_t seconds; /* a list takes no time, but what is no number is a mistake */
 
     if (param_flag(rq, "sendInitialEvents"))
         return fail_field(rq, "FieldValueForbidden", "sendInitialEvents",
                           "Forbidden: sendInitialEvents is forbidden for list");
     l->has_page = param(rq, "continue", &token) && token.n;
-    if (selection_read(rq, &l->sel) < 0 || param_number(rq, "limit", 0, &l->limit) < 0)
+    if (selection_read(rq, &l->sel) < 0 || param_number(rq, "limit", 0, &l->limit) < 0 ||
+        param_number(rq, "timeoutSeconds", 0, &seconds) < 0)
         return -1;
     l->limit = MAX_OF(l->limit, 0);
     if (read_revision(l) < 0)

@@ -147,11 +147,15 @@ int handle_portforward(struct request *rq)
     return hand_over(rq, KUBELET_FORWARD);
 }
 
-/* What acts on a pod names none, or the one of the URL. */
+/* What acts on a pod is of this kind, and names none, or the one of the URL. */
 static int check_named(struct request *rq, const struct json *body, const char *kind)
 {
     struct str name = object_name(body), namespace = object_namespace(body);
 
+    if (object_kind(body).n && !str_is(object_kind(body), kind))
+        return fail_with(rq, REASON_BAD_REQUEST, "%.*s in version \"%.*s\" cannot be handled as a %s",
+                         STR_ARG(str_sub(object_kind(body), 0, 63)), STR_ARG(str_sub(object_api_version(body), 0, 63)),
+                         kind);
     if (rq->target.name.n && name.n && !str_eq(name, rq->target.name))
         return fail_with(rq, REASON_BAD_REQUEST, "name in URL does not match name in %s object", kind);
     if (namespace.n && !str_eq(namespace, rq->target.namespace))

@@ -202,8 +202,7 @@ static int make_patched(struct request *rq, enum server_patch_kind kind, const s
 /* What no patch changes. */
 static int check_patched(struct request *rq, const struct object *old, const struct json *object)
 {
-    static const char *const fixed[] = { "name", "namespace", "uid" };
-    const struct json *meta = json_get(object, "metadata");
+    const struct json *meta = json_get(object, "metadata"), *before = old ? json_get(old->root, "metadata") : NULL;
 
     if (!json_is(meta, JSON_OBJECT))
         return fail_with(rq, REASON_BAD_REQUEST, "the patch leaves no metadata");
@@ -211,11 +210,16 @@ static int check_patched(struct request *rq, const struct object *old, const str
         return 0;
     if (!str_eq(object_kind(object), object_kind(old->root)) ||
         !str_eq(object_api_version(object), object_api_version(old->root)))
-        return fail_with(rq, REASON_BAD_REQUEST, "a patch cannot change kind and apiVersion");
-    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
-        if (!str_eq(json_member_text(meta, fixed[i]), json_member_text(json_get(old->root, "metadata"), fixed[i])))
-            return fail_field(rq, "FieldValueInvalid", arena_fmt(rq->arena, "metadata.%s", fixed[i]).p,
-                              "Invalid value: field is immutable");
+        return fail_field(rq, "FieldValueInvalid", "patch", "Invalid value: a patch cannot change kind and apiVersion");
+    if (!str_eq(json_member_text(meta, "name"), old->name))
+        return fail_with(rq, REASON_BAD_REQUEST,
+                         "the name of the object (%.*s) does not match the name on the URL (%.*s)",
+                         STR_ARG(str_sub(json_member_text(meta, "name"), 0, 253)), STR_ARG(old->name));
+    if (!str_eq(json_member_text(meta, "namespace"), old->namespace))
+        return fail_with(rq, REASON_BAD_REQUEST,
+                         "the namespace of the provided object does not match the namespace sent on the request");
+    if (!str_eq(json_member_text(meta, "uid"), json_member_text(before, "uid")))
+        return fail_field(rq, "FieldValueInvalid", "metadata.uid", "Invalid value: field is immutable");
     return 0;
 }
 

@@ -150,7 +150,7 @@ static void what_cannot_be_had(void **state)
         { "{'boundObjectRef':{'kind':'Pod','apiVersion':'v1','name':'nobody'}}", "not found", ERR_NOT_FOUND },
         { "{'boundObjectRef':{'kind':'Pod','apiVersion':'v1','name':'p','uid':'1'}}", "uid", ERR_CONFLICT },
         { "{'boundObjectRef':{'kind':'Pod','apiVersion':'v1','name':'other'}}", "another ServiceAccount", ERR_INVALID },
-        { "{'boundObjectRef':{'kind':'ConfigMap','apiVersion':'v1','name':'p'}}", "boundObjectRef", ERR_INVALID },
+        { "{'boundObjectRef':{'kind':'ConfigMap','apiVersion':'v1','name':'p'}}", "boundObjectRef", ERR_SYNTAX },
         { "{'boundObjectRef':{'kind':'Pod','apiVersion':'v1'}}", "not found", ERR_NOT_FOUND },
     };
     struct json *answer;

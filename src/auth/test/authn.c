@@ -354,7 +354,7 @@ static void reviews(void **state)
                         "{\"resourceRules\":[{\"verbs\":[\"get\"],\"apiGroups\":[\"\"],\"resources\":[\"pods\"]}],"
                         "\"nonResourceRules\":[],"
                         "\"incomplete\":false}");
-    assert_non_null(strstr(review("SelfSubjectRulesReview", "{'spec':{}}", &ann, rbac), "spec.namespace"));
+    assert_non_null(strstr(review("SelfSubjectRulesReview", "{'spec':{}}", &ann, rbac), "no namespace"));
     assert_non_null(
         strstr(review("SelfSubjectReview", "{}", &ann, rbac), "{\"userInfo\":{\"username\":\"ann\",\"uid\":\""));
     buf_fmt(&text, "{'spec':{'token':'%s'}}", token.p);

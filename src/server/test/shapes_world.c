@@ -136,7 +136,8 @@ static void create_one(struct shapes_world *w, const struct resource_type *t)
     char sent[4096];
     int code;
 
-    buf_fmt(&body, "{\"metadata\":{\"name\":\"%s\"}%s%s", shapes_name(t), strcmp(rest, "}") == 0 ? "" : ",", rest);
+    buf_fmt(&body, "{\"apiVersion\":\"%s%s%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\"}%s%s", t->group,
+            t->group[0] ? "/" : "", t->version, t->kind, shapes_name(t), strcmp(rest, "}") == 0 ? "" : ",", rest);
     q.body = buf_view(&body);
     code = shapes_ask(w, &q, sent, sizeof(sent)).code;
     if (code != 201 && code != 409)
