@@ -17,8 +17,9 @@ def priority_class(i):
     return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": f"p{i}"}, "value": 100 * i}
 
 
-def job(i, queue, pods, cpu, minutes, minimum=None, priority=None, after=0):
-    container = {"name": "main", "image": "i", "resources": {"requests": {"cpu": str(cpu)}}}
+def job(i, queue, pods, cpu, minutes, minimum=None, priority=None, after=0, memory=None):
+    requests = {"cpu": str(cpu), **({"memory": memory} if memory else {})}
+    container = {"name": "main", "image": "i", "resources": {"requests": requests}}
     task = {"name": "main", "replicas": pods, "template": {"spec": {"restartPolicy": "Never", "containers": [container]}}}
     notes = {"pumice.dev/runtime": f"{minutes}m"}
     spec = {"minAvailable": pods if minimum is None else minimum, "queue": queue, "tasks": [task]}
