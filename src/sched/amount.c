@@ -217,7 +217,8 @@ static int64_t amount_times(int64_t v, int64_t times)
 void amounts_add_times(struct amounts *a, const struct amounts *b, int64_t times, int n)
 {
     for (int i = 0; i < n; i++)
-        a->v[i] = amount_add(a->v[i], amount_times(b->v[i], times));
+        if (b->v[i]) /* mostly a pod asks for a few of many */
+            a->v[i] = amount_add(a->v[i], amount_times(b->v[i], times));
 }
 
 void amounts_fill(struct amounts *a, int64_t v)

@@ -218,6 +218,7 @@ void gang_classes_init(struct sched_model *m)
 
     map_init(&all->by_key, m->seed);
     list_init(&all->all);
+    list_init(&all->inqueue);
     list_init(&all->alone);
     list_init(&all->behind);
     heap_init(&all->on_credit, by_admission);
@@ -279,6 +280,8 @@ static struct gang_class *class_need(struct sched_model *m, const struct sched_g
     heap_init(&c->by_runtime, by_runtime);
     map_put(&m->alike->by_key, c->key, c);
     list_push(&m->alike->all, &c->link);
+    if (g->status.phase == GROUP_INQUEUE)
+        list_push(&m->alike->inqueue, &c->in_inqueue);
     describe(m, c, g);
     return c;
 }
@@ -288,6 +291,7 @@ static void class_release(struct sched_model *m, struct gang_class *c)
     if (c->pins || heap_count(&c->members))
         return;
     list_remove(&c->link);
+    list_remove(&c->in_inqueue);
     map_remove(&m->alike->by_key, c->key);
     heap_done(&c->members);
     heap_done(&c->by_runtime);

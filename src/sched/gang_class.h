@@ -26,12 +26,13 @@ struct group_list {
 };
 
 struct gang_class {
-    struct str key;         /* all of the above, as text; behind the struct */
-    struct list_link link;  /* gang_classes.all */
-    struct heap members;    /* gang_member.in_class, by order_cmp() */
-    struct heap by_runtime; /* gang_member.by_runtime: those that say how long they run, the shortest first */
-    struct amounts needs;   /* gang_needs() of each member … */
-    int64_t lacks;          /* … for so many pods */
+    struct str key;              /* all of the above, as text; behind the struct */
+    struct list_link link;       /* gang_classes.all */
+    struct list_link in_inqueue; /* gang_classes.inqueue */
+    struct heap members;         /* gang_member.in_class, by order_cmp() */
+    struct heap by_runtime;      /* gang_member.by_runtime: those that say how long they run, the shortest first */
+    struct amounts needs;        /* gang_needs() of each member … */
+    int64_t lacks;               /* … for so many pods */
     const struct pod_class
         *pod;        /* all its pods are of this class, and nothing else decides about their places (prefilter.c);
                              NULL: not so */
@@ -43,6 +44,7 @@ struct gang_class {
 struct gang_classes { /* in the model */
     struct map by_key;
     struct list all;       /* struct gang_class.link */
+    struct list inqueue;   /* struct gang_class.in_inqueue: those whose members were let in */
     struct list alone;     /* gang_member.in_alone: groups that wait and have no class */
     struct list behind;    /* gang_member.in_behind: all members, the one asked longest ago first */
     struct heap on_credit; /* gang_member.by_admission: members that were let in without places, the oldest first */

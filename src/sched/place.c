@@ -128,9 +128,12 @@ bool round_would_fit(struct round *r, struct sched_group *g, enum fit_room room,
 /* It fits nowhere, whoever ends: say so instead. */
 static void say_never(struct round *r, struct sched_group *g)
 {
-    struct why why = *g->why;
+    struct why why;
 
-    if (!g->found.never_fits || (group_knows_its_pods(g) && round_would_fit(r, g, FIT_EMPTY, &why)))
+    if (!g->found.never_fits)
+        return;
+    why = *g->why;
+    if (group_knows_its_pods(g) && round_would_fit(r, g, FIT_EMPTY, &why))
         return;
     if (why.kind == WHY_NO_ROOM)
         why.kind = WHY_NEVER_FITS;
@@ -422,6 +425,13 @@ static bool may_give_way(const struct sched_group *o, const struct sched_group *
            !o->hold && !o->found.never_fits;
 }
 
+static void add_promise(const struct round *r, const struct sched_group *o, const struct sched_group *g,
+                        struct amounts *back)
+{
+    if (may_give_way(o, g))
+        amounts_add(back, &o->admitted, r->m->dims.n);
+}
+
 /* Would it help if all who may gave way? What was let in and is put out again in vain comes back in the next round, and
  * so on for ever. */
 static bool can_un_admit(struct round *r, const struct sched_group *g, const struct amounts *needs)
@@ -431,9 +441,11 @@ static bool can_un_admit(struct round *r, const struct sched_group *g, const str
     if (g->spec.priority <= r->futile_priority && r->futile_room == r->m->room_gen + 1 &&
         amounts_lacking(needs, &r->futile_needs, r->m->dims.n) < 0)
         return false; /* one who needs no more, and may put out as many, was refused: do not look at all who wait */
-    LIST_FOREACH(struct sched_group, o, &r->m->waiting, in_waiting)
-        if (may_give_way(o, g))
-            amounts_add(&back, &o->admitted, r->m->dims.n);
+    LIST_FOREACH(struct sched_group, o, &r->m->alike->alone, gang.in_alone)
+        add_promise(r, o, g, &back);
+    LIST_FOREACH(struct gang_class, c, &r->m->alike->inqueue, in_inqueue)
+        for (size_t i = 0; i < c->members.n; i++)
+            add_promise(r, HEAP_ITEM(c->members.v[i], struct sched_group, gang.in_class), g, &back);
     if (overcommitted_without(r, needs, &back) < 0)
         return true;
     r->futile_priority = g->spec.priority;

@@ -260,8 +260,8 @@ static bool is_worth(struct round *r, struct sched_group *g, bool may_reclaim)
 }
 
 /* Victims are looked for on behalf of a few groups in each round; whoever had no turn is asked again at once.
- * True: they were found. */
-static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool may_reclaim)
+ * True: they were found; '*ret_why' is why it waited before. */
+static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool may_reclaim, struct why *ret_why)
 {
     uint64_t like;
 
@@ -282,6 +282,7 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
         }
         h->left--;
         g->found.hunt_ms = 0;
+        *ret_why = *g->why;
         if (g->is_whole ? evict_inside(r, g) : evict_for(r, g, may_reclaim))
             return true;
         *vec_push(r->a, &h->failed) = like;
@@ -317,9 +318,9 @@ static void hunt_all(struct round *r, struct hunts *h, struct group_list *all, b
     for (size_t i = 0; i < all->list.n; i++) {
         struct sched_group *g = all->list.v[i];
         struct gang_class *c = gang_leads(g) ? gang_class_pin(g->gang.alike) : NULL;
-        struct why why = *g->why;
+        struct why why;
 
-        if (!(is_over && g->is_whole) && hunt(r, h, g, !is_over || is_within_share(r, g)) && c)
+        if (!(is_over && g->is_whole) && hunt(r, h, g, !is_over || is_within_share(r, g), &why) && c)
             add_next(r, all, i, c, &why);
         gang_class_unpin(r->m, c);
     }
@@ -404,6 +405,34 @@ static void add_without_hold(struct round *r, const struct group_list *from, str
             *vec_push(r->a, &to->list) = *g;
 }
 
+/* Mostly the first is the one, and its queue the only one: then the others need no order. */
+static void first_to_front(struct group_list *all)
+{
+    for (size_t i = 1; i < all->list.n; i++)
+        if (order_cmp(all->list.v[i], all->list.v[0]) < 0) {
+            struct sched_group *first = all->list.v[i];
+
+            all->list.v[i] = all->list.v[0];
+            all->list.v[0] = first;
+        }
+}
+
+static void drop_with_hold(struct round *r, struct group_list *all)
+{
+    size_t n = 0;
+
+    VEC_FOREACH(g, &all->list)
+        if (!queue_has_hold(r->m, (*g)->queue))
+            all->list.v[n++] = *g;
+    all->list.n = n;
+}
+
+static void reserve_in_turn(struct round *r, struct sched_group *g)
+{
+    if (!queue_has_hold(r->m, g->queue) && may_reserve(r, g) && is_due(r, g))
+        reserve(r, g, !why_is_of_queue(g->why->kind));
+}
+
 /* One gang of each queue: the first of those that wait, for room or for their queue. */
 void round_reserve(struct round *r)
 {
@@ -411,11 +440,16 @@ void round_reserve(struct round *r)
 
     add_without_hold(r, &r->stuck, &all);
     add_without_hold(r, &r->over, &all);
+    if (all.list.n == 0)
+        return;
+    first_to_front(&all);
+    reserve_in_turn(r, all.list.v[0]);
+    all.list.v[0] = all.list.v[--all.list.n];
+    drop_with_hold(r, &all);
     if (all.list.n)
         qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_service);
     VEC_FOREACH(g, &all.list)
-        if (!queue_has_hold(r->m, (*g)->queue) && may_reserve(r, *g) && is_due(r, *g))
-            reserve(r, *g, !why_is_of_queue((*g)->why->kind));
+        reserve_in_turn(r, *g);
 }
 
 /* It has waited for longer than a reservation takes, and lacks nothing but room. */
@@ -554,15 +588,28 @@ static void give_up(struct round *r, struct sched_group *g)
         round_drop_promise(r, g);
 }
 
+static bool is_kept_out(const struct sched_group *g)
+{
+    return g->found.is_stuck || (g->found.is_blocked && !group_is_admitted(g));
+}
+
+/* Does anybody wait for what others have, or were promised? The first that does is enough. */
+static bool is_anybody_kept_out(const struct sched_model *m)
+{
+    LIST_FOREACH(struct gang_class, c, &m->alike->all, link)
+        if (heap_count(&c->members) && is_kept_out(gang_class_first(c)))
+            return true;
+    LIST_FOREACH(struct sched_group, g, &m->alike->alone, gang.in_alone)
+        if (is_kept_out(g))
+            return true;
+    return false;
+}
+
 void round_expire(struct round *r)
 {
-    struct group_list leaders = { 0 };
+    bool is_blocking = is_anybody_kept_out(r->m);
     struct sched_group *oldest;
-    bool is_blocking = false;
 
-    gang_leaders(r->m, r->a, &leaders);
-    VEC_FOREACH(g, &leaders.list)
-        is_blocking |= (*g)->found.is_stuck || ((*g)->found.is_blocked && !group_is_admitted(*g));
     LIST_FOREACH(struct sched_group, g, &r->m->alike->alone, gang.in_alone) {
         expire(r, g, is_blocking);
         give_up(r, g);

@@ -103,6 +103,8 @@ static int64_t deadline(const struct sched_group *g)
 
 int order_cmp(const struct sched_group *a, const struct sched_group *b)
 {
+    int order;
+
     if (a->spec.priority != b->spec.priority)
         return a->spec.priority > b->spec.priority ? -1 : 1;
     if (group_is_broken(a) != group_is_broken(b))
@@ -117,9 +119,8 @@ int order_cmp(const struct sched_group *a, const struct sched_group *b)
         return a->share < b->share ? -1 : 1;
     if (a->spec.created_ms != b->spec.created_ms)
         return a->spec.created_ms < b->spec.created_ms ? -1 : 1;
-    if (str_cmp(a->uid, b->uid) != 0)
-        return str_cmp(a->uid, b->uid);
-    return str_cmp(a->key, b->key);
+    order = str_cmp(a->uid, b->uid);
+    return order ? order : str_cmp(a->key, b->key);
 }
 
 static int heap_order(const struct heap_node *x, const struct heap_node *y)
@@ -142,12 +143,15 @@ void round_push(struct round *r, struct sched_group *g)
     heap_push(&q->waiting, &g->now.link);
 }
 
-/* The queue to be served next; NULL: none has groups left. Queues are few. */
+/* The queue to be served next; NULL: none has groups left. Queues are few. Their order changes only when pods are bound:
+ * until then the turn stays where it is. */
 static struct sched_queue *next_queue(struct round *r)
 {
     struct sched_queue *best = NULL;
     size_t n = 0;
 
+    if (r->turn && heap_count(&r->turn->waiting) && r->turn_bound == r->out->n_bound)
+        return r->turn;
     for (size_t i = 0; i < r->active.n; i++) {
         struct sched_queue *q = r->active.v[i];
 
@@ -158,6 +162,8 @@ static struct sched_queue *next_queue(struct round *r)
             best = q;
     }
     r->active.n = n;
+    r->turn = best;
+    r->turn_bound = r->out->n_bound;
     return best;
 }
 
@@ -487,6 +493,7 @@ static void serve(struct round *r, enum gang_limit limit)
 {
     struct sched_queue *q;
 
+    r->turn = NULL; /* other queues have groups now */
     while ((q = next_queue(r))) {
         struct sched_group *g = HEAP_ITEM(heap_pop(&q->waiting), struct sched_group, now.link);
         struct gang_class *c = gang_class_pin(g->gang.alike);
@@ -552,8 +559,6 @@ static void add_others_beyond(struct round *r, struct group_list *over)
 {
     struct group_list leaders = { 0 };
 
-    if (over->list.n == 0)
-        return;
     VEC_FOREACH(g, &over->list)
         (*g)->queue->is_over = true;
     gang_leaders(r->m, r->a, &leaders);
@@ -572,6 +577,8 @@ static void serve_over(struct round *r)
     struct group_list over = r->over;
     struct wanted wanted;
 
+    if (over.list.n == 0)
+        return;
     add_others_beyond(r, &over);
     find_wanted(r, &wanted);
     r->over = (struct group_list){ 0 };

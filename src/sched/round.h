@@ -19,7 +19,9 @@ struct round {
     struct group_list fresh;   /* changed, and have a class now */
     struct group_list stuck;   /* entitled, but the nodes have no room; in order */
     struct group_list over;    /* their queue has had its share; in order */
-    VEC(struct sched_queue *) active; /* with groups in their heap */
+    VEC(struct sched_queue *) active; /* with groups in their heap … */
+    struct sched_queue *turn;         /* … the one that is served … */
+    uint32_t turn_bound;              /* … as of out->n_bound */
     int32_t lowest_seated;            /* priority of all groups that were admitted and wait for their pods */
     int32_t lowest_on_credit;         /* … that were admitted without places */
     int32_t futile_priority;          /* for a group of this priority … */
