@@ -4,14 +4,23 @@
 #include "base/util.h"
 #include "sched/gang_class.h"
 
+/* Of places kept: within what nodes have, so never near the bound of a sum. */
+static void change_sum(const struct sched_model *m, struct amounts *sum, const struct amounts *by, bool is_more)
+{
+    if (is_more)
+        amounts_add(sum, by, m->dims.n);
+    else
+        (void)amounts_sub(sum, by, m->dims.n);
+}
+
 /* What is kept for a group is owed to it by its queue too, not only by the nodes: small jobs of the same queue must not
  * use up what the queue may have. */
-static void owe(struct sched_model *m, const struct hold *c, int by)
+static void owe(struct sched_model *m, const struct hold *c, bool is_owed)
 {
     for (struct sched_queue *q = c->queue; q; q = q->parent) {
-        amounts_add_times(c->kind == HOLD_ADMITTED ? &q->seated : &q->owed, &c->sum, by, m->dims.n);
+        change_sum(m, c->kind == HOLD_ADMITTED ? &q->seated : &q->owed, &c->sum, is_owed);
         if (c->kind == HOLD_EVICTING)
-            amounts_add_times(&q->cleared, &c->sum, by, m->dims.n);
+            change_sum(m, &q->cleared, &c->sum, is_owed);
     }
 }
 
@@ -62,6 +71,7 @@ static uint64_t key_of(const struct hold *c)
 static void leave_lifted(struct sched_model *m, struct hold *c)
 {
     list_remove(&c->in_lifted);
+    change_sum(m, &m->lifted_sum, &c->sum, false);
     m->lifted_key ^= key_of(c);
 }
 
@@ -77,9 +87,10 @@ void hold_lift(struct sched_model *m, struct hold *c)
 {
     if (!c->is_held)
         return;
-    owe(m, c, -1);
+    owe(m, c, false);
     c->is_held = false;
     list_push(&m->lifted, &c->in_lifted);
+    change_sum(m, &m->lifted_sum, &c->sum, true);
     m->lifted_key ^= key_of(c);
 }
 
@@ -87,7 +98,7 @@ void hold_put_back(struct sched_model *m, struct hold *c)
 {
     if (c->is_held)
         return;
-    owe(m, c, 1);
+    owe(m, c, true);
     c->is_held = true;
     if (list_is_linked(&c->in_lifted))
         leave_lifted(m, c);

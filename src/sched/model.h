@@ -41,6 +41,8 @@ struct sched_node {
     struct amounts going;        /* part of 'used': pods that are being deleted */
     struct amounts moving;       /* part of 'used': pods of groups; they end one day. The rest (daemons …) stays */
     struct amounts held;         /* by places kept for groups; none of them is in 'used' */
+    struct amounts idle;         /* total less 'used', not below 0: its part of model.idle … */
+    struct amounts open;         /* … and less 'held': of model.open */
     struct list pods;            /* sched_pod.on_node */
     VEC(struct host_port) ports; /* taken, by port, protocol and address; in 'port_arena' */
     struct arena port_arena;
@@ -366,6 +368,8 @@ struct sched_model {
     uint64_t closed_gen;   /* … this node_gen + tolerant_gen */
     uint64_t tolerant_gen; /* goes up when classes with tolerations come and go */
     struct amounts used;   /* on nodes that exist */
+    struct amounts idle;   /* free on nodes that exist: sum of sched_node.idle … */
+    struct amounts open;   /* … and not kept */
     struct map pods;       /* struct sched_pod by uid */
     struct map pod_names;  /* … by namespace/name */
     struct map groups;     /* struct sched_group by key */
@@ -385,7 +389,8 @@ struct sched_model {
     struct list kept;           /* struct hold.link, oldest first: groups that wait for room */
     struct list seated;         /* … groups that were admitted and wait for their pods */
     struct list lifted;         /* struct hold.in_lifted: let go of, but the nodes do not know yet (hold.h) … */
-    uint64_t lifted_key;        /* … which they are */
+    struct amounts lifted_sum;  /* … what they keep … */
+    uint64_t lifted_key;        /* … and which they are */
     struct hold_parts *parts;   /* HOLD_SETS of them: hold.c's own … */
     uint64_t part_turn;         /* … as is this */
     uint64_t node_gen;          /* goes up when Nodes come, go, or change in what they have or allow */

@@ -87,6 +87,19 @@ static void resum_nodes(struct sched_model *m)
     }
 }
 
+static void count_free(struct sched_model *m, struct sched_node *n)
+{
+    for (int d = 0; d < m->dims.n; d++) {
+        int64_t free = n->exists ? n->total.v[d] - n->used.v[d] : 0;
+        int64_t idle = MAX_OF(free, 0), open = MAX_OF(free - n->held.v[d], 0);
+
+        m->idle.v[d] += idle - n->idle.v[d];
+        m->open.v[d] += open - n->open.v[d];
+        n->idle.v[d] = idle;
+        n->open.v[d] = open;
+    }
+}
+
 void model_node_out(struct sched_model *m, struct sched_node *n)
 {
     bool is_exact;
@@ -98,6 +111,7 @@ void model_node_out(struct sched_model *m, struct sched_node *n)
     is_exact &= amounts_sub(&m->used, &n->used, m->dims.n);
     if (!is_exact)
         resum_nodes(m);
+    count_free(m, n);
 }
 
 void model_node_in(struct sched_model *m, struct sched_node *n)
@@ -105,11 +119,13 @@ void model_node_in(struct sched_model *m, struct sched_node *n)
     n->exists = true;
     amounts_add(&m->total, &n->total, m->dims.n);
     amounts_add(&m->used, &n->used, m->dims.n);
+    count_free(m, n);
 }
 
 void model_node_changed(struct sched_model *m, struct sched_node *n)
 {
     n->version++;
+    count_free(m, n);
     fit_node_changed(m, n);
 }
 

@@ -42,6 +42,30 @@ static bool count_domains(struct filter *f, struct arena *a)
     return all.list.n > 0;
 }
 
+/* What the nodes have free at most, all together, with what was lifted. */
+static int64_t free_at_most(const struct filter *f, int d)
+{
+    int64_t idle = f->m->idle.v[d];
+
+    return f->opt->is_unkept ? idle : MIN_OF(idle, amount_add(f->m->open.v[d], f->m->lifted_sum.v[d]));
+}
+
+/* So many pods find places at most, however what is free is spread over the nodes. */
+static int64_t places_at_most(const struct filter *f)
+{
+    const struct pod_class *pod = f->c->pod;
+    int64_t most = f->c->lacks;
+
+    if (f->opt->room != FIT_NOW)
+        return most;
+    for (uint32_t left = pod->ask_dims; left; left &= left - 1) {
+        int d = __builtin_ctz(left);
+
+        most = MIN_OF(most, free_at_most(f, d) / pod->ask.v[d]);
+    }
+    return most;
+}
+
 /* ---- the queue ---- */
 
 static struct amounts ask_of(const struct filter *f, int64_t n)
@@ -85,16 +109,22 @@ static int64_t first_refused(const struct filter *f, int64_t n)
 
 /* ---- why not ---- */
 
+/* The first resource of which there is too little in sum. */
+static int lacking_with(const struct filter *f, int64_t seats)
+{
+    struct amounts free = f->m->total;
+
+    amounts_sub(&free, &f->m->used, f->m->dims.n);
+    amounts_add_times(&free, &f->c->pod->ask, -seats, f->m->dims.n);
+    return amounts_lacking(&free, &f->c->needs, f->m->dims.n);
+}
+
 /* What can be said without looking at each node: gang_complete() adds the rest. As a trial says it, with 'seats'
  * taken. */
 static void say_room(const struct filter *f, int64_t seats, struct why *ret)
 {
-    struct amounts ask = ask_of(f, seats), free = f->m->total;
-
-    amounts_sub(&free, &f->m->used, f->m->dims.n);
-    amounts_sub(&free, &ask, f->m->dims.n);
     *ret = (struct why){ .kind = f->is_hard ? WHY_TOPOLOGY : WHY_NO_ROOM,
-                         .dim = amounts_lacking(&free, &f->c->needs, f->m->dims.n),
+                         .dim = lacking_with(f, seats),
                          .have = seats,
                          .need = f->c->lacks,
                          .needs = f->c->needs,
@@ -129,6 +159,32 @@ static void say(const struct filter *f, struct why *ret)
         say_limit(f, first_refused(f, turn), ret);
 }
 
+/* Nothing but the room of each node decides about its places: see fit_places(). */
+static bool is_plain(const struct filter *f)
+{
+    const struct pod_class *pod = f->c->pod;
+
+    return !json_is(f->g->spec.topology, JSON_OBJECT) && !f->g->queue->affinity && !pod->is_coupled &&
+           pod->ports.n == 0 && pod->claims.n == 0;
+}
+
+/* There are places for 'most' at most, which is too few. Is the refusal the same, however many there are? Then they need
+ * not be counted: 'have' is left to gang_complete(). */
+static bool say_short(const struct filter *f, int64_t most, struct why *ret)
+{
+    int64_t first = queue_takes(f, f->c->lacks) ? INT64_MAX : first_refused(f, f->c->lacks);
+
+    if (!is_plain(f) || lacking_with(f, 0) != lacking_with(f, most))
+        return false;
+    if (first <= most + 1) { /* the queue may refuse one before the nodes do */
+        say_limit(f, first, ret);
+        if (ret->kind != WHY_NO_ROOM)
+            return first == 1;
+    }
+    say_room(f, 0, ret);
+    return true;
+}
+
 /* ---- the answer ---- */
 
 static bool can_count(const struct filter *f)
@@ -140,9 +196,13 @@ enum gang_answer gang_prefilter(struct sched_model *m, struct sched_group *g, co
                                 struct arena *a, struct why *ret_why)
 {
     struct filter f = { .m = m, .g = g, .opt = opt, .c = gang_facts(g), .is_exact = true };
+    int64_t most;
 
     if (!can_count(&f))
         return GANG_UNKNOWN;
+    most = places_at_most(&f);
+    if (most < f.c->lacks && (!ret_why || say_short(&f, most, ret_why)))
+        return GANG_REFUSED;
     if (!json_is(g->spec.topology, JSON_OBJECT))
         count(&f, fit_all(m));
     else if (!count_domains(&f, a))

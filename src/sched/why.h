@@ -56,7 +56,7 @@ struct why {
     } causes[WHY_NODES]; /* why the first pod without a place fits on none, most frequent first */
     uint32_t n_causes;
     char pod[2 * WHY_TEXT]; /* … that pod, or the role of a pod to come */
-    bool is_brief;          /* the causes were not counted: gang_complete() */
+    bool is_brief;          /* the causes, and perhaps 'have', were not counted: gang_complete() */
     bool is_sum;            /* neither pods nor templates are known: 'needs' has too much of 'dim' in sum */
     bool is_never;          /* WHY_CAPABILITY, WHY_GUARANTEE: it asks for more than its queue may ever have */
     bool is_passed;         /* it can never run as things stand, and its fifo queue goes on without it */

@@ -85,7 +85,7 @@ static void check_node(const struct sched_model *m, const struct sched_node *n)
 
 static void check_nodes(const struct sched_model *m)
 {
-    struct amounts total = { 0 }, used = { 0 };
+    struct amounts total = { 0 }, used = { 0 }, idle = { 0 }, open = { 0 }, none = { 0 };
     uint32_t n_exist = 0;
 
     MAP_FOREACH(struct sched_node *, n, &m->nodes) {
@@ -95,7 +95,14 @@ static void check_nodes(const struct sched_model *m)
         n_exist++;
         amounts_add(&total, &n->total, m->dims.n);
         amounts_add(&used, &n->used, m->dims.n);
+        for (int d = 0; d < m->dims.n; d++) {
+            idle.v[d] += MAX_OF(n->total.v[d] - n->used.v[d], 0);
+            open.v[d] += MAX_OF(n->total.v[d] - n->used.v[d] - n->held.v[d], 0);
+        }
     }
+    same(m, &m->idle, &idle, "idle", STR("all nodes"));
+    same(m, &m->open, &open, "open", STR("all nodes"));
+    same(m, &m->lifted_sum, &none, "lifted", STR("all nodes"));
     same(m, &m->total, &total, "total", STR("all nodes"));
     same(m, &m->used, &used, "used", STR("all nodes"));
     if (m->is_unordered)
