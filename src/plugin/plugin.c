@@ -5,10 +5,10 @@
 #include "json/schema.h"
 #include "plugin/plugin_internal.h"
 
-/* Order of running: upstream's, then our own by name, hcclrank last. */
 const struct job_plugin *const job_plugins[] = {
-    &plugin_env, &plugin_svc,       &plugin_ssh, &plugin_tensorflow, &plugin_pytorch,  &plugin_mpi,
-    &plugin_ray, &plugin_deepspeed, &plugin_jax, &plugin_wait,       &plugin_hcclrank,
+#define PLUGIN(name) &plugin_##name,
+#include "plugin/plugin_list.h"
+#undef PLUGIN
 };
 const size_t n_job_plugins = ARRAY_LEN(job_plugins);
 

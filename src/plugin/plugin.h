@@ -1,12 +1,11 @@
 /* plugin.h - job plugins: what makes distributed frameworks just work
  *
- * A plugin is one file with one table (struct job_plugin) and one row in the registry (plugin.c). It is pure: from the
+ * A plugin is one file with one table (struct job_plugin) and one row in the registry (plugin_list.h). It is pure: from the
  * Job and its own arguments to objects the job wants (ConfigMap, Service, Secret …) and to additions to pods. It
  * touches nothing; the controller compares what is wanted with what is there and writes the difference. That makes
  * every hook idempotent by construction, and `pumice render` possible.
  *
- * Order is fixed (registry order): env, svc, ssh, tensorflow, pytorch, mpi, ray, then our own by name, hcclrank last
- * because it reads what the others wrote. In each container additions come after the user's own entries.
+ * They run in the order of the registry. In each container additions come after the user's own entries.
  *
  * Life of a plugin set, per job:
  *

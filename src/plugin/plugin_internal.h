@@ -5,18 +5,9 @@
 #include "plugin/hosts.h"
 #include "plugin/plugin.h"
 
-/* One file each. */
-extern const struct job_plugin plugin_deepspeed;
-extern const struct job_plugin plugin_env;
-extern const struct job_plugin plugin_hcclrank;
-extern const struct job_plugin plugin_jax;
-extern const struct job_plugin plugin_mpi;
-extern const struct job_plugin plugin_pytorch;
-extern const struct job_plugin plugin_ray;
-extern const struct job_plugin plugin_ssh;
-extern const struct job_plugin plugin_svc;
-extern const struct job_plugin plugin_tensorflow;
-extern const struct job_plugin plugin_wait;
+#define PLUGIN(name) extern const struct job_plugin plugin_##name;
+#include "plugin/plugin_list.h"
+#undef PLUGIN
 
 /* More pods than this in one job are refused: host lists would fill the memory. */
 enum { PLUGIN_PODS_MAX = 1000000 };
