@@ -77,12 +77,9 @@ def check_cppcheck():
 
 
 def layer_order():
-    """Folders from the bottom up."""
-    return ["base", "os", "json", "yaml", "api", "convert", "patch", "proto", "plugin", "job", "controller", "flow", "sched", "custom", "store", "cluster", "driver", "whatif", "http", "registry", "auth", "kube", "ui",
-            *(f"node/{part}" for part in ("userns", "cgroup", "net", "filter", "dns", "device", "image", "env", "volume", "container",
-                                          "oci", "shim", "lifecycle", "doctor", "agent")), "kubelet", "server", "history", "report", "ctl", "cli",
-            *(f"cli/{part}" for part in ("install", "doctor", "explain", "plan", "render", "validate", "controller", "node", "server",
-                                         "run", "runs", "into"))]
+    """Folders from the bottom up; meson.build reads the same list."""
+    with open("src/layers.txt") as f:
+        return f.read().split()
 
 
 def folder_of(path):
@@ -101,9 +98,13 @@ def check_layers():
                 if used.endswith("_internal.h") and theirs != own:
                     bad.append(f"{path} includes {used}, which is internal to {theirs}")
                 elif "/test/" not in path and theirs not in order:
-                    bad.append(f"{path} includes {used}: layer_order() in tools/runtests.py does not know {theirs}")
+                    bad.append(f"{path} includes {used}: {theirs} is not in src/layers.txt")
                 elif "/test/" not in path and order.index(theirs) > order.index(own):
                     bad.append(f"{path} includes {used}: {own} is below {theirs}")
+    tops = list(dict.fromkeys(folder.split("/")[0] for folder in order))
+    with open("CONTRIBUTING.md") as f:
+        if re.findall(r"^\| `src/(\w+)` \|", f.read(), re.M) != tops:
+            bad.append("CONTRIBUTING.md: the rows of folders are not in the order of src/layers.txt: " + ", ".join(tops))
     for line in bad:
         say(line)
     return not bad
