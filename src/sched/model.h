@@ -94,16 +94,16 @@ struct sched_pod { /* made and freed by model_new_pod(), model_drop_pod(); its t
     struct sched_node *node;  /* POD_BINDING and later, if known; finished pods have none */
     struct list_link on_node; /* sched_node.pods */
     struct list_link in_role; /* sched_role.pods[state], no order */
-    enum pod_state state;
-    enum pod_state told;   /* its state by the last news, whatever we decided since */
-    int32_t priority;      /* task priority */
-    int32_t api_priority;  /* spec.priority, which task priority may differ from; INT32_MIN: none */
-    uint32_t index;        /* in its task; UINT32_MAX: no number in its name */
-    uint32_t out_by;       /* evict.c: the bundle that takes it away in the trial; 0 between trials */
-    bool has_own_priority; /* the pod says a number; else it follows 'priority_class' … */
-    bool has_own_policy;   /* … and so does never_preempts */
-    bool is_gated;         /* it has scheduling gates: not ours to place */
-    enum queue_gate queue_gate;
+    int32_t priority;         /* task priority */
+    int32_t api_priority;     /* spec.priority, which task priority may differ from; INT32_MIN: none */
+    uint32_t index;           /* in its task; UINT32_MAX: no number in its name */
+    uint32_t out_by;          /* evict.c: the bundle that takes it away in the trial; 0 between trials */
+    enum pod_state state : 8;
+    enum pod_state told : 8; /* its state by the last news, whatever we decided since */
+    enum queue_gate queue_gate : 8;
+    bool has_own_priority;          /* the pod says a number; else it follows 'priority_class' … */
+    bool has_own_policy;            /* … and so does never_preempts */
+    bool is_gated;                  /* it has scheduling gates: not ours to place */
     bool is_preemptable;            /* volcano.sh/preemptable, default true */
     bool is_critical;               /* kube-system or system-*-critical: never a victim */
     bool never_preempts;            /* preemptionPolicy: Never */
