@@ -233,7 +233,7 @@ def modes_and_owners():
     mounts = [{"name": v["name"], "mountPath": "/v/" + v["name"]} for v in volumes]
     got = lines_of("cd /v; stat -L -c '%n %u %a' c/a c/b s/k e m; stat -f -c %T s m; cat s/k; echo; chown 0:0 e; echo x > e/x; echo x > m/x; echo done",
                    pod={"volumes": volumes}, objects=[config_map("c", a="1", b="2"), secret("s", k="word")], volumeMounts=mounts)
-    same(got, ["c/a 0 640", "c/b 0 755", "s/k 0 400", "e 0 777", "m 0 777", "tmpfs", "tmpfs", "word", "done"])
+    same(got, ["c/a 0 640", "c/b 0 755", "s/k 0 400", "e 0 777", "m 0 1777", "tmpfs", "tmpfs", "word", "done"])
 
 
 def host_path():
