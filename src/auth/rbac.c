@@ -11,18 +11,6 @@
 
 /* ---- small things ---- */
 
-/* Text and all: what was given may be gone tomorrow. */
-struct json *whole_copy(struct arena *a, const struct json *j)
-{
-    autobuf text = { 0 };
-    struct json *copy;
-
-    json_print(&text, j);
-    if (json_parse(a, arena_str(a, buf_view(&text)), NULL, &copy, NULL) < 0)
-        copy = json_object(a); /* cannot be: it was printed by us */
-    return copy;
-}
-
 struct str role_key(struct arena *a, struct str namespace, struct str name)
 {
     return arena_fmt(a, "%.*s/%.*s", STR_ARG(namespace), STR_ARG(name));
@@ -90,7 +78,7 @@ static void put_role(struct rbac *r, const struct json *object, bool is_cluster)
     const struct json *copy, *selectors;
 
     role_empty(role);
-    copy = whole_copy(&role->arena, object);
+    copy = json_clone(&role->arena, object);
     role->is_there = true;
     role->labels = json_find(copy, "metadata", "labels", NULL);
     role->is_aggregate = is_cluster && json_is(json_get(copy, "aggregationRule"), JSON_OBJECT);
@@ -341,7 +329,7 @@ static void bind_role(struct rbac *r, struct rbac_binding *b)
 static void put_binding(struct rbac *r, const struct json *object, bool is_cluster)
 {
     struct rbac_binding *b = xcalloc(1, sizeof(*b));
-    const struct json *copy = whole_copy(&b->arena, object), *ref = json_get(copy, "roleRef");
+    const struct json *copy = json_clone(&b->arena, object), *ref = json_get(copy, "roleRef");
 
     remove_binding(r, object, is_cluster);
     b->namespace = is_cluster ? STR_NULL : object_namespace(copy);

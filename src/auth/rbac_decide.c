@@ -101,7 +101,7 @@ static bool list_rules(void *ctx, const struct rbac_binding *b)
     struct listing *l = ctx;
 
     for (size_t i = 0; b->role && i < b->role->rules.n; i++)
-        json_push(l->rules, whole_copy(l->arena, b->role->rules.v[i]->raw));
+        json_push(l->rules, json_clone(l->arena, b->role->rules.v[i]->raw));
     return true;
 }
 
@@ -124,7 +124,7 @@ struct json *rbac_aggregated(struct rbac *r, struct arena *a, struct str cluster
         for (size_t k = 0; k < i && is_new; k++)
             is_new = !json_equal(role->rules.v[i]->raw, role->rules.v[k]->raw);
         if (is_new)
-            json_push(rules, whole_copy(a, role->rules.v[i]->raw));
+            json_push(rules, json_clone(a, role->rules.v[i]->raw));
     }
     return rules;
 }

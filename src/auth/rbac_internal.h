@@ -86,7 +86,6 @@ bool rule_allows(const struct rule *rule, const struct asked *asked);
 /* 'sub' has one verb, and one URL or one group, resource and at most one name. */
 bool rule_covers(const struct rule *owner, const struct rule *sub);
 
-struct json *whole_copy(struct arena *a, const struct json *j); /* text and all */
 struct words words_of(struct arena *a, const struct json *list);
 bool words_have(const struct words *w, struct str word);
 const struct rule *rule_compile(struct arena *a, const struct json *raw);

@@ -117,25 +117,12 @@ static void read_version(struct arena *a, const struct json *spec, const struct 
     read_subresources(a, version, ret);
 }
 
-/* With its texts: json_copy() borrows them, and the object may go before the kind does. */
-static const struct json *copy_whole(struct arena *a, const struct json *j)
-{
-    autobuf text = { 0 };
-    struct json *copy = NULL;
-    struct err e;
-
-    json_print(&text, j);
-    if (json_parse(a, arena_str(a, buf_view(&text)), NULL, &copy, &e) < 0)
-        abort(); /* what was printed can be read */
-    return copy;
-}
-
 struct custom_kind *custom_kind_new(const struct json *crd)
 {
     struct custom_kind *k = xcalloc(1, sizeof(*k));
     const struct json *spec, *list;
 
-    crd = copy_whole(&k->arena, crd);
+    crd = json_clone(&k->arena, crd);
     spec = json_get(crd, "spec");
     list = json_get(spec, "versions");
     k->name = arena_str(&k->arena, object_name(crd));

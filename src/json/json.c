@@ -366,6 +366,25 @@ struct json *json_copy(struct arena *a, const struct json *j)
     return copy;
 }
 
+static void own_texts(struct arena *a, struct json *j)
+{
+    if (j->key)
+        j->key = arena_str(a, json_key(j)).p;
+    if (j->type == JSON_STRING || j->type == JSON_NUMBER)
+        j->text = arena_str(a, (struct str){ j->text, j->n }).p;
+    JSON_FOREACH(c, j)
+        own_texts(a, c);
+}
+
+struct json *json_clone(struct arena *a, const struct json *j)
+{
+    struct json *copy = json_copy(a, j);
+
+    if (copy)
+        own_texts(a, copy);
+    return copy;
+}
+
 struct json *json_copy_bare(struct arena *a, const struct json *j)
 {
     struct json *copy = arena_alloc(a, sizeof(*copy));

@@ -124,6 +124,9 @@ struct json *json_object(struct arena *a);
 /* A deep copy; key, marks and positions come along. Text is shared with the original. NULL of NULL. */
 struct json *json_copy(struct arena *a, const struct json *j);
 
+/* The same with text of its own: the original may go before the copy does. */
+struct json *json_clone(struct arena *a, const struct json *j);
+
 /* ---- changing ---- a node is in one tree at most; 'take' becomes part of 'j' ----
  *
  * Documents come from outside, so a node may be of any type. Where 'j' is not what can take it (an object for members,

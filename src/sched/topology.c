@@ -47,18 +47,6 @@ struct topology {
 
 enum { TIER_MAX = 1000000 };
 
-/* A copy that shares no text with the original. NULL stays NULL. */
-static struct json *own_tree(struct arena *a, const struct json *j)
-{
-    autobuf text = { 0 };
-    struct json *copy;
-
-    if (!j)
-        return NULL;
-    json_print(&text, j);
-    return json_parse(a, arena_str(a, buf_view(&text)), NULL, &copy, NULL) < 0 ? NULL : copy;
-}
-
 /* False: it says nothing that can be understood; the HyperNode goes without this member. */
 static bool read_match(struct hyper *h, const struct json *member, struct match *ret)
 {
@@ -75,7 +63,7 @@ static bool read_match(struct hyper *h, const struct json *member, struct match 
     if (json_is(labels, JSON_OBJECT)) {
         ret->kind = MATCH_LABELS;
         return json_count(labels) > 0 &&
-               selector_from_json(&h->arena, own_tree(&h->arena, labels), &ret->selector, NULL) == 0;
+               selector_from_json(&h->arena, json_clone(&h->arena, labels), &ret->selector, NULL) == 0;
     }
     ret->kind = MATCH_PATTERN;
     pattern = json_text(json_find(selector, "regexMatch", "pattern", NULL), STR_NULL);
@@ -156,7 +144,7 @@ static void hyper_read(struct topology *t, struct hyper *h, const struct json *m
     h->domain.name = arena_str(&h->arena, json_member_text(meta, "name"));
     h->domain.tier_name = arena_str(&h->arena, json_member_text(spec, "tierName"));
     h->domain.tier = (int)MIN_OF(MAX_OF(tier, 0), TIER_MAX);
-    h->labels = own_tree(&h->arena, json_get(meta, "labels"));
+    h->labels = json_clone(&h->arena, json_get(meta, "labels"));
     JSON_FOREACH(member, json_get(spec, "members")) {
         struct match match = { 0 };
 

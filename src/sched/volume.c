@@ -54,17 +54,9 @@ void volume_claim_release(struct sched_model *m, struct volume_claim *c)
     claim_free(c);
 }
 
-/* A copy with its text. */
-static struct json *own_tree(struct arena *a, const struct json *j)
+static struct json *clone_object(struct arena *a, const struct json *j)
 {
-    struct json_parse_options opt = { .limits = { .max_depth = 4096 } };
-    struct json *own = NULL;
-    autobuf text = { 0 };
-
-    if (!json_is(j, JSON_OBJECT))
-        return NULL;
-    json_print(&text, j);
-    return json_parse(a, arena_str(a, buf_view(&text)), &opt, &own, NULL) == 0 ? own : NULL;
+    return json_is(j, JSON_OBJECT) ? json_clone(a, j) : NULL;
 }
 
 static uint32_t modes_of(const struct json *list)
@@ -106,7 +98,7 @@ static void claim_read(struct volume_claim *c, const struct json *object)
     c->volume = arena_str(a, json_member_text(spec, "volumeName"));
     c->node = arena_str(a, object_annotation(object, SELECTED_NODE_KEY));
     c->want = want_of(a, object, json_find(spec, "resources", "requests", "storage", NULL));
-    c->matches_nothing = selector_from_json(a, own_tree(a, json_get(spec, "selector")), &selector, NULL) < 0;
+    c->matches_nothing = selector_from_json(a, clone_object(a, json_get(spec, "selector")), &selector, NULL) < 0;
     c->selector = selector;
 }
 
@@ -179,12 +171,12 @@ static void volume_read(struct volume *v, const struct json *object)
 {
     struct arena *a = &v->arena;
     const struct json *spec = json_get(object, "spec");
-    const struct json *required = own_tree(a, json_find(spec, "nodeAffinity", "required", NULL));
+    const struct json *required = clone_object(a, json_find(spec, "nodeAffinity", "required", NULL));
     struct str phase = json_member_text(json_get(object, "status"), "phase");
 
     v->driver = arena_str(a, json_member_text(json_get(spec, "csi"), "driver"));
     v->has = want_of(a, object, json_find(spec, "capacity", "storage", NULL));
-    v->labels = own_tree(a, json_find(object, "metadata", "labels", NULL));
+    v->labels = clone_object(a, json_find(object, "metadata", "labels", NULL));
     v->rule = required ? node_rule_new(a, NULL, required) : NULL;
     v->host = only_host(required);
     v->zones.v = NULL;

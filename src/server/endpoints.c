@@ -148,7 +148,7 @@ static const struct json *selector_json(struct arena *a, const struct object *se
 
     if (!json_count(labels) || str_is(json_member_text(spec, "type"), "ExternalName"))
         return NULL;
-    json_set(form, "matchLabels", copy_whole(a, labels));
+    json_set(form, "matchLabels", json_clone(a, labels));
     return form;
 }
 

@@ -21,16 +21,6 @@ void held_done(struct held *h)
         object_unref(*o);
 }
 
-struct json *copy_whole(struct arena *a, const struct json *j)
-{
-    autobuf text = { 0 };
-    struct json *ret;
-
-    json_print(&text, j);
-    return json_parse(a, arena_str(a, buf_view(&text)), NULL, &ret, NULL) < 0 ? json_object(a)
-                                                                              : ret; /* we printed it */
-}
-
 int64_t tell_statuses(struct server *s, const struct resource_type *type, struct telling *last,
                       void (*tell)(struct server *s, const struct object *o))
 {

@@ -76,7 +76,7 @@ void limits_default(const struct server *s, struct arena *a, struct json *pod)
     VEC_FOREACH(o, &all.objects)
         JSON_FOREACH(item, json_find((*o)->root, "spec", "limits", NULL))
             if (str_is(json_member_text(item, "type"), "Container"))
-                fill_pod(&d, json_get(pod, "spec"), copy_whole(a, item));
+                fill_pod(&d, json_get(pod, "spec"), json_clone(a, item));
     if (d.notes.n)
         object_set_annotation(a, pod, "kubernetes.io/limit-ranger",
                               arena_fmt(a, "LimitRanger plugin set: %.*s", STR_ARG(buf_view(&d.notes))));

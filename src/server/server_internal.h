@@ -452,9 +452,6 @@ void held_one(void *held, const struct object *o); /* this one, of a store_list(
 void held_done(struct held *h);
 #define autoheld __attribute__((cleanup(held_done))) struct held
 
-/* A copy that outlives the object: json_copy() shares its text. */
-struct json *copy_whole(struct arena *a, const struct json *j);
-
 struct telling { /* of statuses: when it was done last */
     uint64_t rev;
     int64_t ms; /* mono */

@@ -424,10 +424,32 @@ static void marks(void **state)
     assert_int_equal(json_at(json_get(j, "a"), 0)->mark, 1);
 }
 
+/* Everything that the original had its text in is gone. */
+static void clones_outlive_their_original(void **state)
+{
+    static const char text[] = "{\"a\":[1,\"x\",{\"k\\n\":null}],\"b\":true,\"c\":{}}";
+    autoarena kept = { 0 }, other = { 0 };
+    autobuf source = { 0 }, printed = { 0 };
+    struct json *j, *clone;
+
+    (void)state;
+    buf_fmt(&source, "%s", text);
+    assert_int_equal(json_parse(&other, buf_view(&source), NULL, &j, NULL), 0);
+    json_mark(json_get(j, "b"), 5);
+    clone = json_clone(&kept, j);
+    assert_int_equal(json_get(clone, "b")->mark, 5);
+    arena_done(&other);
+    memset(source.p, 'z', source.n);
+    json_print(&printed, clone);
+    assert_true(str_is(buf_view(&printed), text));
+    assert_null(json_clone(&kept, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(names_types, done),
+        cmocka_unit_test(clones_outlive_their_original),
         cmocka_unit_test_teardown(looks, done),
         cmocka_unit_test_teardown(get_finds_the_last, done),
         cmocka_unit_test_teardown(reads_integers, done),
