@@ -55,8 +55,8 @@ def services(lab):
         lab.is_refused(400, "spec", "PUT", f"{SERVICES}/own", body)
         lab.is_refused(400, "spec", "POST", SERVICES, {"metadata": {"name": "new"}, "spec": spec})
         for type in (MERGE, STRATEGIC):
-            lab.is_refused(400, "spec", "PATCH", f"{SERVICES}/own", {"spec": spec}, type=type)
-        lab.is_refused(400, "spec", "PATCH", f"{SERVICES}/own", [{"op": "replace", "path": "/spec", "value": spec}], type=JSON_PATCH)
+            lab.is_refused(422, "spec", "PATCH", f"{SERVICES}/own", {"spec": spec}, type=type)
+        lab.is_refused(422, "spec", "PATCH", f"{SERVICES}/own", [{"op": "replace", "path": "/spec", "value": spec}], type=JSON_PATCH)
         whole = {"apiVersion": "v1", "kind": "Service", **body}
         assert lab.call("PATCH", f"{SERVICES}/own?fieldManager=x&force=true", whole, type=APPLY)[0] == 400
     for kind in ("NodePort", "LoadBalancer", "ClusterIP"):
