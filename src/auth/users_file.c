@@ -86,14 +86,6 @@ static int read_time(const struct json *j, const char *key, int64_t *ret, struct
     return text.n && clock_parse(text, ret, e) < 0 ? err_wrap(e, "%s", key) : 0;
 }
 
-static int hex_value(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c ? strchr(digits, c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
-}
-
 static int read_token(const struct json *j, struct user_token *ret, struct err *e)
 {
     struct str hex = json_member_text(j, "sha256");
@@ -101,7 +93,7 @@ static int read_token(const struct json *j, struct user_token *ret, struct err *
     if (hex.n != 2 * sizeof(ret->hash))
         return err_set(e, ERR_INVALID, "sha256: must have %zu digits", 2 * sizeof(ret->hash));
     for (size_t i = 0; i < sizeof(ret->hash); i++) {
-        int high = hex_value(hex.p[2 * i]), low = hex_value(hex.p[2 * i + 1]);
+        int high = hex_digit(hex.p[2 * i]), low = hex_digit(hex.p[2 * i + 1]);
 
         if (high < 0 || low < 0)
             return err_set(e, ERR_INVALID, "sha256: is not hexadecimal");

@@ -80,6 +80,15 @@ int str_to_u64(struct str s, uint64_t *ret);
 enum { STR_I64_ROOM = 20 };
 struct str str_i64(int64_t v, char room[STR_I64_ROOM]);
 
+/* The value of a hexadecimal digit, in small or capital letters; -1: it is none. */
+static inline int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
 /* Edits between two words (insert, delete, replace, swap of neighbours), at most 'limit' + 1. Used for
  * "did you mean …?". */
 size_t str_distance(struct str a, struct str b, size_t limit);

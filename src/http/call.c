@@ -93,14 +93,6 @@ bool http_call_header_lists(const struct http_call *call, const char *name, cons
     return false;
 }
 
-static int hex_value(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c ? strchr(digits, c | 0x20) : NULL; /* no digit has a sibling that becomes one */
-
-    return at ? (int)(at - digits) : -1;
-}
-
 static int unescape(struct str text, bool has_plus, struct buf *ret)
 {
     buf_reset(ret);
@@ -108,8 +100,8 @@ static int unescape(struct str text, bool has_plus, struct buf *ret)
         char c = text.p[i];
 
         if (c == '%') {
-            int high = i + 2 < text.n ? hex_value(text.p[i + 1]) : -1;
-            int low = high >= 0 ? hex_value(text.p[i + 2]) : -1;
+            int high = i + 2 < text.n ? hex_digit(text.p[i + 1]) : -1;
+            int low = high >= 0 ? hex_digit(text.p[i + 2]) : -1;
 
             if (low < 0 || (high | low) == 0)
                 return -1;

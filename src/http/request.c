@@ -250,19 +250,10 @@ bool http_list_has(struct str list, struct str word)
 
 enum { CHUNK_SIZE, CHUNK_SIZE_LF, CHUNK_DATA, CHUNK_DATA_CR, CHUNK_DATA_LF, CHUNK_LAST_CR, CHUNK_LAST_LF };
 
-static int hex_value(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 static int take_size(struct http_chunks *c, char byte)
 {
     enum { DIGITS = 8 };
-    int digit = hex_value(byte);
+    int digit = hex_digit(byte);
 
     if (byte == '\r' && c->digits) {
         c->state = CHUNK_SIZE_LF;

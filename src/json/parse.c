@@ -179,14 +179,11 @@ static long hex4(const char *p, const char *end)
     if (end - p < 4)
         return -1;
     for (int i = 0; i < 4; i++) {
-        int c = p[i] | 0x20; /* small letter; digits have that bit anyway */
+        int digit = hex_digit(p[i]);
 
-        if (p[i] >= '0' && p[i] <= '9')
-            v = v * 16 + (p[i] - '0');
-        else if (c >= 'a' && c <= 'f')
-            v = v * 16 + (c - 'a' + 10);
-        else
+        if (digit < 0)
             return -1;
+        v = v * 16 + digit;
     }
     return v;
 }

@@ -7,6 +7,9 @@
 
 #include "base/str.h"
 
+#include <limits.h>
+#include <string.h>
+
 #include "base/rand.h"
 #include "base/util.h"
 
@@ -291,9 +294,22 @@ static void last_lines(void **state)
         assert_true(str_is(str_last_lines(str_of(cases[i].text), cases[i].n), cases[i].want));
 }
 
+static void reads_hex_digits(void **state)
+{
+    static const char digits[] = "0123456789abcdef", capitals[] = "0123456789ABCDEF";
+
+    (void)state;
+    for (int c = CHAR_MIN; c <= CHAR_MAX; c++) {
+        const char *small = c ? strchr(digits, c) : NULL, *capital = c ? strchr(capitals, c) : NULL;
+
+        assert_int_equal(hex_digit((char)c), small ? small - digits : capital ? capital - capitals : -1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_hex_digits),
         cmocka_unit_test(comparing),
         cmocka_unit_test(searching),
         cmocka_unit_test(cutting),

@@ -202,18 +202,13 @@ void image_link_drop(int store, const char *dir, struct str key)
     (void)unlinkat(store, path, 0);
 }
 
-static int hex_of(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 struct str image_link_key(struct arena *a, const char *name)
 {
     char *out = arena_alloc(a, strlen(name) + 1);
     size_t n = 0;
 
     for (; *name; name++, n++) {
-        int high = name[0] == '%' ? hex_of(name[1]) : -1, low = high >= 0 ? hex_of(name[2]) : -1;
+        int high = name[0] == '%' ? hex_digit(name[1]) : -1, low = high >= 0 ? hex_digit(name[2]) : -1;
 
         out[n] = low >= 0 ? (char)(high * 16 + low) : *name;
         name += low >= 0 ? 2 : 0;
