@@ -8,6 +8,7 @@
 #include "controller/controller.h"
 
 #include "api/meta.h"
+#include "api/status.h"
 #include "api/types.h"
 #include "base/util.h"
 
@@ -93,14 +94,6 @@ static struct json *ports_of(struct arena *a, const struct json *service, const 
     return list;
 }
 
-static bool is_pod_ready(const struct json *pod)
-{
-    JSON_FOREACH(c, json_find(pod, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), "Ready"))
-            return str_is(json_member_text(c, "status"), "True");
-    return false;
-}
-
 static void add_pod(struct build *b, const struct json *pod)
 {
     const struct json *spec = json_get(b->seen->service, "spec"), *status = json_get(pod, "status");
@@ -114,7 +107,7 @@ static void add_pod(struct build *b, const struct json *pod)
         return;
     end = vec_push(b->arena, &b->ends.list);
     *end = (struct end){ .pod = pod, .address = address, .uid = object_uid(pod), .ports = ports };
-    end->is_serving = publishes || is_pod_ready(pod);
+    end->is_serving = publishes || condition_is_true(json_get(pod, "status"), "Ready");
     end->is_terminating = json_find(pod, "metadata", "deletionTimestamp", NULL);
     end->is_ready = publishes || (end->is_serving && !end->is_terminating);
 }

@@ -1,6 +1,7 @@
 /* slurm_show.c - squeue, sacct and sinfo */
 #include "api/meta.h"
 #include "api/quantity.h"
+#include "api/status.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "ctl/job_cells.h"
@@ -469,14 +470,6 @@ int verb_sacct(struct ctl_verb *v, struct err *e)
 
 /* ---- sinfo ---- */
 
-static bool is_ready(const struct json *node)
-{
-    JSON_FOREACH(c, json_find(node, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), "Ready"))
-            return str_is(json_member_text(c, "status"), "True");
-    return false;
-}
-
 static int64_t cpu_of(const struct json *list)
 {
     struct quantity q;
@@ -505,7 +498,7 @@ static const char *node_state(const struct pod_rows *pods, const struct json *no
     int64_t all = cpu_of(json_find(node, "status", "allocatable", NULL)), used = cpu_used(pods, object_name(node));
     const struct json *off = json_find(node, "spec", "unschedulable", NULL);
 
-    if (!is_ready(node))
+    if (!condition_is_true(json_get(node, "status"), "Ready"))
         return "down";
     if (json_is(off, JSON_BOOL) && off->n)
         return used ? "drng" : "drain";

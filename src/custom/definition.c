@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/util.h"
 #include "api/pattern.h"
+#include "api/status.h"
 
 /* ---- defaults ---- */
 
@@ -287,14 +288,6 @@ static void check_names(const struct place *crd, const struct place *spec, struc
 
 /* ---- changes ---- */
 
-static bool is_established(const struct json *crd)
-{
-    JSON_FOREACH(c, json_find(crd, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), "Established"))
-            return str_is(json_member_text(c, "status"), "True");
-    return false;
-}
-
 static void check_change(const struct place *spec, const struct json *old, struct problems *ps)
 {
     static const char *const fixed[] = { "group", "scope" }, *const fixed_names[] = { "plural", "kind" };
@@ -306,7 +299,7 @@ static void check_change(const struct place *spec, const struct json *old, struc
         const char *key = is_name ? fixed_names[i - ARRAY_LEN(fixed)] : fixed[i];
         struct place at = place_member(is_name ? &names : spec, key);
 
-        if (is_established(old) &&
+        if (condition_is_true(json_get(old, "status"), "Established") &&
             !str_eq(json_text(at.node, STR_NULL), json_member_text(is_name ? json_get(before, "names") : before, key)))
             problem_error(ps, &at, "field is immutable");
     }

@@ -2,6 +2,7 @@
 #include "driver/cache.h"
 
 #include "api/meta.h"
+#include "api/status.h"
 #include "base/clock.h"
 #include "base/util.h"
 
@@ -74,14 +75,6 @@ static bool look_at_containers(const struct json *statuses, struct pod_view *v)
     return all_ready;
 }
 
-static bool has_condition(const struct json *status, const char *type)
-{
-    JSON_FOREACH(c, json_get(status, "conditions"))
-        if (str_is(json_member_text(c, "type"), type) && str_is(json_member_text(c, "status"), "True"))
-            return true;
-    return false;
-}
-
 /* Annotation first, then label: both are written by us, a user may have lost one. */
 static struct str note_of(const struct json *root, const char *key)
 {
@@ -133,7 +126,7 @@ void pod_view_decode(const struct object *o, struct pod_view *ret, struct str *r
     ret->is_ready = look_at_containers(json_get(status, "containerStatuses"), ret);
     (void)look_at_containers(json_get(status, "initContainerStatuses"), ret); /* they are never "ready" when done */
     ret->is_marked = json_get(json_get(meta, "annotations"), "volcano.sh/controller-out-of-sync");
-    ret->is_disrupted = has_condition(status, "DisruptionTarget");
+    ret->is_disrupted = condition_is_true(status, "DisruptionTarget");
     ret->is_native = is_in_own_group(o->root);
     *ret_task = note_of(o->root, "volcano.sh/task-spec");
     *ret_index = index_of(o);

@@ -3,6 +3,7 @@
 
 #include "api/meta.h"
 #include "api/resources.h"
+#include "api/status.h"
 #include "base/util.h"
 
 const char *const history_state_names[HISTORY_STATE_MAX] = { "pending",   "starting", "running",
@@ -96,14 +97,6 @@ static struct history_pod *pod_new(struct history *h, const struct object *o, in
 }
 
 /* ---- its way ---- */
-
-static bool is_ready(const struct json *status)
-{
-    JSON_FOREACH(c, json_get(status, "conditions"))
-        if (str_is(json_member_text(c, "type"), "Ready"))
-            return str_is(json_member_text(c, "status"), "True");
-    return false;
-}
 
 static void note_ready(struct history *h, struct history_pod *p, bool now_ready, int64_t now_ms)
 {
@@ -315,7 +308,7 @@ static bool move(struct history *h, struct history_pod *p, const struct object *
         p->running_ms = now_ms;
     if (p->state == HISTORY_FAILED && before != HISTORY_FAILED)
         note_failure(h, p, o->root);
-    note_ready(h, p, is_ready(json_get(o->root, "status")) && p->ended_ms < 0, now_ms);
+    note_ready(h, p, condition_is_true(json_get(o->root, "status"), "Ready") && p->ended_ms < 0, now_ms);
     if (state_is_over(p->state)) { /* what was open is over with the pod */
         note_end(h, p, phase, now_ms);
         note_ready(h, p, false, now_ms);

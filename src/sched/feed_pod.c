@@ -1,5 +1,6 @@
 /* feed_pod.c - Pods */
 #include "api/gate.h"
+#include "api/status.h"
 #include "base/util.h"
 #include "sched/class.h"
 #include "sched/feed_internal.h"
@@ -71,14 +72,6 @@ static uint64_t hash_of_look(const struct pod_news *news)
     return hash_mix(tree_hash(news->spec, skip), tree_hash(json_get(news->head.meta, "labels"), NULL));
 }
 
-static const struct json *condition_of(const struct json *status, const char *type)
-{
-    JSON_FOREACH(c, json_get(status, "conditions"))
-        if (str_is(json_member_text(c, "type"), type))
-            return c;
-    return NULL;
-}
-
 static uint32_t index_of(struct str name)
 {
     uint64_t index;
@@ -146,7 +139,7 @@ static int64_t started_of(const struct pod_news *news, const struct json *schedu
 /* Returns whether anything changed that the order of pods follows. */
 static bool set_traits(struct sched_model *m, struct sched_pod *p, const struct pod_news *news)
 {
-    const struct json *meta = news->head.meta, *scheduled = condition_of(news->status, "PodScheduled");
+    const struct json *meta = news->head.meta, *scheduled = condition_find(news->status, STR("PodScheduled"));
     const struct json *policy = json_get(news->spec, "preemptionPolicy");
     struct str nominated = json_member_text(news->status, "nominatedNodeName");
     int32_t old_priority = p->priority;

@@ -15,14 +15,6 @@ struct count {
     int64_t expected, healthy;
 };
 
-static bool is_ready(const struct json *pod)
-{
-    JSON_FOREACH(c, json_find(pod, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), "Ready"))
-            return str_is(json_member_text(c, "status"), "True");
-    return false;
-}
-
 static void look_at_pod(void *ctx, const struct object *o)
 {
     struct count *c = ctx;
@@ -32,7 +24,8 @@ static void look_at_pod(void *ctx, const struct object *o)
         !selector_matches(c->selector, json_find(o->root, "metadata", "labels", NULL)))
         return;
     c->expected++;
-    c->healthy += is_ready(o->root) && !json_find(o->root, "metadata", "deletionTimestamp", NULL);
+    c->healthy += condition_is_true(json_get(o->root, "status"), "Ready") &&
+                  !json_find(o->root, "metadata", "deletionTimestamp", NULL);
 }
 
 /* "50%" of what there is, rounded up; or a number. */

@@ -44,9 +44,9 @@ static struct json *pod_gates(struct arena *a, const struct json *pod, int64_t n
 
     (void)now_ms;
     JSON_FOREACH(gate, gates)
-        JSON_FOREACH(c, json_find(pod, "status", "conditions", NULL))
-            n += str_eq(json_member_text(c, "type"), json_member_text(gate, "conditionType")) &&
-                 str_is(json_member_text(c, "status"), "True");
+        n += str_is(json_member_text(condition_find(json_get(pod, "status"), json_member_text(gate, "conditionType")),
+                                     "status"),
+                    "True");
     return json_count(gates) ? json_fmt(a, "%zu/%zu", n, json_count(gates)) : json_str(a, NONE);
 }
 
@@ -66,14 +66,11 @@ static const struct column of_pods[] = {
 
 static struct json *node_status(struct arena *a, const struct json *node, int64_t now_ms)
 {
-    struct str ready = STR_NULL;
+    struct str ready = json_member_text(condition_find(json_get(node, "status"), STR("Ready")), "status");
     bool is_off = json_bool(json_find(node, "spec", "unschedulable", NULL), false);
     const char *word;
 
     (void)now_ms;
-    JSON_FOREACH(c, json_find(node, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), "Ready"))
-            ready = json_member_text(c, "status");
     word = str_is(ready, "True") ? "Ready" : str_is(ready, "False") ? "NotReady" : "Unknown";
     return json_fmt(a, "%s%s", word, is_off ? ",SchedulingDisabled" : "");
 }

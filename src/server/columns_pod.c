@@ -70,11 +70,9 @@ static struct str container_word(struct arena *a, const struct json *pod, struct
 
 static bool has_condition(const struct json *pod, const char *type, const char *status, const char *reason)
 {
-    JSON_FOREACH(c, json_find(pod, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), type) && str_is(json_member_text(c, "status"), status) &&
-            (!reason || str_is(json_member_text(c, "reason"), reason)))
-            return true;
-    return false;
+    const struct json *c = condition_find(json_get(pod, "status"), str_of(type));
+
+    return str_is(json_member_text(c, "status"), status) && (!reason || str_is(json_member_text(c, "reason"), reason));
 }
 
 static struct str status_word(struct arena *a, const struct json *pod)

@@ -214,13 +214,6 @@ static void look_at_budget(void *ctx, const struct object *o)
         b->blocking = o;
 }
 
-bool pod_has_ended(const struct json *pod)
-{
-    struct str phase = json_member_text(json_get(pod, "status"), "phase");
-
-    return str_is(phase, "Succeeded") || str_is(phase, "Failed");
-}
-
 int handle_eviction(struct request *rq)
 {
     const struct resource_type *budgets = type_by_kind(STR("policy/v1"), STR("PodDisruptionBudget"));

@@ -40,6 +40,7 @@
 #include "api/admit.h"
 #include "api/meta.h"
 #include "api/selector.h"
+#include "api/status.h"
 #include "auth/auth.h"
 #include "base/buf.h"
 #include "base/clock.h"
@@ -293,7 +294,6 @@ int handle_delete(struct request *rq);
 int handle_delete_collection(struct request *rq);
 
 int handle_log(struct request *rq);
-bool pod_has_ended(const struct json *pod); /* its phase is Succeeded or Failed */
 int handle_exec(struct request *rq);
 int handle_attach(struct request *rq);
 int handle_portforward(struct request *rq);

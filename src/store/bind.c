@@ -7,6 +7,7 @@
 
 #include "api/meta.h"
 #include "api/name.h"
+#include "api/status.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "json/patch.h"
@@ -50,14 +51,6 @@ static int target_of(struct arena *a, const struct json *binding, struct str *re
     return 0;
 }
 
-static bool is_scheduled(const struct json *pod)
-{
-    JSON_FOREACH(c, json_find(pod, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), "PodScheduled"))
-            return str_is(json_member_text(c, "status"), "True");
-    return false;
-}
-
 /* PodScheduled=True; what a refusal left there before goes. */
 static struct json *scheduled(struct arena *a, const struct json *pod, int64_t now_ms)
 {
@@ -73,7 +66,7 @@ static struct json *scheduled(struct arena *a, const struct json *pod, int64_t n
     json_add(c, STR("reason"), json_null(a));
     json_add(c, STR("message"), json_null(a));
     clock_print(&now, now_ms);
-    if (!is_scheduled(pod))
+    if (!condition_is_true(json_get(pod, "status"), "PodScheduled"))
         json_add(c, STR("lastTransitionTime"), json_str(a, arena_str(a, buf_view(&now))));
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include "api/duration.h"
 #include "api/meta.h"
+#include "api/status.h"
 #include "base/clock.h"
 #include "base/util.h"
 
@@ -63,13 +64,6 @@ int64_t annotation_ms(const struct json *object, const char *key)
 
 /* ---- what comes next ---- */
 
-static bool has_ended(const struct json *pod)
-{
-    struct str phase = json_member_text(json_get(pod, "status"), "phase");
-
-    return str_is(phase, "Succeeded") || str_is(phase, "Failed");
-}
-
 static enum hollow_step next_step(const struct json *pod)
 {
     struct str phase = json_member_text(json_get(pod, "status"), "phase");
@@ -78,7 +72,7 @@ static enum hollow_step next_step(const struct json *pod)
         return STEP_NONE;
     if (json_get(json_get(pod, "metadata"), "deletionTimestamp"))
         return STEP_GO;
-    if (has_ended(pod))
+    if (pod_has_ended(pod))
         return STEP_NONE;
     return str_is(phase, "Running") ? STEP_END : STEP_START;
 }
@@ -117,7 +111,7 @@ static int64_t due_go(const struct hollow *h, const struct hollow_pod *p, int64_
 {
     int64_t last_ms = time_of(json_get(p->object->root, "metadata"), "deletionTimestamp", now_ms);
 
-    if (has_ended(p->object->root))
+    if (pod_has_ended(p->object->root))
         return now_ms;
     return MAX_OF(MIN_OF(add_ms(now_ms, h->opt.stop_ms), last_ms), now_ms);
 }

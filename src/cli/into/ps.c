@@ -1,6 +1,7 @@
 /* ps.c - the commands `pumice ps` and `pumice top`: runs of this user here, their pods, and what those use */
 #include "api/meta.h"
 #include "api/quantity.h"
+#include "api/status.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "cli/commands.h"
@@ -66,13 +67,6 @@ static struct str phase_of(const struct json *pod)
     return reason.n ? reason : phase.n ? phase : STR("Pending");
 }
 
-static bool has_ended(const struct json *pod)
-{
-    struct str phase = json_member_text(json_get(pod, "status"), "phase");
-
-    return str_is(phase, "Succeeded") || str_is(phase, "Failed");
-}
-
 static int64_t restarts_of(const struct json *pod)
 {
     int64_t n = 0;
@@ -89,7 +83,7 @@ static void add_pod(struct table *t, const struct into_run *r, const struct json
     cell(t, r->id);
     cell(t, object_label(pod, "volcano.sh/job-name"));
     cell(t, pod_name(t->arena, pod));
-    cell(t, r->is_stopped && !has_ended(pod) ? STR("Stopped") : phase_of(pod));
+    cell(t, r->is_stopped && !pod_has_ended(pod) ? STR("Stopped") : phase_of(pod));
     cell(t, arena_fmt(t->arena, "%lld", (long long)restarts_of(pod)));
     cell(t, ctl_age(t->arena, json_member_text(json_get(pod, "metadata"), "creationTimestamp"), now_ms));
     cell(t, address.n ? address : json_member_text(json_get(pod, "status"), "hostIP"));

@@ -10,6 +10,7 @@
  * meanwhile.
  */
 #include "api/meta.h"
+#include "api/status.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"
@@ -190,10 +191,9 @@ static void take_certificate(struct serving *s, struct str base64)
 
 static bool is_denied(const struct json *request)
 {
-    JSON_FOREACH(c, json_find(request, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), "Denied") || str_is(json_member_text(c, "type"), "Failed"))
-            return true;
-    return false;
+    const struct json *status = json_get(request, "status");
+
+    return condition_find(status, STR("Denied")) || condition_find(status, STR("Failed"));
 }
 
 static void on_request_seen(void *ctx, const struct json *answer, const struct err *e)

@@ -1,6 +1,8 @@
 /* life_phase.c - what follows from the containers: the phase of the pod and its conditions */
 #include "node/lifecycle/life_internal.h"
 
+#include "api/status.h"
+
 const char *const life_phase_names[LIFE_PHASE_MAX] = {
     [LIFE_PENDING] = "Pending",
     [LIFE_RUNNING] = "Running",
@@ -215,17 +217,9 @@ static void judge_containers(const struct life *l, struct verdict *v)
         no(v, "ContainersNotReady");
 }
 
-static const struct json *condition_of(const struct object *pod, struct str type)
-{
-    JSON_FOREACH(c, json_find(pod->root, "status", "conditions", NULL))
-        if (str_eq(json_member_text(c, "type"), type))
-            return c;
-    return NULL;
-}
-
 static void judge_gate(const struct life *l, struct str type, struct verdict *v)
 {
-    const struct json *c = condition_of(l->pod, type);
+    const struct json *c = condition_find(json_get(l->pod->root, "status"), type);
     struct str status = json_member_text(c, "status");
 
     if (c && str_is(status, "True"))
