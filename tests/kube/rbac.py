@@ -185,6 +185,7 @@ def do_everything(bed):
     until("commands are gone", lambda: not bed.call("GET", "/apis/bus.volcano.sh/v1alpha1/commands")[1]["items"])
     flows_have_ended(bed)
     until("its time to live is over", lambda: is_going(bed, f"{JOBS}/everything"))
+    until("an Event that came again is counted", lambda: [e for e in bed.call("GET", f"{CORE}/events")[1]["items"] if e.get("count", 0) > 1])
 
 
 GATHERED = ("podgroups", "configmaps", "services", "networkpolicies")
