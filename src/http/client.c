@@ -155,8 +155,8 @@ void http_pause(struct http_exchange *x, bool is_paused)
     if (!l || l->state != LINK_WORKS)
         return;
     link_watch(l, link_events(l));
-    if (!is_paused) { /* TLS may have read more than was asked for */
-        list_remove(&l->more);
+    list_remove(&l->more); /* it may have been read in part */
+    if (!is_paused) {      /* TLS may have read more than was asked for */
         list_push(&x->client->more, &l->more);
         if (!x->client->is_turning)
             turn_arm(x->client);

@@ -1384,7 +1384,7 @@ static void check_target(struct shim *s, struct arena *a, struct box_spec spec)
     memset(&spec.argv, 0, sizeof(spec.argv));
     *vec_push(a, &spec.argv) = STR("sh");
     *vec_push(a, &spec.argv) = STR("-c");
-    *vec_push(a, &spec.argv) = STR("cat /proc/1/comm; grep -l pumice /proc/[0-9]*/comm; kill -0 2 && echo seen");
+    *vec_push(a, &spec.argv) = STR("cat /proc/1/comm; grep -sl pumice /proc/[0-9]*/comm; kill -0 2 && echo seen");
     assert_int_equal(shim_start(s, &spec, NULL, 0, NULL), 0);
     (void)stand_expect(s, SHIM_STARTED, "debug");
     assert_int_equal(stand_expect(s, SHIM_ENDED, "debug").status, 0);
