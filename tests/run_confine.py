@@ -75,7 +75,9 @@ static void leaks(const char *pid, const char *name, const char *secret)
         snprintf(path, sizeof(path), "/proc/%s/fd/%s", pid, e->d_name);
         n = readlink(path, link, sizeof(link) - 1);
         if (n > 0) link[n] = 0;
-        if (n > 0 && strncmp(link, "socket:", 7) && strncmp(link, "pipe:", 5) && strcmp(link, "/dev/null")) say(name, "fd", link); /* its streams */
+        if (n <= 0 || !strncmp(link, "socket:", 7) || !strncmp(link, "pipe:", 5) || !strcmp(link, "/dev/null")) continue; /* its streams */
+        struct rights now; /* one that became the container's program meanwhile opens its own libraries */
+        if (look(pid, &now) == 0 && !strcmp(now.name, name)) say(name, "fd", link);
     }
     if (d) closedir(d);
 }
