@@ -126,8 +126,8 @@ def kept():
             yield ["--seed", seed, "--steps", steps, "--profile", profile]
 
 
-# Beyond the range of seeds: what catches an obeyed command that is forgotten, and bindings that waited.
-FAR = [["--seed", seed, "--steps", "60"] for seed in ("232", "315", "321")]
+# Beyond the range of seeds: what catches an obeyed command that is forgotten, bindings that waited, and victims of the same priority.
+FAR = [["--seed", seed, "--steps", steps] for seed, steps in (("232", "60"), ("266", "60"), ("294", "60"), ("6414", "200"))]
 KEPT = [*kept(), *FAR]
 
 
