@@ -1,5 +1,5 @@
 # Short names for the usual things; meson does the work.
-.PHONY: all clang release install uninstall image deb test bench fuzz manual packaging format clean
+.PHONY: all clang release install uninstall image deb test bench fuzz manual packaging format coverage clean
 
 all: build/build.ninja          ## build/pumice with ASan and UBSan: the developer's build
 	@ninja -C build --quiet
@@ -62,6 +62,9 @@ packaging: all                  ## packaging/ (CRDs, kustomize base, Helm chart)
 
 format:
 	@clang-format -i $$(find src fuzz bench tests -name '*.[ch]')
+
+coverage:                       ## lines and branches that the tests execute; b-coverage, ten minutes
+	@tools/coverage.py
 
 clean:
 	rm -rf build b-* build.log
