@@ -102,7 +102,7 @@ struct http_request {   /* all text is copied by http_send() */
     struct str token;           /* sent as a bearer token; empty: none */
     const char *const *headers; /* more of them, "Name: value", ended by NULL; NULL: none */
     bool is_zipped;             /* ask for gzip: pays for long answers, is of no use for streams of short lines */
-    bool takes_any;             /* on_data is told the body of every answer, whatever its status */
+    bool takes_any;             /* on_data receives the body of every answer, whatever its status */
     bool is_upgrade;            /* 'headers' ask for another protocol: after an answer 101 the connection is the
                                    caller's, what comes is told by on_data, http_write() sends */
 

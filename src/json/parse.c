@@ -360,7 +360,7 @@ static struct json_duplicate duplicate_of(const struct parser *ps, struct key_pl
     return (struct json_duplicate){ json_key(m), at->line, (uint32_t)(m->key - at->line_start) };
 }
 
-enum { PATH_BYTES = 1000 }; /* more of it tells nobody anything */
+enum { PATH_BYTES = 1000 }; /* of the path in a message; a longer one is cut */
 
 /* "spec.containers[0]". A list has as many items as were read before the one inside. */
 static void print_path(struct buf *out, const struct frame *f)

@@ -66,18 +66,50 @@ static void pod_proxy_refuse(struct kubelet *k, struct http_call *call, const ch
 
 /* ---- headers ---- */
 
-/* Names, and beginnings of names that end with '-'. Those of one connection only, those that are written anew, and … */
-static const char *const request_drops[] = { "Connection", "Keep-Alive", "TE", "Trailer", "Transfer-Encoding",
-                                             "Upgrade", "Content-Length", "Expect", "Host", "Accept", "Content-Type",
-                                             "User-Agent", "Sec-WebSocket-Protocol", "X-Forwarded-",
-                                             /* … those that tell who the client is */
-                                             "Authorization", "Cookie", "Impersonate-", "Proxy-", "X-Remote-", NULL };
-static const char *const answer_drops[] = { "Connection", "Keep-Alive", "Proxy-", "TE", "Trailer", "Transfer-Encoding",
-                                            "Upgrade", "Content-Length", "Content-Type", "Date", "Location",
-                                            "Cache-Control", "X-Content-Type-Options",
-                                            /* … those that say something about all of this server */
-                                            "Access-Control-", "Alt-Svc", "Clear-Site-Data", "Service-Worker-Allowed",
-                                            "Set-Cookie", "Strict-Transport-Security", NULL };
+/* Headers that are not passed on. A name that ends with '-' stands for all names that begin so. First those that belong to
+ * one connection or are written anew, then those that identify the client. */
+static const char *const request_drops[] = { "Connection",
+                                             "Keep-Alive",
+                                             "TE",
+                                             "Trailer",
+                                             "Transfer-Encoding",
+                                             "Upgrade",
+                                             "Content-Length",
+                                             "Expect",
+                                             "Host",
+                                             "Accept",
+                                             "Content-Type",
+                                             "User-Agent",
+                                             "Sec-WebSocket-Protocol",
+                                             "X-Forwarded-",
+                                             "Authorization",
+                                             "Cookie",
+                                             "Impersonate-",
+                                             "Proxy-",
+                                             "X-Remote-",
+                                             NULL };
+
+/* The same for answers: the second group would apply to this whole server, not only to the pod's page. */
+static const char *const answer_drops[] = { "Connection",
+                                            "Keep-Alive",
+                                            "Proxy-",
+                                            "TE",
+                                            "Trailer",
+                                            "Transfer-Encoding",
+                                            "Upgrade",
+                                            "Content-Length",
+                                            "Content-Type",
+                                            "Date",
+                                            "Location",
+                                            "Cache-Control",
+                                            "X-Content-Type-Options",
+                                            "Access-Control-",
+                                            "Alt-Svc",
+                                            "Clear-Site-Data",
+                                            "Service-Worker-Allowed",
+                                            "Set-Cookie",
+                                            "Strict-Transport-Security",
+                                            NULL };
 
 static bool header_is_in(struct str name, const char *const *list)
 {

@@ -366,7 +366,7 @@ static void reserve(struct round *r, struct sched_group *g, bool by_nodes)
         return;
     hold = hold_new(r->m, &t, HOLD_RESERVED);
     round_rank_hold(r, hold); /* at once: two that do not know who comes first would wait for each other */
-    if (g->found.is_stuck)    /* with places kept, nobody else needs to hold back */
+    if (g->found.is_stuck)    /* it has a reservation now, so other jobs may start */
         r->m->yields++;
     if (by_nodes && hold_is_free(r->m, hold) &&
         group_live(g) >= group_min(g)) { /* the nodes refused it, yet all of this is free */

@@ -277,7 +277,7 @@ static int by_pod_name(const void *x, const void *y)
     return str_cmp((*(struct sched_pod *const *)x)->name, (*(struct sched_pod *const *)y)->name);
 }
 
-/* What a pod would be told now. The first speaks for all: they are told alike. 0: there is none. */
+/* A hash of the condition that the waiting pods of the group would get now; all get the same. 0: no pod waits. */
 static uint64_t pods_words(struct round *r, const struct sched_group *g, struct str group_message)
 {
     VEC_FOREACH(role, &g->roles)

@@ -397,7 +397,7 @@ void admit_pod_write(struct request *rq, struct json *pod, const struct object *
         admit_pod_gate(rq->arena, pod, &env);
         set_status(rq->arena, pod);
         admit_pod_check(&root, rq->is_clean, ps);
-        /* What is wrong with it in itself is told first; admission_write() looks for the failure. */
+        /* Errors of the pod itself are reported first. admission_write() reports what these checks refuse. */
         if (!ps->n_errors && admit_pod_runtime(rq->server, rq->arena, pod, &e) < 0)
             (void)fail_with(rq, REASON_FORBIDDEN, "pods \"%.*s\" is forbidden: %s", STR_ARG(rq->failure.name), e.text);
         else if (!ps->n_errors && check_priority(rq, pod, priority) == 0)

@@ -62,7 +62,7 @@ int budget_count(const struct server *s, const struct object *budget, struct bud
 
 /* ---- what people see ---- */
 
-/* Whoever evicts notes the pod there, until it has gone. */
+/* status.disruptedPods names pods that were evicted and still exist. */
 static void forget_gone_pods(const struct server *s, struct str namespace, struct json *disrupted)
 {
     for (struct json *m = json_first(disrupted), *next; m; m = next) {

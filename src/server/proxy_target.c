@@ -4,8 +4,8 @@
  *
  * Nothing that a user can write into an object says where a request goes. A pod is reached at the address that this node
  * gave it (kubelet_proxy), whatever its status says. Of Endpoints only those that refer to a pod of the same namespace
- * count, and that pod is reached, whatever address stands beside it. And whoever uses a pod this way must be allowed to
- * enter it, as for port-forward.
+ * count. The request goes to that pod; the address in the Endpoints is ignored. The user must also be allowed to enter the
+ * pod, as for port-forward.
  */
 #include "server/server_internal.h"
 
@@ -153,7 +153,7 @@ static int target_service(struct request *rq, const struct proxy_name *name, str
 
 /* ---- this node ---- */
 
-/* The kubelet's own paths (kubelet.h) enter every pod: nobody but administrators, whatever RBAC says. */
+/* The kubelet's paths (kubelet.h) give access to every pod, so only administrators may use them, whatever RBAC says. */
 static int proxy_node(struct request *rq, const struct proxy_name *name)
 {
     struct kubelet *kubelet = rq->server->opt.kubelet;
@@ -178,7 +178,7 @@ static int proxy_node(struct request *rq, const struct proxy_name *name)
 
 /* ---- the request ---- */
 
-/* A page at ".../proxy" would look for its pictures at ".../", so it is told to be at ".../proxy/". */
+/* Relative links of a page at ".../proxy" would lead to ".../", so the browser is redirected to ".../proxy/". */
 static bool redirects_to_slash(struct request *rq, struct str prefix)
 {
     const struct http_call *call = rq->call;

@@ -75,15 +75,15 @@ LABELLED = (f"{SPACES}/strict", {"metadata": {"labels": {"pod-security.kubernete
 
 # (method, path[, body[, type]]); a body that is text is sent as it is. Accept is the last, where it matters.
 READS = [("GET", p) for p in (
-    f"{MAPS}/nobody", "/api/v1/nosuch", f"{AT}/nosuch/x", "/apis/nosuch.io", "/apis/nosuch.io/v1", "/apis/nosuch.io/v1/x", "/api/v2", "/apis/policy/v9", "/apis/policy/v1/nosuch",
-    "/nosuch", f"{MAP}/nosuch", f"{MAP}/status", f"{PODS}/nobody/status", f"{POD}/nosuch", f"{PODS}/nobody/log", f"{POD}/log?container=nosuch", f"{POD}/log?tailLines=x",
+    f"{MAPS}/missing", "/api/v1/nosuch", f"{AT}/nosuch/x", "/apis/nosuch.io", "/apis/nosuch.io/v1", "/apis/nosuch.io/v1/x", "/api/v2", "/apis/policy/v9", "/apis/policy/v1/nosuch",
+    "/nosuch", f"{MAP}/nosuch", f"{MAP}/status", f"{PODS}/missing/status", f"{POD}/nosuch", f"{PODS}/missing/log", f"{POD}/log?container=nosuch", f"{POD}/log?tailLines=x",
     f"{POD}/log?tailLines=-1", f"{POD}/log?sinceSeconds=0", f"{POD}/log?limitBytes=0", f"{POD}/log?sinceSeconds=1&sinceTime=2024-01-01T00:00:00Z",
     f"{MAPS}?labelSelector=a%20b", f"{MAPS}?labelSelector=a%3D%3D%3Db", f"{MAPS}?fieldSelector=x", f"{MAPS}?fieldSelector=spec.foo%3Dx", f"{PODS}?fieldSelector=spec.foo%3Dx",
     f"{MAPS}?limit=x", f"{MAPS}?limit=-1", f"{MAPS}?continue=zzz", f"{MAPS}?resourceVersion=x", f"{MAPS}?resourceVersionMatch=Exact", f"{MAPS}?resourceVersionMatch=Foo&resourceVersion=1",
     f"{MAPS}?resourceVersionMatch=Exact&resourceVersion=0", f"{MAPS}?watch=1&resourceVersion=x", f"{MAPS}?watch=maybe&timeoutSeconds=1", f"{MAPS}?timeoutSeconds=x", f"{MAPS}?watch=1&timeoutSeconds=1&sendInitialEvents=true",
     f"{MAPS}?sendInitialEvents=true", f"{MAPS}?watch=1&timeoutSeconds=1&resourceVersionMatch=NotOlderThan", f"{MAP}?resourceVersion=x", f"{MAPS}?watch=1&resourceVersion=99999999&timeoutSeconds=1",
     f"{MAPS}?resourceVersion=99999999&resourceVersionMatch=Exact", f"{SPACES}/nowhere/configmaps", f"{SPACES}/nowhere/configmaps/x", f"{SPACES}/nowhere", f"{POD}/binding", f"{POD}/eviction", f"{POD}/exec",
-    f"{POD}/exec?command=a", f"{PODS}/nobody/exec?command=a", f"{POD}/attach", f"{POD}/portforward", f"{AT}/bindings", f"{REVIEWS}/selfsubjectaccessreviews", f"{ODDS}/nobody", f"{ODDS}/x/status", f"{ODDS}/x/scale",
+    f"{POD}/exec?command=a", f"{PODS}/missing/exec?command=a", f"{POD}/attach", f"{POD}/portforward", f"{AT}/bindings", f"{REVIEWS}/selfsubjectaccessreviews", f"{ODDS}/missing", f"{ODDS}/x/status", f"{ODDS}/x/scale",
     f"{AT}/serviceaccounts/default/token", f"{AT}/pods/there/", "/healthz/nosuch", "/livez/nosuch", "/version/x", "/openapi/v3/nosuch", f"{SPACES}/same/finalize")]
 ACCEPTS = [("GET", p, None, None, a) for p in (MAP, MAPS) for a in (
     "text/csv", "application/json;as=Foo;v=v1;g=meta.k8s.io", "application/json;as=Table;v=v9;g=meta.k8s.io", "text/*", "application/json;q=0")]
@@ -103,11 +103,11 @@ BODIES = [*(("POST", MAPS, b) for b in ("", "{", "[]", "null", '"x"', "{}", "x: 
     *(("POST", f"{MAPS}?{q}", config_map()) for q in ("dryRun=Some", "fieldValidation=Foo", f"fieldManager={'x' * 129}", "fieldManager=%01", "dryRun=All&dryRun=Some")),
     *(("POST", MAPS, "x", t) for t in ("text/csv", "application/xml", APPLY, MERGE, PROTO, "application/json; charset=", "json", YAML)), ("POST", MAPS, b"k8s\0\xff", PROTO),
     ("POST", MAPS, b"\xff\xfe{}"), ("POST", MAPS, NOT_UTF8), ("POST", MAPS, "[" * 20000)]
-PUTS = [("PUT", f"{MAPS}/nobody", config_map("nobody")), *(("PUT", MAP, b) for b in (
+PUTS = [("PUT", f"{MAPS}/missing", config_map("missing")), *(("PUT", MAP, b) for b in (
     config_map("other"), config_map("there", meta={"namespace": "other"}), {"data": {}}, config_map("there", meta={"resourceVersion": "1"}), config_map("there", meta={"resourceVersion": "x"}),
     config_map("there", meta={"uid": "x"}), {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "there"}}, "{", "", config_map("there", data={"a": 5}), config_map("there", data={"a/b": "5"}))),
     ("PUT", POD, pod("there", nodeName="m")), ("PUT", POD, pod("there", container={"image": ""})), ("PUT", f"{POD}/status", pod("other")), ("PUT", f"{AT}/services/there", {"metadata": {"name": "there"}, "spec": {"ports": []}}),
-    ("PUT", f"{PODS}/nobody/status", pod("nobody")), ("PUT", f"{MAP}?dryRun=Some", config_map("there")), ("PUT", f"{ODDS}/nobody", odd("nobody", size=1)), ("PUT", f"{SPACES}/same/finalize", {"metadata": {"name": "other"}}),
+    ("PUT", f"{PODS}/missing/status", pod("missing")), ("PUT", f"{MAP}?dryRun=Some", config_map("there")), ("PUT", f"{ODDS}/missing", odd("missing", size=1)), ("PUT", f"{SPACES}/same/finalize", {"metadata": {"name": "other"}}),
     ("PUT", f"{SPACES}/nowhere/configmaps/x", config_map("x"))]
 PATCHES = [*(("PATCH", MAP, "{}", t) for t in (JSON, None, "text/csv", YAML, PROTO)), *(("PATCH", MAP, b, MERGE) for b in (
     "{", "[]", "null", '"x"', "", {"metadata": {"name": "other"}}, {"metadata": {"namespace": "other"}}, {"metadata": {"uid": "x"}}, {"metadata": {"resourceVersion": "1"}}, {"metadata": {"resourceVersion": "x"}}, {"kind": "Pod"},
@@ -121,23 +121,23 @@ PATCHES = [*(("PATCH", MAP, "{}", t) for t in (JSON, None, "text/csv", YAML, PRO
         ("?fieldManager=m", config_map("there", meta={"managedFields": [{}]})), ("?fieldManager=m", config_map("there", data={"a": "mine"})), ("?fieldManager=m&force=maybe", config_map("there")), ("?fieldManager=m", config_map("there", data={"a": 5})),
         ("?fieldManager=m", {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "there"}}), ("?fieldManager=m", {**config_map("there"), "dada": 1}), ("?fieldManager=m", config_map("there", meta={"resourceVersion": "1"})),
         ("?fieldManager=m", config_map("there", meta={"uid": "x"})))),
-    ("PATCH", f"{MAPS}/nobody", {}, MERGE), ("PATCH", f"{MAPS}/nobody", {}, STRATEGIC), ("PATCH", f"{MAPS}/nobody", [], OPS), ("PATCH", f"{MAPS}/new?fieldManager=m&dryRun=Some", config_map("new"), APPLY),
+    ("PATCH", f"{MAPS}/missing", {}, MERGE), ("PATCH", f"{MAPS}/missing", {}, STRATEGIC), ("PATCH", f"{MAPS}/missing", [], OPS), ("PATCH", f"{MAPS}/new?fieldManager=m&dryRun=Some", config_map("new"), APPLY),
     ("PATCH", f"{SPACES}/nowhere/configmaps/new?fieldManager=m", config_map("new"), APPLY), ("PATCH", f"{MAP}?force=true", {}, MERGE), ("PATCH", f"{MAP}?dryRun=Some", {}, MERGE), ("PATCH", f"{MAP}?fieldValidation=Foo", {}, MERGE),
-    ("PATCH", f"{MAP}?fieldValidation=Strict&dryRun=All", {"dada": 1}, MERGE), ("PATCH", f"{ODDS}/there", {}, STRATEGIC), ("PATCH", f"{ODDS}/nobody", {}, MERGE), ("PATCH", f"{ODDS}/nobody", {}, STRATEGIC),
+    ("PATCH", f"{MAP}?fieldValidation=Strict&dryRun=All", {"dada": 1}, MERGE), ("PATCH", f"{ODDS}/there", {}, STRATEGIC), ("PATCH", f"{ODDS}/missing", {}, MERGE), ("PATCH", f"{ODDS}/missing", {}, STRATEGIC),
     ("PATCH", POD, {"spec": {"nodeName": "m"}}, MERGE), ("PATCH", POD, {"spec": {"containers": None}}, MERGE), ("PATCH", f"{POD}/status", {"status": {"phase": "Foo"}}, MERGE), ("PATCH", f"{POD}/nosuch", {}, MERGE),
-    ("PATCH", f"{POD}/ephemeralcontainers", {"spec": {"ephemeralContainers": [{"name": "c", "image": "i"}]}}, STRATEGIC), ("PATCH", f"{PODS}/nobody/status", {}, MERGE)]
-DELETES = [("DELETE", f"{MAPS}/nobody"), ("DELETE", f"{SPACES}/nowhere/configmaps/x"), ("DELETE", f"{SPACES}/nowhere"), ("DELETE", f"{SPACES}/default"), ("DELETE", f"{SPACES}/kube-system"),
+    ("PATCH", f"{POD}/ephemeralcontainers", {"spec": {"ephemeralContainers": [{"name": "c", "image": "i"}]}}, STRATEGIC), ("PATCH", f"{PODS}/missing/status", {}, MERGE)]
+DELETES = [("DELETE", f"{MAPS}/missing"), ("DELETE", f"{SPACES}/nowhere/configmaps/x"), ("DELETE", f"{SPACES}/nowhere"), ("DELETE", f"{SPACES}/default"), ("DELETE", f"{SPACES}/kube-system"),
            *(("DELETE", f"{MAP}?dryRun=All", b) for b in ("{", "[]", {"kind": "Pod", "apiVersion": "v1"}, {"propagationPolicy": "Foo"}, {"orphanDependents": True, "propagationPolicy": "Background"}, {"preconditions": {"uid": "x"}},
                                           {"preconditions": {"resourceVersion": "1"}}, {"gracePeriodSeconds": "x"}, {"dryRun": ["Some"]}, {"propagationPolicy": 5})),
            *(("DELETE", f"{MAP}?dryRun=All&{q}") for q in ("gracePeriodSeconds=x", "propagationPolicy=Foo", "orphanDependents=true&propagationPolicy=Background", "dryRun=Some", "orphanDependents=maybe")),
-           ("DELETE", f"{MAPS}?labelSelector=a%20b"), ("DELETE", f"{MAPS}?fieldSelector=x"), ("DELETE", f"{MAPS}?dryRun=Some"), ("DELETE", f"{MAPS}", "{"), ("DELETE", f"{ODDS}/nobody"), ("DELETE", f"{PODS}/nobody"),
+           ("DELETE", f"{MAPS}?labelSelector=a%20b"), ("DELETE", f"{MAPS}?fieldSelector=x"), ("DELETE", f"{MAPS}?dryRun=Some"), ("DELETE", f"{MAPS}", "{"), ("DELETE", f"{ODDS}/missing"), ("DELETE", f"{PODS}/missing"),
            ("DELETE", f"{POD}?gracePeriodSeconds=-5&dryRun=Some"), ("DELETE", "/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical?dryRun=All")]
 SUBRESOURCES = [*(("POST", f"{POD}/eviction", b) for b in (eviction("other"), {"kind": "Pod", "apiVersion": "v1"}, "{", eviction(deleteOptions={"dryRun": ["Some"]}), eviction(deleteOptions={"preconditions": {"uid": "x"}}), eviction("other", meta=5))),
-                ("POST", f"{PODS}/nobody/eviction", eviction("nobody")), *(("POST", f"{POD}/binding", b) for b in (binding("other"), binding(target={}), binding(target={"kind": "Pod", "name": "n"}), binding(target={"name": ""}), binding(kind="Pod"), "{")),
-                ("POST", f"{PODS}/bound/binding", binding("bound")), ("POST", f"{PODS}/nobody/binding", binding("nobody")), ("POST", f"{AT}/bindings", binding("nobody")), ("POST", f"{AT}/bindings", binding("bound")),
-                *(("POST", f"{AT}/serviceaccounts/{who}/token", {"spec": spec}) for who, spec in (("nobody", {}), ("default", {"expirationSeconds": 1}), ("default", {"expirationSeconds": "x"}), ("default", {"expirationSeconds": 1 << 33}),
+                ("POST", f"{PODS}/missing/eviction", eviction("missing")), *(("POST", f"{POD}/binding", b) for b in (binding("other"), binding(target={}), binding(target={"kind": "Pod", "name": "n"}), binding(target={"name": ""}), binding(kind="Pod"), "{")),
+                ("POST", f"{PODS}/bound/binding", binding("bound")), ("POST", f"{PODS}/missing/binding", binding("missing")), ("POST", f"{AT}/bindings", binding("missing")), ("POST", f"{AT}/bindings", binding("bound")),
+                *(("POST", f"{AT}/serviceaccounts/{who}/token", {"spec": spec}) for who, spec in (("missing", {}), ("default", {"expirationSeconds": 1}), ("default", {"expirationSeconds": "x"}), ("default", {"expirationSeconds": 1 << 33}),
                                                                                                    ("default", {"boundObjectRef": {"kind": "Foo", "apiVersion": "v1", "name": "x"}}),
-                                                                                                   ("default", {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "nobody"}}))),
+                                                                                                   ("default", {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "missing"}}))),
                 *(("POST", f"{REVIEWS}/{kind}", b) for kind in ("selfsubjectaccessreviews", "subjectaccessreviews", "selfsubjectrulesreviews") for b in ({}, {"spec": {}}, {"spec": {"resourceAttributes": {}, "nonResourceAttributes": {}}}, "{")),
                 ("POST", "/apis/authentication.k8s.io/v1/tokenreviews", {}), ("POST", "/apis/authentication.k8s.io/v1/tokenreviews", {"spec": {"token": ""}}), ("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{")]
 OBJECTS = [*(("POST", f"{PODS}?dryRun=All", b) for b in (

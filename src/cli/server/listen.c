@@ -71,7 +71,8 @@ static size_t add_name(const char **names, size_t n, const char *name)
     return n;
 }
 
-/* 192.0.2.1 is an address of nobody, which the way out of the machine leads to. */
+/* The address of --listen; else the one that this machine uses to reach other hosts. 192.0.2.1 is reserved for documentation:
+ * the kernel chooses a source address for it, and nothing is sent. */
 struct str serve_listen_host(struct serve *s)
 {
     struct str ret;

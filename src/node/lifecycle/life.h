@@ -98,8 +98,8 @@ struct life *life_adopt(const struct object *pod, struct str pod_ip, struct str 
 void life_free(struct life *l); /* NULL is fine */
 
 /* The pod changed: deletion (its grace counts from now on), labels, annotations, conditions of others,
- * activeDeadlineSeconds, further ephemeral containers, wishes for other amounts (life_wants_resize()). The rest of its spec stays as it was. If somebody else wrote
- * that it ended, it is stopped and ends so. */
+ * activeDeadlineSeconds, more ephemeral containers, a resize (life_wants_resize()). Other changes of its spec are
+ * ignored. If another writer set a phase that has ended, the pod is stopped and keeps that phase. */
 void life_update(struct life *l, const struct object *pod, int64_t now_ms);
 
 /* The next thing to do; false: nothing now. Each is given once. May be called, and the functions below too, while an

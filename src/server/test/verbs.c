@@ -44,7 +44,8 @@ static struct json *new_object(struct arena *a, const struct resource_type *t)
     return j;
 }
 
-/* Kubernetes' own types write zeros that nobody set, and leave out what is empty; as JSON an object is kept as it came. */
+/* Kubernetes' own types write a zero for a field that is not set, and omit empty lists. An object created as JSON keeps both as
+ * they were sent. */
 static void drop_zeros(struct json *j)
 {
     for (struct json *v = j->first, *next; v; v = next) {

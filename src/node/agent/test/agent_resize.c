@@ -61,7 +61,7 @@ static void waits_for_room(void **state)
     assert_string_equal(world_at(w, "Pod", "p", "/status/containerStatuses/0/allocatedResources/cpu"), "1");
     world_pass(w, 5000);
     assert_non_null(strstr(world_events(w, "p", "ResizeDeferred"), "Pod resize Deferred: {"));
-    resize(w, "p", SPEC(ITEM("c", "1", "64Mi"))); /* as it was: nothing is wished any more */
+    resize(w, "p", SPEC(ITEM("c", "1", "64Mi"))); /* as it was: the resize is withdrawn */
     assert_string_equal(world_at(w, "Pod", "p", "/status/conditions/5/type"), "");
     assert_string_equal(fake_asked(), "");
     world_free(w);
