@@ -18,14 +18,16 @@ static struct amounts *sum_at(void *holder, size_t offset)
     return (struct amounts *)((char *)holder + offset);
 }
 
+enum { SUM_ALLOCATED, SUM_GOING, SUM_DEMAND, SUM_ADMITTED, SUM_OPENED };
+
 static const struct queue_sum { /* kept in a group, and in its queue and all above */
     size_t in_group, in_queue;
 } queue_sums[] = {
-    { offsetof(struct sched_group, counts.allocated), offsetof(struct sched_queue, allocated) },
-    { offsetof(struct sched_group, counts.going), offsetof(struct sched_queue, going) },
-    { offsetof(struct sched_group, demand), offsetof(struct sched_queue, demand) },
-    { offsetof(struct sched_group, admitted), offsetof(struct sched_queue, admitted) },
-    { offsetof(struct sched_group, counts.opened), offsetof(struct sched_queue, opened) },
+    [SUM_ALLOCATED] = { offsetof(struct sched_group, counts.allocated), offsetof(struct sched_queue, allocated) },
+    [SUM_GOING] = { offsetof(struct sched_group, counts.going), offsetof(struct sched_queue, going) },
+    [SUM_DEMAND] = { offsetof(struct sched_group, demand), offsetof(struct sched_queue, demand) },
+    [SUM_ADMITTED] = { offsetof(struct sched_group, admitted), offsetof(struct sched_queue, admitted) },
+    [SUM_OPENED] = { offsetof(struct sched_group, counts.opened), offsetof(struct sched_queue, opened) },
 };
 
 static void path_add(struct sched_model *m, struct sched_queue *q, size_t in_queue, const struct amounts *by)
@@ -135,12 +137,12 @@ static void set_sum(struct sched_model *m, struct sched_group *g, const struct q
 
 void model_set_demand(struct sched_model *m, struct sched_group *g, const struct amounts *demand)
 {
-    set_sum(m, g, &queue_sums[2], demand);
+    set_sum(m, g, &queue_sums[SUM_DEMAND], demand);
 }
 
 void model_set_admitted(struct sched_model *m, struct sched_group *g, const struct amounts *admitted)
 {
-    set_sum(m, g, &queue_sums[3], admitted);
+    set_sum(m, g, &queue_sums[SUM_ADMITTED], admitted);
 }
 
 /* ---- groups ---- */
@@ -197,7 +199,7 @@ static void opened_add(struct sched_model *m, struct sched_pod *p)
     if (!pod_is_opened(p))
         return;
     amounts_add(&p->group->counts.opened, &p->class->ask, m->dims.n);
-    path_add(m, p->group->queue, queue_sums[4].in_queue, &p->class->ask);
+    path_add(m, p->group->queue, queue_sums[SUM_OPENED].in_queue, &p->class->ask);
 }
 
 /* As with parts: the pod is in no list. */
@@ -211,7 +213,7 @@ static void opened_sub(struct sched_model *m, struct sched_pod *p)
     is_exact = amounts_sub(&g->counts.opened, &p->class->ask, m->dims.n);
     if (!is_exact)
         group_recount(m, g);
-    is_exact &= path_sub(m, g->queue, queue_sums[4].in_queue, &p->class->ask);
+    is_exact &= path_sub(m, g->queue, queue_sums[SUM_OPENED].in_queue, &p->class->ask);
     if (!is_exact)
         model_resum_queues(m);
     m->room_gen++; /* for those whose gates are closed */
