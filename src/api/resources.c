@@ -163,6 +163,11 @@ struct json *resources_to_json(struct arena *a, const struct resources *r)
     return j;
 }
 
+bool resources_same(const struct json *a, const struct json *b)
+{
+    return (json_count(a) == 0 && json_count(b) == 0) || json_equal(a, b);
+}
+
 /* ---- pods ---- */
 
 enum amount { REQUESTS, LIMITS };

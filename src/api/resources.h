@@ -31,6 +31,9 @@ void resources_max(struct arena *a, struct resources *r, const struct resources 
 void resources_from_json(struct arena *a, const struct json *j, struct resources *ret);
 struct json *resources_to_json(struct arena *a, const struct resources *r);
 
+/* Are two of that form alike? One that is missing is like an empty one. */
+bool resources_same(const struct json *a, const struct json *b);
+
 /* What the scheduler must find for a pod with this spec: the larger of its main containers together and its init
  * containers one by one (sidecars count all along), pod-level amounts where given, plus overhead. A limit stands in
  * for a missing request, as the API server fills it in (B44). */

@@ -5,6 +5,7 @@
  */
 #include "server/server_internal.h"
 
+#include "api/resources.h"
 #include "node/lifecycle/life.h"
 
 static const char *const resize_lists[] = { "initContainers", "containers" };
@@ -31,11 +32,6 @@ static bool resize_keeps_containers(const struct place *spec, const struct json 
         }
     }
     return ps->n_errors == n_errors;
-}
-
-static bool resize_is_same(const struct json *a, const struct json *b)
-{
-    return json_count(a) == 0 || json_count(b) == 0 ? json_count(a) == json_count(b) : json_equal(a, b);
 }
 
 static bool resize_may_change(struct str resource)
@@ -69,7 +65,7 @@ static void resize_check_container(const struct place *c, const struct json *bef
     const struct json *old = json_get(before, "resources");
 
     if (is_init && !str_is(json_member_text(before, "restartPolicy"), "Always")) {
-        if (!resize_is_same(resources.node, old))
+        if (!resources_same(resources.node, old))
             problem_error(ps, spec, "Forbidden: resources for non-sidecar init containers are immutable");
         return;
     }

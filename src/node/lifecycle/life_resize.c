@@ -7,6 +7,7 @@
 #include "node/lifecycle/life_internal.h"
 
 #include "api/container.h"
+#include "api/resources.h"
 
 static const char *const amount_lists[] = { "requests", "limits" };
 
@@ -21,17 +22,12 @@ static const struct json *wish_of(const struct life *l, const struct life_con *c
     return json_get(container_named(json_get(l->pod->root, "spec"), c->name), "resources");
 }
 
-static bool has_same(const struct json *a, const struct json *b)
-{
-    return a && b ? json_equal(a, b) : json_count(a) == json_count(b);
-}
-
 static bool is_wished_other(const struct life *l, const struct life_con *c)
 {
     const struct json *wish = wish_of(l, c);
 
     for (size_t i = 0; is_sizable(c) && i < ARRAY_LEN(amount_lists); i++)
-        if (!has_same(json_get(c->resources, amount_lists[i]), json_get(wish, amount_lists[i])))
+        if (!resources_same(json_get(c->resources, amount_lists[i]), json_get(wish, amount_lists[i])))
             return true;
     return false;
 }
@@ -154,8 +150,8 @@ static bool needs_restart(const struct life_con *c, const struct json *wish)
 
     for (size_t i = 0; i < ARRAY_LEN(amount_lists); i++)
         for (size_t k = 0; k < ARRAY_LEN(names); k++)
-            if (is_policy(c, names[k]) && !has_same(json_find(c->resources, amount_lists[i], names[k], NULL),
-                                                    json_find(wish, amount_lists[i], names[k], NULL)))
+            if (is_policy(c, names[k]) && !json_equal(json_find(c->resources, amount_lists[i], names[k], NULL),
+                                                      json_find(wish, amount_lists[i], names[k], NULL)))
                 return true;
     return false;
 }

@@ -1247,6 +1247,18 @@ static void update_with(struct life *l, struct arena *a, const char *text)
     life_update(l, pod, LIFE_T0_MS);
 }
 
+static void bring_up(struct life *l)
+{
+    struct life_action act;
+
+    while (life_step(l, LIFE_T0_MS, &act)) {
+        if (act.kind == LIFE_MAKE)
+            life_made(l, STR("10.0.0.7"), STR("10.0.0.1"), LIFE_T0_MS);
+        if (act.kind == LIFE_START)
+            life_started(l, act.name, STR("pumice://a"), LIFE_T0_MS);
+    }
+}
+
 /* What it has stays in its status until there is room; a policy restarts it, and the next start has the new amounts. */
 static void test_resize(void **state)
 {
@@ -1258,12 +1270,7 @@ static void test_resize(void **state)
     struct life_action act;
 
     (void)state;
-    while (life_step(l, LIFE_T0_MS, &act)) {
-        if (act.kind == LIFE_MAKE)
-            life_made(l, STR("10.0.0.7"), STR("10.0.0.1"), LIFE_T0_MS);
-        if (act.kind == LIFE_START)
-            life_started(l, act.name, STR("pumice://a"), LIFE_T0_MS);
-    }
+    bring_up(l);
     assert_false(life_wants_resize(l));
     update_with(l, &a, SIZED("2", "2", "1"));
     assert_true(life_wants_resize(l));
@@ -1288,6 +1295,29 @@ static void test_resize(void **state)
     assert_int_equal(json_i64(json_find(act.resources, "requests", "memory", NULL), 0), 4);
     life_started(l, STR("a"), STR("pumice://a"), LIFE_T0_MS);
     check_sized(l, &a, large, " ");
+    life_free(l);
+}
+
+#define LIMITED(generation, limits)                                                                                    \
+    "{metadata: {name: p, namespace: ns, uid: u, generation: " generation "}, spec: {containers: [{name: a, "          \
+    "resizePolicy: [{resourceName: memory, restartPolicy: RestartContainer}], resources: {requests: {memory: "         \
+    "1}" limits "}}]}}"
+
+/* A limit that was not there before is a change, too. */
+static void test_resize_adds_a_limit(void **state)
+{
+    autoarena a = { 0 };
+    autounref struct object *pod = parse_pod(&a, LIMITED("1", ""));
+    struct life *l = life_new(pod, LIFE_T0_MS);
+    struct life_action act;
+
+    (void)state;
+    bring_up(l);
+    update_with(l, &a, LIMITED("2", ", limits: {memory: 2}"));
+    assert_true(life_wants_resize(l));
+    life_resize(l, LIFE_T0_MS);
+    assert_true(life_step(l, LIFE_T0_MS, &act));
+    assert_int_equal(act.kind, LIFE_SIGNAL);
     life_free(l);
 }
 
@@ -1451,9 +1481,11 @@ static void test_odd_pods(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scripts),  cmocka_unit_test(test_ends),    cmocka_unit_test(test_whole_status),
-        cmocka_unit_test(test_past),     cmocka_unit_test(test_kept),    cmocka_unit_test(test_generation),
-        cmocka_unit_test(test_resize),   cmocka_unit_test(test_changed), cmocka_unit_test(test_qos),
+        cmocka_unit_test(test_scripts),      cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_whole_status), cmocka_unit_test(test_past),
+        cmocka_unit_test(test_kept),         cmocka_unit_test(test_generation),
+        cmocka_unit_test(test_resize),       cmocka_unit_test(test_resize_adds_a_limit),
+        cmocka_unit_test(test_changed),      cmocka_unit_test(test_qos),
         cmocka_unit_test(test_odd_pods),
     };
 
