@@ -346,7 +346,7 @@ AGREED = {"Evicting": eviction_is_agreed, "PodsNotCreated": refusal_is_agreed}
 
 
 def every_reason_has_a_situation():
-    reasons = set(re.findall(r'\[WHY_\w+\] = "(\w+)"', (ROOT / "src/sched/why.c").read_text()))
+    reasons = set(re.findall(r'\[WHY_\w+\] = "(\w+)"', (ROOT / "src/sched/model/why.c").read_text()))
     situations = {r for _, some in SERVERS for r in some}
     assert reasons == situations, reasons ^ situations
     rows = "".join(line.split("|")[1] for line in (ROOT / "docs/scheduling.md").read_text().splitlines() if line.startswith("| `"))

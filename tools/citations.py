@@ -4,7 +4,7 @@
 Looked at: comments of C, Python and meson files, and all pages.
 
     docs/run.md, run.md         the file is there (from the root, beside the file, or in docs/)
-    src/sched/gang.c            so is this one; a name with '*', '…', '<' or CAPITALS is a pattern and left alone
+    src/sched/gang/gang.c            so is this one; a name with '*', '…', '<' or CAPITALS is a pattern and left alone
     run.md 4.2                  refused: our pages have no numbers; the sentence says its rule itself
     B12, D7                     a row of docs/job-defects.md, docs/sched-defects.md
     V12                         refused: there is no such list

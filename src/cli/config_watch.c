@@ -7,7 +7,7 @@
 #include "cli/read.h"
 #include "driver/driver.h"
 #include "report/term.h"
-#include "sched/config.h"
+#include "sched/model/config.h"
 #include "yaml/yaml.h"
 
 enum { LOOK_MS = 500 };

@@ -3,7 +3,7 @@
 
 #include "api/meta.h"
 #include "base/util.h"
-#include "sched/why.h"
+#include "sched/model/why.h"
 
 void reasons_read(struct ctl *c, struct str namespace, struct reasons *ret)
 {

@@ -8,7 +8,7 @@
 #include "api/meta.h"
 #include "base/util.h"
 #include "controller/controller.h"
-#include "sched/tree.h"
+#include "sched/model/tree.h"
 
 #include <assert.h>
 

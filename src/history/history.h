@@ -28,8 +28,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "job/phase.h"
-#include "sched/amount.h"
-#include "sched/why.h"
+#include "sched/model/amount.h"
+#include "sched/model/why.h"
 #include "store/object.h"
 
 enum {

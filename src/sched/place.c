@@ -18,7 +18,7 @@
 #include "sched/round.h"
 
 #include "base/util.h"
-#include "sched/share.h"
+#include "sched/queue/share.h"
 
 static void set_name(char *to, size_t size, struct str name)
 {

@@ -19,7 +19,7 @@
 #include "sched/round.h"
 
 #include "base/util.h"
-#include "sched/share.h"
+#include "sched/queue/share.h"
 
 struct decision *round_decide(struct round *r, enum decision_kind kind, struct str namespace, struct str name,
                               struct str uid)

@@ -2,8 +2,8 @@
 #ifndef SCHED_ROUND_H
 #define SCHED_ROUND_H
 
-#include "sched/hold.h"
-#include "sched/gang_class.h"
+#include "sched/gang/hold.h"
+#include "sched/gang/gang_class.h"
 #include "sched/sched.h"
 
 struct round {

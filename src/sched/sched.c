@@ -2,10 +2,10 @@
 #include "sched/sched_internal.h"
 
 #include "base/util.h"
-#include "sched/feed.h"
+#include "sched/model/feed.h"
 #include "sched/round.h"
-#include "sched/share.h"
-#include "sched/volume.h"
+#include "sched/queue/share.h"
+#include "sched/fit/volume.h"
 
 struct sched *sched_new(const struct sched_config *config, uint64_t seed)
 {

@@ -19,8 +19,8 @@
 #ifndef SCHED_SCHED_H
 #define SCHED_SCHED_H
 
-#include "sched/config.h"
-#include "sched/why.h"
+#include "sched/model/config.h"
+#include "sched/model/why.h"
 
 struct sched;
 

@@ -2,7 +2,7 @@
 #ifndef SCHED_SCHED_INTERNAL_H
 #define SCHED_SCHED_INTERNAL_H
 
-#include "sched/model.h"
+#include "sched/model/model.h"
 #include "sched/sched.h"
 
 struct sched {

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "sched/round.h"
-#include "sched/share.h"
+#include "sched/queue/share.h"
 
 #include <inttypes.h>
 

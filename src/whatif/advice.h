@@ -14,8 +14,8 @@
 
 #include "api/resources.h"
 #include "json/json.h"
-#include "sched/config.h"
-#include "sched/why.h"
+#include "sched/model/config.h"
+#include "sched/model/why.h"
 
 enum advice_state {
     ADVICE_WAITS,   /* see why, ahead, suggestions, estimate */

@@ -4,7 +4,7 @@
 #include "api/meta.h"
 #include "api/taint.h"
 #include "base/util.h"
-#include "sched/nodematch.h"
+#include "sched/fit/nodematch.h"
 
 enum { PLACES_TRIED = 6 };
 static const char required[] = "requiredDuringSchedulingIgnoredDuringExecution";

@@ -19,7 +19,7 @@
 #include "kube/cluster.h"
 #include "kube/lease.h"
 #include "kube/webhook.h"
-#include "sched/config.h"
+#include "sched/model/config.h"
 
 struct controller_options {
     const char *kubeconfig, *context, *namespace;

@@ -8,7 +8,7 @@
 #include "api/meta.h"
 #include "base/util.h"
 #include "cli/config_watch.h"
-#include "sched/config.h"
+#include "sched/model/config.h"
 
 struct config_source {
     struct str namespace, map, key; /* a ConfigMap and its entry */

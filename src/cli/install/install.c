@@ -7,7 +7,7 @@
 #include "cli/config_watch.h"
 #include "cli/read.h"
 #include "report/term.h"
-#include "sched/config.h"
+#include "sched/model/config.h"
 
 struct install_options {
     const char *namespace, *image, *replicas, *output, *scheduler_config;

@@ -27,7 +27,7 @@
 #include "cli/machine.h"
 #include "http/server.h"
 #include "os/supervisor.h"
-#include "sched/config.h"
+#include "sched/model/config.h"
 
 struct auth;
 struct cluster;

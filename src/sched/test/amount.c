@@ -8,7 +8,7 @@
 #include "base/rand.h"
 #include "base/util.h"
 #include "json/test/quoted.h"
-#include "sched/amount.h"
+#include "sched/model/amount.h"
 
 static struct arena arena;
 

@@ -3,7 +3,7 @@
 
 #include "base/test/check.h"
 #include "base/util.h"
-#include "sched/class.h"
+#include "sched/fit/class.h"
 #include "sched/sched_internal.h"
 
 #include <stdarg.h>

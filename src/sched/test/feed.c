@@ -8,10 +8,10 @@
 #include "api/gate.h"
 #include "base/rand.h"
 #include "base/util.h"
-#include "sched/class.h"
-#include "sched/feed.h"
-#include "sched/fit.h"
-#include "sched/share.h"
+#include "sched/fit/class.h"
+#include "sched/model/feed.h"
+#include "sched/fit/fit.h"
+#include "sched/queue/share.h"
 #include "sched/test/check.h"
 
 static struct arena arena;

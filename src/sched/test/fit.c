@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "sched/test/world.h"
-#include "sched/volume.h"
+#include "sched/fit/volume.h"
 
 /* ---- single rules ---- */
 

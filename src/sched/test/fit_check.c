@@ -2,7 +2,7 @@
 #include "sched/test/check.h"
 
 #include "base/util.h"
-#include "sched/fit_internal.h"
+#include "sched/fit/fit_internal.h"
 
 #include <assert.h>
 

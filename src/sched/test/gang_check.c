@@ -3,8 +3,8 @@
 
 #include "base/test/check.h"
 #include "base/util.h"
-#include "sched/gang_class.h"
-#include "sched/gang_internal.h"
+#include "sched/gang/gang_class.h"
+#include "sched/gang/gang_internal.h"
 
 #include <assert.h>
 

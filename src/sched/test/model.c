@@ -7,9 +7,9 @@
 
 #include "base/rand.h"
 #include "base/util.h"
-#include "sched/class.h"
-#include "sched/feed.h"
-#include "sched/share.h"
+#include "sched/fit/class.h"
+#include "sched/model/feed.h"
+#include "sched/queue/share.h"
 #include "sched/test/check.h"
 
 static struct arena arena;

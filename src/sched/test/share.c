@@ -7,7 +7,7 @@
 
 #include "base/rand.h"
 #include "base/util.h"
-#include "sched/share.h"
+#include "sched/queue/share.h"
 
 /* ---- a model with nothing in it but queues ---- */
 

@@ -7,8 +7,8 @@
 
 #include "base/rand.h"
 #include "base/util.h"
-#include "sched/feed.h"
-#include "sched/topology.h"
+#include "sched/model/feed.h"
+#include "sched/fit/topology.h"
 #include "yaml/yaml.h"
 
 static struct sched_model *model_new(uint64_t seed)

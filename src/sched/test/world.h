@@ -4,9 +4,9 @@
 
 #include "base/rand.h"
 #include "base/util.h"
-#include "sched/class.h"
-#include "sched/feed.h"
-#include "sched/fit.h"
+#include "sched/fit/class.h"
+#include "sched/model/feed.h"
+#include "sched/fit/fit.h"
 #include "sched/test/check.h"
 #include "yaml/yaml.h"
 

@@ -1,0 +1,47 @@
+/* evict.h - whom to evict so that a gang fits
+ *
+ * Victims are chosen by whole jobs: first pods that a job has beyond its minimum, then complete jobs; a gang is never
+ * left running below its minimum (D7). Among those the cheapest go: lowest priority of the job, surplus before
+ * whole jobs, lowest priority of the pods themselves, the youngest first. Nobody is evicted unless the gang then fits,
+ * and nobody whose eviction is not needed for that.
+ *
+ * Never victims: pods that say so (volcano.sh/preemptable: "false", on the pod or its group), critical pods, pods
+ * younger than min_run_ms or inside their cooldown, pods a PodDisruptionBudget protects; in a preemption jobs of the
+ * same or a higher priority; in a reclaim queues that are not reclaimable or not above their fair share.
+ *
+ * Not for now: pods that started while the taker waited, until they should have ended (or patience_ms is over); jobs
+ * that were stopped k times, for patience_ms × 2^(k - 1). So evictions answer news, and stops are bounded.
+ */
+#ifndef SCHED_EVICT_EVICT_H
+#define SCHED_EVICT_EVICT_H
+
+#include "sched/gang/gang.h"
+
+enum evict_kind { EVICT_PREEMPT, EVICT_RECLAIM };
+
+struct victims {
+    VEC(struct sched_pod *) list;
+};
+
+struct eviction {
+    struct victims victims; /* untouched so far */
+    struct trial trial;     /* the gang's seats once they are gone; the caller ends it */
+    bool is_early;          /* the gang would fit, but some of the victims have not run long enough: wait for them */
+    int64_t wake_ms;        /* when a victim that is too young now may be taken; 0: there is none. Begin with 0; several
+                             * calls keep the earliest */
+};
+
+/* True: the gang fits once the victims are gone. */
+bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind kind, int64_t now_ms, struct arena *a,
+                struct eviction *ret);
+
+/* Could there be anybody? False is certain, and cheap: nobody of a lower priority runs in its queue; or no other queue
+ * has more than its share, or its own queue would with what it lacks ('needs'), whoever goes; or others hunted in this
+ * round, and all pods are too young. '*ret_wake_ms': see eviction.wake_ms. */
+bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, enum evict_kind kind,
+                    const struct amounts *needs, int64_t *ret_wake_ms);
+
+/* Inside one job that stands: a waiting pod of higher task priority takes the place of a surplus pod of a lower one. */
+bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, struct arena *a, struct eviction *ret);
+
+#endif
