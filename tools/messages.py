@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""messages.py - the tables src/api/messages_*.c, from the Go types of the published k8s.io/api modules
+"""messages.py - the tables src/api/message/messages_*.c, from the Go types of the published k8s.io/api modules
 
     tools/messages.py DIR      # of the module cache, where k8s.io/{api,apimachinery,apiextensions-apiserver}@VERSION are
 
 Number, name and type of each field, whether it is a pointer, what may be left out, and how lists and maps merge are facts
-of the tags and markers in those files; see src/api/message.h for what a row means. Run it when a release adds fields.
+of the tags and markers in those files; see src/api/message/message.h for what a row means. Run it when a release adds fields.
 """
 import os
 import re
@@ -46,17 +46,17 @@ SPECIAL = {"meta.Time": "TIME", "meta.MicroTime": "MICRO_TIME", "meta.Duration":
 STRUCTS = "TIME MICRO_TIME DURATION QUANTITY INT_OR_STR RAW FIELDS MESSAGE".split()
 EITHER = re.compile(r"JSONSchemaPropsOr\w+$")  # in JSON what one of its two fields is
 HEAD = """/* messages_%s.c - written by tools/messages.py; see message.h for what a row says */
-#include "api/message_rows.h"
+#include "api/message/message_rows.h"
 
 /* clang-format off */
 """
 
 
 ROWS_HEAD = """/* message_rows.h - how the rows of messages_*.c are written, and the names of all messages; by tools/messages.py */
-#ifndef API_MESSAGE_ROWS_H
-#define API_MESSAGE_ROWS_H
+#ifndef API_MESSAGE_MESSAGE_ROWS_H
+#define API_MESSAGE_MESSAGE_ROWS_H
 
-#include "api/message.h"
+#include "api/message/message.h"
 
 /* clang-format off */
 
@@ -245,7 +245,7 @@ class Tables:
 
 
 def main():
-    out = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "src/api")
+    out = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "src/api/message")
     Tables(sys.argv[1]).write(out)
 
 

@@ -2,7 +2,7 @@
 #include "api/crd.h"
 
 #include "api/fields.h"
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "api/types.h"
 
 struct writer {

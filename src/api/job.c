@@ -1,7 +1,7 @@
 /* job.c - the Job as the program reads it */
 #include "api/job.h"
 
-#include "api/admit_internal.h"
+#include "api/admit/admit_internal.h"
 #include "base/util.h"
 
 enum { FEW_TASKS = 32 };

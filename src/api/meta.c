@@ -3,7 +3,7 @@
 
 #include "api/fields.h"
 #include "api/name.h"
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 
 #include <assert.h>
 

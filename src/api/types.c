@@ -2,7 +2,7 @@
 #include "api/types.h"
 
 #include "api/job.h"
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "base/util.h"
 
 #include <assert.h>

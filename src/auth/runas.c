@@ -1,9 +1,9 @@
 /* runas.c - as whom the pods of somebody run on this machine */
 #include "auth/runas.h"
 
-#include "api/container.h"
+#include "api/pod/container.h"
 #include "api/meta.h"
-#include "api/security.h"
+#include "api/pod/security.h"
 #include "base/util.h"
 #include "base/vec.h"
 #include "os/path.h"

@@ -1,7 +1,7 @@
 /* runas.h - as whom the pods of somebody run on this machine
  *
  * Whoever may make pods may run programs here, so an ordinary identity's run with no more than it has: as its own UNIX
- * user, or within the Pod Security Standard "restricted" (api/security.h). A configuration says which:
+ * user, or within the Pod Security Standard "restricted" (api/pod/security.h). A configuration says which:
  *
  *     jobs:
  *     - users: [ann]                 # any of users, groups and namespaces that are given must fit; the first rule that

@@ -1,7 +1,7 @@
 /* hint.c - what somebody can do about it here and now */
 #include "cli/hint.h"
 
-#include "api/container.h"
+#include "api/pod/container.h"
 #include "api/quantity.h"
 #include "base/util.h"
 #include "cli/pod_specs.h"

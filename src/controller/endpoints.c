@@ -8,7 +8,7 @@
 #include "controller/controller.h"
 
 #include "api/meta.h"
-#include "api/status.h"
+#include "api/pod/status.h"
 #include "api/types.h"
 #include "base/util.h"
 

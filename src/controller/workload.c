@@ -2,7 +2,7 @@
 #include "controller/controller.h"
 
 #include "api/meta.h"
-#include "api/resources.h"
+#include "api/pod/resources.h"
 #include "api/types.h"
 #include "base/util.h"
 

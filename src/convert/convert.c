@@ -1,7 +1,7 @@
 /* convert.c - the frame of all conversions */
 #include "convert/convert_internal.h"
 
-#include "api/container.h"
+#include "api/pod/container.h"
 #include "api/job.h"
 #include "api/meta.h"
 #include "base/util.h"

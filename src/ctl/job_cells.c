@@ -1,7 +1,7 @@
 /* job_cells.c - what columns show of a job */
 #include "ctl/job_cells.h"
 
-#include "api/admit.h"
+#include "api/admit/admit.h"
 #include "api/meta.h"
 #include "base/util.h"
 #include "ctl/slurm.h"

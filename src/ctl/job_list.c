@@ -1,5 +1,5 @@
 /* job_list.c - `pumice job list` */
-#include "api/admit.h"
+#include "api/admit/admit.h"
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/util.h"

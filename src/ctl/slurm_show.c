@@ -1,7 +1,7 @@
 /* slurm_show.c - squeue, sacct and sinfo */
 #include "api/meta.h"
 #include "api/quantity.h"
-#include "api/status.h"
+#include "api/pod/status.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "ctl/job_cells.h"

@@ -7,11 +7,11 @@
 
 #include "api/meta.h"
 #include "api/name.h"
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "base/map.h"
 #include "base/util.h"
 #include "api/pattern.h"
-#include "api/status.h"
+#include "api/pod/status.h"
 
 /* ---- defaults ---- */
 

@@ -3,7 +3,7 @@
 
 #include "api/crd.h"
 #include "api/meta.h"
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "base/util.h"
 
 static const char *text_of(struct arena *a, const struct json *j, const char *key)

@@ -4,7 +4,7 @@
  * generation, because the plugins built from it keep pointers into it. Metadata and status are read anew from every
  * version of the object.
  */
-#include "api/admit.h"
+#include "api/admit/admit.h"
 #include "base/util.h"
 #include "driver/cache_internal.h"
 #include "json/schema.h"

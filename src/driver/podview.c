@@ -2,7 +2,7 @@
 #include "driver/cache.h"
 
 #include "api/meta.h"
-#include "api/status.h"
+#include "api/pod/status.h"
 #include "base/clock.h"
 #include "base/util.h"
 

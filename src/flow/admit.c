@@ -2,7 +2,7 @@
 #include "flow/admit.h"
 
 #include "api/name.h"
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "base/util.h"
 #include "flow/cron.h"
 #include "flow/flow_internal.h"

@@ -1,13 +1,13 @@
 /* admit.h - defaults and rules of JobFlows, JobTemplates and CronJobs
  *
- * As api/admit.h has them for the other kinds, and for the same callers: the command line, the server, the webhook. The
+ * As api/admit/admit.h has them for the other kinds, and for the same callers: the command line, the server, the webhook. The
  * Job inside is held to the rules of Jobs, each problem at its own place; its defaults are left to the jobs that are made
  * from it, so that a template may be edited like one that was written by hand.
  */
 #ifndef FLOW_ADMIT_H
 #define FLOW_ADMIT_H
 
-#include "api/admit.h"
+#include "api/admit/admit.h"
 
 struct flow_env {
     const struct admit_env *admit;

@@ -6,7 +6,7 @@
  */
 #include "flow/jobflow_internal.h"
 
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "base/map.h"
 #include "base/util.h"
 #include "job/phase.h"

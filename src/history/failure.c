@@ -1,7 +1,7 @@
 /* failure.c - how a container or a pod failed, in words */
 #include "history/failure.h"
 
-#include "api/container.h"
+#include "api/pod/container.h"
 
 #include <signal.h>
 

@@ -2,7 +2,7 @@
 #include "history/history_internal.h"
 
 #include "api/meta.h"
-#include "api/resources.h"
+#include "api/pod/resources.h"
 #include "base/util.h"
 
 static struct history_place *queue_of(struct history *h, struct str name)

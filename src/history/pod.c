@@ -2,8 +2,8 @@
 #include "history/history_internal.h"
 
 #include "api/meta.h"
-#include "api/resources.h"
-#include "api/status.h"
+#include "api/pod/resources.h"
+#include "api/pod/status.h"
 #include "base/util.h"
 
 const char *const history_state_names[HISTORY_STATE_MAX] = { "pending",   "starting", "running",

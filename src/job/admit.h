@@ -5,7 +5,7 @@
 #ifndef JOB_ADMIT_H
 #define JOB_ADMIT_H
 
-#include "api/admit.h"
+#include "api/admit/admit.h"
 #include "plugin/plugin.h"
 
 /* The defaults alone, forced plugins included. Doing it twice is doing it once. */

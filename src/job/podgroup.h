@@ -2,7 +2,7 @@
 #ifndef JOB_PODGROUP_H
 #define JOB_PODGROUP_H
 
-#include "api/resources.h"
+#include "api/pod/resources.h"
 #include "plugin/plugin.h"
 
 /* Value of a PriorityClass by name; 0 when there is none. NULL callback: always 0. */

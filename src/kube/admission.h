@@ -1,7 +1,7 @@
 /* admission.h - answers to AdmissionReviews (admission.k8s.io/v1)
  *
  * Pure: a review and what is known of the cluster in, the answer out. The rules are those of `pumice validate` and of
- * the controller (job/admit.h, api/admit.h); paths are those of Volcano's webhooks:
+ * the controller (job/admit.h, api/admit/admit.h); paths are those of Volcano's webhooks:
  *
  *     /jobs/mutate       /jobs/validate          defaults; all rules of Jobs and their plugins
  *     /queues/mutate     /queues/validate        defaults; amounts, the hierarchy, what may not be deleted
@@ -14,7 +14,7 @@
 #ifndef KUBE_ADMISSION_H
 #define KUBE_ADMISSION_H
 
-#include "api/admit.h"
+#include "api/admit/admit.h"
 #include "base/buf.h"
 
 struct admission_answer {

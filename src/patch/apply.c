@@ -6,7 +6,7 @@
  */
 #include "patch/apply.h"
 
-#include "api/message.h"
+#include "api/message/message.h"
 #include "base/util.h"
 #include "patch/managed.h"
 #include "patch/typed.h"

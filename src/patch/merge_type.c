@@ -1,7 +1,7 @@
 /* merge_type.c - how a value merges, by message table or by OpenAPI schema */
 #include "patch/merge_type.h"
 
-#include "api/message.h"
+#include "api/message/message.h"
 #include "base/util.h"
 
 static const struct merge_type deduced = { .source = MERGE_DEDUCED }, untyped = { .source = MERGE_UNTYPED };

@@ -1,6 +1,6 @@
 /* merge_type.h - how a value merges: what server-side apply has to know of a kind
  *
- * Built-in kinds have it from the tables of api/message.h, custom kinds from the OpenAPI schema of their
+ * Built-in kinds have it from the tables of api/message/message.h, custom kinds from the OpenAPI schema of their
  * CustomResourceDefinition (x-kubernetes-list-type, -list-map-keys, -map-type, -preserve-unknown-fields, additionalProperties).
  * A merge_type is a small value that points at such a row or schema; going down gives the type of the child.
  *

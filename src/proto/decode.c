@@ -1,6 +1,6 @@
 /* decode.c - a message becomes JSON */
 #include "api/duration.h"
-#include "api/message.h"
+#include "api/message/message.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "json/members.h"

@@ -4,7 +4,7 @@
  * something, maps by rising key.
  */
 #include "api/duration.h"
-#include "api/message.h"
+#include "api/message/message.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "proto/proto.h"

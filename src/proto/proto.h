@@ -1,7 +1,7 @@
 /* proto.h - Kubernetes' objects as protobuf: application/vnd.kubernetes.protobuf
  *
  * A body is four bytes, "k8s" and NUL, and an envelope that names apiVersion and kind around the message of that kind.
- * The fields are those of api/message.h; both directions go by its tables. Objects of custom kinds have no such form; their
+ * The fields are those of api/message/message.h; both directions go by its tables. Objects of custom kinds have no such form; their
  * definitions have.
  *
  * Clients of Kubernetes 1.32 and later send such bodies for built-in kinds; whoever asks for them gets such answers.

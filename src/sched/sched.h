@@ -38,7 +38,7 @@ bool sched_wants(struct str api_version, struct str kind);
 enum decision_kind {
     DECIDE_BIND,     /* pod → node */
     DECIDE_EVICT,    /* delete pod, because of reason ("preempt", "reclaim", "gang"); 'other' is the group it is for */
-    DECIDE_OPEN,     /* remove the pod's last scheduling gate, its queue's (api/gate.h) */
+    DECIDE_OPEN,     /* remove the pod's last scheduling gate, its queue's (api/pod/gate.h) */
     DECIDE_NOMINATE, /* pod.status.nominatedNodeName = node; empty: clear */
     DECIDE_POD_STATUS, /* condition PodScheduled False: reason, message */
     DECIDE_GROUP,      /* PodGroup status: phase, running, succeeded, failed, conditions */

@@ -9,7 +9,7 @@
  */
 #include "server/server_internal.h"
 
-#include "api/security.h"
+#include "api/pod/security.h"
 #include "auth/runas.h"
 #include "base/map.h"
 

@@ -1,13 +1,13 @@
 /* admission.c - defaults and rules of what is written, by kind
  *
- * The rules are those of `pumice validate` (api/admit.h, job/admit.h); all that is wrong is told at once. What the
+ * The rules are those of `pumice validate` (api/admit/admit.h, job/admit.h); all that is wrong is told at once. What the
  * server itself adds is here: what belongs to every namespace, pods as Kubernetes completes them, names of classes.
  */
 #include "server/server_internal.h"
 
 #include "api/name.h"
 #include "api/quantity.h"
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "api/selector.h"
 #include "flow/admit.h"
 #include "job/admit.h"

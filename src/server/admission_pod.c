@@ -1,8 +1,8 @@
 /* admission_pod.c - pods as Kubernetes completes them, and what of them may change */
 #include "server/server_internal.h"
 
-#include "api/container.h"
-#include "api/schemas.h"
+#include "api/pod/container.h"
+#include "api/schema/schemas.h"
 #include "node/lifecycle/life.h"
 #include "registry/reference.h"
 

@@ -5,7 +5,7 @@
  */
 #include "server/server_internal.h"
 
-#include "api/resources.h"
+#include "api/pod/resources.h"
 #include "node/lifecycle/life.h"
 
 static const char *const resize_lists[] = { "initContainers", "containers" };

@@ -6,7 +6,7 @@
 #include "server/server_internal.h"
 
 #include "api/name.h"
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "base/rand.h"
 #include "node/agent/agent.h"
 #include "node/net/subnet.h"

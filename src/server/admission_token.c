@@ -6,7 +6,7 @@
  */
 #include "server/server_internal.h"
 
-#include "api/container.h"
+#include "api/pod/container.h"
 #include "base/rand.h"
 
 #define ACCESS_VOLUME "kube-api-access-"

@@ -5,7 +5,7 @@
  */
 #include "server/server_internal.h"
 
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "custom/custom.h"
 #include "proto/proto.h"
 #include "yaml/yaml.h"

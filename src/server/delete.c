@@ -1,7 +1,7 @@
 /* delete.c - delete one, and all that are selected */
 #include "server/server_internal.h"
 
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 
 static const char *const propagations[] = {
     [PROPAGATE_BACKGROUND] = "Background", [PROPAGATE_FOREGROUND] = "Foreground", [PROPAGATE_ORPHAN] = "Orphan"

@@ -6,7 +6,7 @@
  */
 #include "server/server_internal.h"
 
-#include "api/resources.h"
+#include "api/pod/resources.h"
 
 static const struct resource_type *limits_type(void)
 {

@@ -5,7 +5,7 @@
 #include "server/server_internal.h"
 
 #include "api/crd.h"
-#include "api/message.h"
+#include "api/message/message.h"
 #include "patch/apply.h"
 #include "patch/managed.h"
 

@@ -1,8 +1,8 @@
 /* pod.c - subresources of pods: log, exec, attach, portforward, binding, eviction */
 #include "server/server_internal.h"
 
-#include "api/container.h"
-#include "api/schemas.h"
+#include "api/pod/container.h"
+#include "api/schema/schemas.h"
 #include "kubelet/kubelet.h"
 #include "node/agent/agent.h"
 

@@ -7,7 +7,7 @@
  */
 #include "server/server_internal.h"
 
-#include "api/resources.h"
+#include "api/pod/resources.h"
 #include "node/lifecycle/life.h"
 
 static const struct resource_type *quota_type(void)

@@ -1,7 +1,7 @@
 /* review.c - questions: who am I, may I, whose token is this; tokens of ServiceAccounts. Nothing is stored of them */
 #include "server/server_internal.h"
 
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 
 int handle_review(struct request *rq)
 {

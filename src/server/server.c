@@ -1,7 +1,7 @@
 /* server.c - open, turn, close; one request from its first line to its answer */
 #include "server/server_internal.h"
 
-#include "api/message.h"
+#include "api/message/message.h"
 
 enum { EXPIRE_MS = 60000 };
 

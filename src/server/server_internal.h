@@ -37,10 +37,10 @@
 #ifndef SERVER_SERVER_INTERNAL_H
 #define SERVER_SERVER_INTERNAL_H
 
-#include "api/admit.h"
+#include "api/admit/admit.h"
 #include "api/meta.h"
 #include "api/selector.h"
-#include "api/status.h"
+#include "api/pod/status.h"
 #include "auth/auth.h"
 #include "base/buf.h"
 #include "base/clock.h"

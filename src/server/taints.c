@@ -8,7 +8,7 @@
 #include "server/server_internal.h"
 
 #include "api/plan.h"
-#include "api/taint.h"
+#include "api/pod/taint.h"
 #include "base/log.h"
 
 enum { TAINT_LOOK_MS = 1000 }; /* while there is such a taint: pods and tolerations come and go */

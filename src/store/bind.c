@@ -7,7 +7,7 @@
 
 #include "api/meta.h"
 #include "api/name.h"
-#include "api/status.h"
+#include "api/pod/status.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "json/patch.h"

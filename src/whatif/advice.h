@@ -12,7 +12,7 @@
 #ifndef WHATIF_ADVICE_H
 #define WHATIF_ADVICE_H
 
-#include "api/resources.h"
+#include "api/pod/resources.h"
 #include "json/json.h"
 #include "sched/model/config.h"
 #include "sched/model/why.h"

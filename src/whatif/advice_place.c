@@ -2,7 +2,7 @@
 #include "whatif/advice_internal.h"
 
 #include "api/meta.h"
-#include "api/taint.h"
+#include "api/pod/taint.h"
 #include "base/util.h"
 #include "sched/fit/nodematch.h"
 

@@ -3,7 +3,7 @@
 
 #include "api/duration.h"
 #include "api/meta.h"
-#include "api/status.h"
+#include "api/pod/status.h"
 #include "base/clock.h"
 #include "base/util.h"
 

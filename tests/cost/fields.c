@@ -3,7 +3,7 @@
 
 #include "api/fields.h"
 #include "api/meta.h"
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "base/util.h"
 
 #include <assert.h>

@@ -10,9 +10,9 @@
  * {"code":…,"reason":…,"message":…,"detail":…,"causes":…}.
  */
 #include "api/fields.h"
-#include "api/message.h"
+#include "api/message/message.h"
 #include "api/meta.h"
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "api/types.h"
 #include "base/util.h"
 #include "patch/apply.h"

@@ -1,7 +1,7 @@
-/* gates.c - pods behind their queue's gate (api/gate.h): when it is opened, and for whom */
+/* gates.c - pods behind their queue's gate (api/pod/gate.h): when it is opened, and for whom */
 #include "harness.h"
 
-#include "api/gate.h"
+#include "api/pod/gate.h"
 #include "base/util.h"
 
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  */
 #include "world.h"
 
-#include "api/gate.h"
+#include "api/pod/gate.h"
 #include "api/meta.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* user.c - users: random jobs, commands, scaling, deleting and making again */
 #include "world.h"
 
-#include "api/gate.h"
+#include "api/pod/gate.h"
 #include "api/meta.h"
 #include "job/admit.h"
 

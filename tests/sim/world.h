@@ -233,7 +233,7 @@ struct profile {
     bool is_scripted;         /* no chance decides anything */
     bool has_placer;          /* the simple placer instead of the scheduler */
     bool has_makers;          /* JobFlows and CronJobs, too */
-    bool has_gates;           /* most pods wait behind their queue's gate (api/gate.h) */
+    bool has_gates;           /* most pods wait behind their queue's gate (api/pod/gate.h) */
 };
 
 /* What becomes of a pod that runs. */

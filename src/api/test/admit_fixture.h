@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "api/admit.h"
+#include "api/admit/admit.h"
 #include "base/util.h"
 #include "yaml/yaml.h"
 

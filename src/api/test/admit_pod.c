@@ -1,8 +1,8 @@
 /* admit_pod.c - pod templates as core Kubernetes checks them: each rule with a row that passes and one that fails */
 #include "api/test/admit_fixture.h"
 
-#include "api/admit_internal.h"
-#include "api/schemas.h"
+#include "api/admit/admit_internal.h"
+#include "api/schema/schemas.h"
 
 static const char base_template[] = "metadata: {labels: {app: x}}\n"
                                     "spec:\n"

@@ -8,7 +8,7 @@
 #include "api/crd.h"
 
 #include "api/job.h"
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "api/types.h"
 #include "base/util.h"
 

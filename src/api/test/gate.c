@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "api/admit.h"
-#include "api/gate.h"
+#include "api/admit/admit.h"
+#include "api/pod/gate.h"
 
 #include "base/util.h"
 #include "yaml/yaml.h"

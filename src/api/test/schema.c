@@ -7,7 +7,7 @@
 
 #include "api/fields.h"
 #include "api/job.h"
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "api/types.h"
 #include "base/util.h"
 #include "yaml/yaml.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "api/status.h"
+#include "api/pod/status.h"
 #include "base/arena.h"
 
 static struct json *parse(struct arena *a, const char *text)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "api/taint.h"
+#include "api/pod/taint.h"
 
 #include "base/util.h"
 #include "yaml/yaml.h"

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "api/meta.h"
-#include "api/security.h"
+#include "api/pod/security.h"
 #include "auth/runas.h"
 
 #include "auth/test/place.h"

@@ -9,7 +9,7 @@
  */
 #include "cli/install/install.h"
 
-#include "api/gate.h"
+#include "api/pod/gate.h"
 #include "base/util.h"
 #include "kube/webhook.h"
 

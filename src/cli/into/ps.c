@@ -1,7 +1,7 @@
 /* ps.c - the commands `pumice ps` and `pumice top`: runs of this user here, their pods, and what those use */
 #include "api/meta.h"
 #include "api/quantity.h"
-#include "api/status.h"
+#include "api/pod/status.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "cli/commands.h"

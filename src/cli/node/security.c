@@ -3,7 +3,7 @@
  * Whoever may create pods in a cluster may ask for all of a machine. On one that is somebody's own, he says how far
  * that goes; the API server's own admission may be stricter.
  */
-#include "api/security.h"
+#include "api/pod/security.h"
 #include "base/util.h"
 #include "cli/node/node.h"
 

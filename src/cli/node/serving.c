@@ -10,7 +10,7 @@
  * meanwhile.
  */
 #include "api/meta.h"
-#include "api/status.h"
+#include "api/pod/status.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/util.h"

@@ -1,6 +1,6 @@
 /* human.c - the forms that are meant to be looked at: tree and summary */
 #include "api/meta.h"
-#include "api/resources.h"
+#include "api/pod/resources.h"
 #include "base/util.h"
 #include "cli/render/render.h"
 #include "report/term.h"

@@ -5,7 +5,7 @@
  */
 #include "cli/run/documents.h"
 
-#include "api/container.h"
+#include "api/pod/container.h"
 #include "api/meta.h"
 #include "base/util.h"
 #include "cli/run/options.h"

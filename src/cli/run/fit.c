@@ -7,7 +7,7 @@
 #include "cli/run/documents.h"
 
 #include "api/meta.h"
-#include "api/resources.h"
+#include "api/pod/resources.h"
 #include "base/util.h"
 
 static const char *const parts[] = { "initContainers", "containers" };

@@ -1,7 +1,7 @@
 /* security.c - pods that ask for more than their own walls: refused with --restricted, else told once */
 #include "cli/run/documents.h"
 
-#include "api/security.h"
+#include "api/pod/security.h"
 #include "base/util.h"
 #include "cli/pod_specs.h"
 #include "job/pod.h"

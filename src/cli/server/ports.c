@@ -7,7 +7,7 @@
  * Which there are is looked at when a Service has changed, or a pod that has a hostPort. One that cannot be opened is
  * tried again then, and its pod has an Event that says so.
  */
-#include "api/container.h"
+#include "api/pod/container.h"
 #include "api/plan.h"
 #include "base/list.h"
 #include "base/log.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "api/gate.h"
+#include "api/pod/gate.h"
 #include "base/util.h"
 #include "kube/admission.h"
 

@@ -7,9 +7,9 @@
  */
 #include "node/agent/agent_internal.h"
 
-#include "api/container.h"
+#include "api/pod/container.h"
 #include "api/meta.h"
-#include "api/resources.h"
+#include "api/pod/resources.h"
 #include "node/env/expand.h"
 #include "node/container/host_layer.h"
 #include "os/path.h"

@@ -31,7 +31,7 @@
 #define NODE_AGENT_INTERNAL_H
 
 #include "api/recorder.h"
-#include "api/security.h"
+#include "api/pod/security.h"
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/map.h"

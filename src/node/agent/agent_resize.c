@@ -6,8 +6,8 @@
  */
 #include "node/agent/agent_internal.h"
 
-#include "api/container.h"
-#include "api/resources.h"
+#include "api/pod/container.h"
+#include "api/pod/resources.h"
 
 enum { RESIZE_AGAIN_MS = 1000 };
 

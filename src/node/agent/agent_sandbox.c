@@ -4,7 +4,7 @@
  */
 #include "node/agent/agent_internal.h"
 
-#include "api/container.h"
+#include "api/pod/container.h"
 #include "base/log.h"
 #include "os/tree.h"
 

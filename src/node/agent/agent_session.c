@@ -3,7 +3,7 @@
  * The shim runs them on descriptors that it was given; what they say does not pass through here. They go with their
  * client, who ends them, and with the pod.
  */
-#include "api/container.h"
+#include "api/pod/container.h"
 #include "node/agent/agent_internal.h"
 
 struct agent_session {

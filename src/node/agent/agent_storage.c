@@ -8,7 +8,7 @@
 #include "node/agent/agent_internal.h"
 
 #include "api/quantity.h"
-#include "api/resources.h"
+#include "api/pod/resources.h"
 #include "os/dir.h"
 #include "os/project.h"
 #include "os/tree.h"

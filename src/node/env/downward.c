@@ -1,7 +1,7 @@
 /* downward.c - what a pod may know of itself: fieldRef and resourceFieldRef */
 #include "node/env/downward.h"
 
-#include "api/container.h"
+#include "api/pod/container.h"
 #include "api/quantity.h"
 #include "base/util.h"
 

@@ -1,7 +1,7 @@
 /* life.c - the pod as a whole: born, made, stepped, lost, ended */
 #include "node/lifecycle/life_internal.h"
 
-#include "api/container.h"
+#include "api/pod/container.h"
 #include "base/clock.h"
 
 /* ---- small things ---- */

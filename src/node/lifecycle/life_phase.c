@@ -1,7 +1,7 @@
 /* life_phase.c - what follows from the containers: the phase of the pod and its conditions */
 #include "node/lifecycle/life_internal.h"
 
-#include "api/status.h"
+#include "api/pod/status.h"
 
 const char *const life_phase_names[LIFE_PHASE_MAX] = {
     [LIFE_PENDING] = "Pending",

@@ -6,8 +6,8 @@
  */
 #include "node/lifecycle/life_internal.h"
 
-#include "api/container.h"
-#include "api/resources.h"
+#include "api/pod/container.h"
+#include "api/pod/resources.h"
 
 static const char *const amount_lists[] = { "requests", "limits" };
 

@@ -1,6 +1,6 @@
 /* id_range.h - which ids of the machine the pods of a namespace have
  *
- * Pods of tenants (api/security.h) have ids 0…65535 of a range of their own: one for each namespace, so that pods of one
+ * Pods of tenants (api/pod/security.h) have ids 0…65535 of a range of their own: one for each namespace, so that pods of one
  * namespace can share files, and those of two cannot. Ranges are where neither distributions, systemd, nor directory
  * services give ids, and never where /etc/passwd, /etc/group, /etc/subuid or /etc/subgid name one. A range stays the
  * namespace's: the list is a file of the state directory, which is only added to, and known to all who use that directory.

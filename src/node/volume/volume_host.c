@@ -7,7 +7,7 @@
 #include "node/volume/volume_internal.h"
 
 #include "api/meta.h"
-#include "api/security.h"
+#include "api/pod/security.h"
 
 #include <errno.h>
 #include <limits.h>

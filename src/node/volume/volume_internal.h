@@ -48,7 +48,7 @@ struct volume_set {
     bool may_mount, has_fs_group;
     bool made_dir, is_taken_over; /* 'dir' was made by us; it had volumes already */
     gid_t fs_group;
-    struct volume_user { /* HOST_USER_ANNOTATION (api/security.h) */
+    struct volume_user { /* HOST_USER_ANNOTATION (api/pod/security.h) */
         bool is_given;
         uid_t uid;
         gid_t gid;

@@ -1,7 +1,7 @@
 /* apply.c - tests of server-side apply and of who owns what: worked cases, and laws on random objects */
 #include "patch/apply.h"
 
-#include "api/message.h"
+#include "api/message/message.h"
 #include "base/rand.h"
 #include "base/util.h"
 #include "patch/managed.h"

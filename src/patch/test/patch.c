@@ -1,7 +1,7 @@
 /* patch.c - tests of PATCH requests: types, options, refusals in the API server's words, and the tables they go by */
 #include "patch/patch.h"
 
-#include "api/message.h"
+#include "api/message/message.h"
 #include "api/meta.h"
 #include "api/types.h"
 #include "base/util.h"

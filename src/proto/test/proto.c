@@ -1,7 +1,7 @@
 /* proto.c - tests of objects as protobuf: worked cases, hostile bodies, and there and back for random objects */
 #include "proto/proto.h"
 
-#include "api/message.h"
+#include "api/message/message.h"
 #include "base/rand.h"
 #include "base/util.h"
 #include "json/patch.h"

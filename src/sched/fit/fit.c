@@ -1,7 +1,7 @@
 /* fit.c - which node for a pod of this class? */
 #include "sched/fit/fit.h"
 
-#include "api/taint.h"
+#include "api/pod/taint.h"
 #include "base/util.h"
 #include "sched/gang/hold.h"
 #include "sched/fit/interpod.h"

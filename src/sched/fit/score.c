@@ -1,7 +1,7 @@
 /* score.c - scores that follow from one node and the class */
 #include "sched/fit/score.h"
 
-#include "api/taint.h"
+#include "api/pod/taint.h"
 #include "base/util.h"
 #include "sched/fit/nodematch.h"
 

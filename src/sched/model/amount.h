@@ -9,7 +9,7 @@
 #ifndef SCHED_MODEL_AMOUNT_H
 #define SCHED_MODEL_AMOUNT_H
 
-#include "api/resources.h"
+#include "api/pod/resources.h"
 #include "base/arena.h"
 
 enum { DIM_CPU, DIM_MEMORY, DIM_PODS, DIM_OTHERS, AMOUNT_DIMS = 32 };

@@ -1,6 +1,6 @@
 /* feed_pod.c - Pods */
-#include "api/gate.h"
-#include "api/status.h"
+#include "api/pod/gate.h"
+#include "api/pod/status.h"
 #include "base/util.h"
 #include "sched/fit/class.h"
 #include "sched/model/feed_internal.h"

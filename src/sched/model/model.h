@@ -78,7 +78,7 @@ enum pod_state {
     POD_STATE_MAX,
 };
 
-enum queue_gate {                     /* of a pod that opted in (api/gate.h) */
+enum queue_gate {                     /* of a pod that opted in (api/pod/gate.h) */
                   QUEUE_GATE_NONE,    /* it did not, or gates of others are still there */
                   QUEUE_GATE_CLOSED,  /* its last gate: ours to open when its queue has room */
                   QUEUE_GATE_OPENING, /* we decided so; the news of it has not come back */

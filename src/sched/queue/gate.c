@@ -1,4 +1,4 @@
-/* gate.c - opens the queue-allocation gates of pods that opted in (api/gate.h)
+/* gate.c - opens the queue-allocation gates of pods that opted in (api/pod/gate.h)
  *
  * The gates of a gang's missing minimum are opened together, so that no two gangs hold half of a queue each and wait for
  * the rest of it. Pods beyond the minimum follow one by one.

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "api/gate.h"
+#include "api/pod/gate.h"
 #include "base/rand.h"
 #include "base/util.h"
 #include "sched/fit/class.h"

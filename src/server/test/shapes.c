@@ -16,8 +16,8 @@
  */
 #include "server/server_internal.h"
 
-#include "api/message.h"
-#include "api/schemas.h"
+#include "api/message/message.h"
+#include "api/schema/schemas.h"
 #include "api/test/shapes_base.h"
 #include "base/rand.h"
 #include "json/test/spots.h"

@@ -1,7 +1,7 @@
 /* shapes_proto.c - protobuf of no shape at all */
 #include "server/test/shapes_proto.h"
 
-#include "api/message.h"
+#include "api/message/message.h"
 #include "api/meta.h"
 #include "base/util.h"
 #include "proto/proto.h"

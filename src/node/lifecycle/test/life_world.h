@@ -2,7 +2,7 @@
 #ifndef NODE_TEST_LIFE_WORLD_H
 #define NODE_TEST_LIFE_WORLD_H
 
-#include "api/schemas.h"
+#include "api/schema/schemas.h"
 #include "api/types.h"
 #include "base/clock.h"
 #include "base/util.h"
