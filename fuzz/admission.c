@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 #include "json/patch.h"
-#include "kube/admission.h"
+#include "webhook/admission.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "node/image/image_internal.h"
-#include "registry/reference.h"
+#include "image/image_internal.h"
+#include "image/reference.h"
 
 #include <signal.h>
 

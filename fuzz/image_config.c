@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/util.h"
-#include "node/image/image_internal.h"
+#include "image/image_internal.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

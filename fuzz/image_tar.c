@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "node/image/image_internal.h"
+#include "image/image_internal.h"
 #include "os/io.h"
 
 enum { ENOUGH_BYTES = 16 << 20 };

@@ -1,8 +1,8 @@
 /* registry.c - fuzz: what a registry says, what a login file has, what somebody calls an image */
-#include "registry/challenge.h"
-#include "registry/login.h"
-#include "registry/manifest.h"
-#include "registry/reference.h"
+#include "image/challenge.h"
+#include "image/login.h"
+#include "image/manifest.h"
+#include "image/reference.h"
 
 #include "base/util.h"
 

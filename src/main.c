@@ -1,7 +1,7 @@
 /* main.c - where it begins */
 #include "cli/options.h"
 #include "ctl/vc.h"
-#include "node/image/puller.h"
+#include "image/puller.h"
 #include "node/shim/shim.h"
 
 #include <signal.h>

@@ -11,7 +11,7 @@ Looked at: comments of C, Python and meson files, and all pages.
 
 Of docs/design also names in code:
 
-    `holds_settle()`, `is_tame`  a word of some source file; `gang.c` and `cli/run/progress` are files below src, bench, tests or tools
+    `holds_settle()`, `is_tame`  a word of some source file; `gang.c` and `program/run/progress` are files below src, bench, tests or tools
 """
 import glob
 import os

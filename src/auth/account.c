@@ -2,9 +2,9 @@
 #include "auth/account.h"
 
 #include "api/meta.h"
-#include "auth/certificate.h"
-#include "auth/jwt.h"
-#include "auth/secret_file.h"
+#include "pki/certificate.h"
+#include "pki/jwt.h"
+#include "pki/secret_file.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "store/store.h"

@@ -1,8 +1,8 @@
 /* admin_token.c - the administrator's own token */
 #include "auth/admin_token.h"
 
-#include "auth/certificate.h"
-#include "auth/secret_file.h"
+#include "pki/certificate.h"
+#include "pki/secret_file.h"
 #include "base/rand.h"
 #include "base/util.h"
 

@@ -1,8 +1,8 @@
 /* auth.c - all of it together, for a server */
 #include "auth/auth_internal.h"
 
-#include "auth/authority.h"
-#include "auth/secret_file.h"
+#include "pki/authority.h"
+#include "pki/secret_file.h"
 #include "auth/users.h"
 #include "base/clock.h"
 #include "base/log.h"

@@ -9,7 +9,7 @@
  */
 #include "auth/auth_internal.h"
 
-#include "auth/certificate.h"
+#include "pki/certificate.h"
 #include "auth/users.h"
 #include "base/arena.h"
 #include "base/clock.h"

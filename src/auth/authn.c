@@ -2,7 +2,7 @@
 #include "auth/authn.h"
 
 #include "auth/account.h"
-#include "auth/jwt.h"
+#include "pki/jwt.h"
 #include "auth/runas.h"
 #include "auth/users.h"
 #include "base/log.h"

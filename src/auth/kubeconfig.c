@@ -1,7 +1,7 @@
 /* kubeconfig.c - all that a client of this server needs */
 #include "auth/kubeconfig.h"
 
-#include "auth/certificate.h"
+#include "pki/certificate.h"
 #include "json/json.h"
 #include "yaml/yaml.h"
 

@@ -3,10 +3,10 @@
 
 #include "api/meta.h"
 #include "api/name.h"
-#include "auth/certificate.h"
-#include "auth/jwt.h"
+#include "pki/certificate.h"
+#include "pki/jwt.h"
 #include "auth/runas.h"
-#include "auth/secret_file.h"
+#include "pki/secret_file.h"
 #include "base/map.h"
 #include "base/rand.h"
 #include "base/util.h"

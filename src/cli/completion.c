@@ -2,7 +2,7 @@
 #include "base/arena.h"
 #include "base/util.h"
 #include "cli/commands.h"
-#include "report/term.h"
+#include "base/term.h"
 
 /* ---- what is known of an option's value ---- */
 

@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "cli/read.h"
 #include "driver/driver.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "sched/model/config.h"
 #include "yaml/yaml.h"
 

@@ -5,7 +5,7 @@
 #include "base/util.h"
 #include "cli/commands.h"
 #include "cli/load.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "yaml/yaml.h"
 
 struct convert_options {

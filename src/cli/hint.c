@@ -5,9 +5,9 @@
 #include "api/quantity.h"
 #include "base/util.h"
 #include "cli/pod_specs.h"
-#include "node/image/image.h"
+#include "image/image.h"
 #include "os/proc.h"
-#include "registry/reference.h"
+#include "image/reference.h"
 
 #include <limits.h>
 

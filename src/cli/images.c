@@ -6,8 +6,8 @@
 #include "cli/machine.h"
 #include "history/history.h"
 #include "json/json.h"
-#include "node/image/image.h"
-#include "report/term.h"
+#include "image/image.h"
+#include "base/term.h"
 
 struct images_options {
     struct machine_options machine;

@@ -4,7 +4,7 @@
 
 #include "api/meta.h"
 #include "base/util.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "sched/sched.h"
 
 #include <signal.h>

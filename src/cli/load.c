@@ -9,7 +9,7 @@
 #include "convert/convert.h"
 #include "flow/admit.h"
 #include "os/zoneinfo.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "yaml/yaml.h"
 
 #include <dirent.h>

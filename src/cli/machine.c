@@ -7,8 +7,8 @@
 #include "base/util.h"
 #include "node/device/device.h"
 #include "node/doctor/host.h"
-#include "node/image/image.h"
-#include "node/image/puller.h"
+#include "image/image.h"
+#include "image/puller.h"
 #include "node/oci/oci.h"
 #include "os/path.h"
 

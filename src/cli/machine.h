@@ -11,7 +11,7 @@
 #include "cli/options.h"
 #include "node/agent/agent.h"
 #include "node/userns/user.h"
-#include "registry/registry.h"
+#include "image/registry.h"
 
 struct machine_options {
     const char *state, *image_store, *network, *runtime, *claims;

@@ -3,7 +3,7 @@
 
 #include "base/util.h"
 #include "cli/api.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "json/schema.h" /* suggest() */
 
 struct parsed {

@@ -1,7 +1,7 @@
 /* plugins.c - the command `pumice plugins`: the tables that parse the arguments, printed */
 #include "base/util.h"
 #include "cli/commands.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "plugin/plugin.h"
 
 struct plugins_options {

@@ -4,9 +4,9 @@
 #include "cli/commands.h"
 #include "cli/machine.h"
 #include "history/history.h"
-#include "node/image/image.h"
-#include "node/image/image_pull.h"
-#include "report/term.h"
+#include "image/image.h"
+#include "image/image_pull.h"
+#include "base/term.h"
 
 struct pull_options {
     struct machine_options machine;

@@ -4,7 +4,7 @@
 #include "cli/commands.h"
 #include "cli/read.h"
 #include "ctl/slurm.h"
-#include "report/term.h"
+#include "base/term.h"
 
 #include <pwd.h>
 

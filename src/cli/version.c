@@ -1,6 +1,6 @@
 /* version.c - the command `pumice version` */
 #include "cli/commands.h"
-#include "report/term.h"
+#include "base/term.h"
 
 static int version_run(struct arena *a, const void *options, const struct text_list *arguments)
 {

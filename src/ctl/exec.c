@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "json/json.h"
 #include "kube/path.h"
-#include "report/term.h"
+#include "base/term.h"
 
 #include <errno.h>
 #include <poll.h>

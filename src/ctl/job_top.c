@@ -3,7 +3,7 @@
 #include "api/quantity.h"
 #include "base/util.h"
 #include "ctl/job_cells.h"
-#include "report/term.h"
+#include "base/term.h"
 
 #define METRICS "/apis/metrics.k8s.io/v1beta1/namespaces/%.*s/pods?labelSelector=volcano.sh%%2Fjob-name%s%.*s"
 

@@ -4,7 +4,7 @@
 #include "ctl/job_cells.h"
 #include "ctl/output.h"
 #include "ctl/pod.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "yaml/yaml.h"
 
 static void field(struct ctl_verb *v, const char *name, struct str value)

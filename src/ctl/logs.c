@@ -8,7 +8,7 @@
 #include "base/util.h"
 #include "ctl/logs.h"
 #include "kube/path.h"
-#include "report/term.h"
+#include "base/term.h"
 
 #include <poll.h>
 

@@ -3,7 +3,7 @@
 
 #include "api/meta.h"
 #include "base/util.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "yaml/yaml.h"
 
 #define CUSTOM "custom-columns="

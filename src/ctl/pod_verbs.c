@@ -3,7 +3,7 @@
 #include "base/util.h"
 #include "ctl/output.h"
 #include "ctl/pod.h"
-#include "report/term.h"
+#include "base/term.h"
 
 /* The columns of the server's own table, in capitals; those of lower priority with -o wide. */
 static void print_rows(struct ctl_verb *v, const struct pod_rows *rows)

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "ctl/vc.h"
-#include "report/term.h"
+#include "base/term.h"
 
 enum { VC_FAILED = 255, VC_USAGE = 1 };
 

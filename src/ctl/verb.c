@@ -4,7 +4,7 @@
 #include "api/duration.h"
 #include "base/util.h"
 #include "os/io.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "yaml/yaml.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "auth/certificate.h"
+#include "pki/certificate.h"
 #include "kube/exec_plugin.h"
 #include "kube/kube_internal.h"
 

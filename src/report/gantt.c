@@ -2,7 +2,7 @@
 #include "report/gantt.h"
 
 #include "base/util.h"
-#include "report/term.h"
+#include "base/term.h"
 
 #include <sys/ioctl.h>
 

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "report/plan_page_internal.h"
-#include "report/term.h"
+#include "base/term.h"
 
 enum { HEAD = 46, SECTION = 34 };
 

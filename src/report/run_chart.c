@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 #include "report/draw.h"
-#include "report/term.h"
+#include "base/term.h"
 
 enum {
     AXIS = 30,        /* above the rows, and again below many of them */

@@ -3,7 +3,7 @@
 
 #include "base/util.h"
 #include "report/draw.h"
-#include "report/term.h"
+#include "base/term.h"
 
 enum { PODS_SHOWN = 500 }; /* 4 KiB of each container is kept */
 

@@ -5,7 +5,7 @@
 #include "base/span.h"
 #include "base/util.h"
 #include "report/draw.h"
-#include "report/term.h"
+#include "base/term.h"
 
 enum {
     DECISIONS_SHOWN = 200,

@@ -5,7 +5,7 @@
 #include "base/span.h"
 #include "base/util.h"
 #include "report/draw.h"
-#include "report/term.h"
+#include "base/term.h"
 
 enum {
     PODS_SHOWN = 100,   /* at once; more unfold … */

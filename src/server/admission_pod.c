@@ -4,7 +4,7 @@
 #include "api/pod/container.h"
 #include "api/schema/schemas.h"
 #include "node/lifecycle/life.h"
-#include "registry/reference.h"
+#include "image/reference.h"
 
 enum { GRACE_S = 30 };
 

@@ -6,7 +6,7 @@
 #include "server/server_internal.h"
 
 #include "api/schema/schemas.h"
-#include "custom/custom.h"
+#include "crd/custom.h"
 #include "proto/proto.h"
 #include "yaml/yaml.h"
 

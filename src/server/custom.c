@@ -8,7 +8,7 @@
  */
 #include "server/server_internal.h"
 
-#include "custom/custom.h"
+#include "crd/custom.h"
 
 #define FINALIZER "customresourcecleanup.apiextensions.k8s.io"
 

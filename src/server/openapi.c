@@ -8,7 +8,7 @@
  */
 #include "server/server_internal.h"
 
-#include "api/crd.h"
+#include "crd/crd.h"
 
 void openapi_forget(struct server *s)
 {

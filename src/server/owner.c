@@ -4,7 +4,7 @@
  */
 #include "server/server_internal.h"
 
-#include "api/crd.h"
+#include "crd/crd.h"
 #include "api/message/message.h"
 #include "patch/apply.h"
 #include "patch/managed.h"

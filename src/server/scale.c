@@ -6,7 +6,7 @@
 #include "server/server_internal.h"
 
 #include "api/schema/schemas.h"
-#include "custom/custom.h"
+#include "crd/custom.h"
 #include "json/patch.h"
 
 static int64_t number_at(const struct json *root, const char *path)

@@ -1,7 +1,7 @@
 /* table.c - tables for people: what kubectl get prints */
 #include "server/server_internal.h"
 
-#include "custom/custom.h"
+#include "crd/custom.h"
 
 /* ---- ages ---- */
 

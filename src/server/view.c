@@ -5,7 +5,7 @@
  */
 #include "server/server_internal.h"
 
-#include "custom/custom.h"
+#include "crd/custom.h"
 
 static const char *const names[][2] = { /* of core, of events.k8s.io */
                                         { "involvedObject", "regarding" },

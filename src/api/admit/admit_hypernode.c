@@ -2,7 +2,7 @@
 #include "api/admit/admit_internal.h"
 
 #include "api/meta.h"
-#include "api/pattern.h"
+#include "base/pattern.h"
 #include "api/schema/schemas.h"
 
 /* What is no regular expression is refused, as Volcano does. What is one, but beyond our scheduler, is a warning. */

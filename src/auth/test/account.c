@@ -7,7 +7,7 @@
 
 #include "auth/account.h"
 
-#include "auth/jwt.h"
+#include "pki/jwt.h"
 #include "auth/test/place.h"
 
 static struct accounts *accounts;

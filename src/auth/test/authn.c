@@ -8,7 +8,7 @@
 #include "auth/authn.h"
 
 #include "auth/account.h"
-#include "auth/jwt.h"
+#include "pki/jwt.h"
 #include "auth/rbac.h"
 #include "auth/review.h"
 #include "auth/test/place.h"

@@ -2,7 +2,7 @@
 #ifndef AUTH_TEST_PLACE_H
 #define AUTH_TEST_PLACE_H
 
-#include "auth/secret_file.h"
+#include "pki/secret_file.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "os/tree.h"

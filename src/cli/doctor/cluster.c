@@ -1,7 +1,7 @@
 /* cluster.c - what a cluster has of what Jobs need: server, kinds, rights, jobs */
 #include "cli/doctor/doctor.h"
 
-#include "api/crd.h"
+#include "crd/crd.h"
 #include "api/meta.h"
 #include "base/util.h"
 #include "cli/install/install.h"

@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "cli/commands.h"
 #include "json/json.h"
-#include "report/term.h"
+#include "base/term.h"
 
 #include <limits.h>
 

@@ -9,7 +9,7 @@
 #include "cli/live.h"
 #include "cli/load.h"
 #include "cli/read.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "yaml/yaml.h"
 
 struct explain_options {

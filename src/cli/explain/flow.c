@@ -5,7 +5,7 @@
 #include "api/types.h"
 #include "base/util.h"
 #include "flow/flow.h"
-#include "report/term.h"
+#include "base/term.h"
 
 /* ---- the state ---- */
 

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/span.h"
 #include "base/util.h"
-#include "report/term.h"
+#include "base/term.h"
 
 enum { NODES_SHOWN = 3, AHEAD_SHOWN = 5, NAMES_SHOWN = 4 };
 

@@ -11,7 +11,7 @@
  */
 #include "cli/install/install.h"
 
-#include "api/crd.h"
+#include "crd/crd.h"
 #include "api/types.h"
 #include "base/util.h"
 #include "os/io.h"

@@ -6,7 +6,7 @@
 #include "cli/commands.h"
 #include "cli/config_watch.h"
 #include "cli/read.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "sched/model/config.h"
 
 struct install_options {

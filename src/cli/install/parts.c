@@ -1,7 +1,7 @@
 /* parts.c - the manifests of `pumice install`, but the roles */
 #include "cli/install/install.h"
 
-#include "api/crd.h"
+#include "crd/crd.h"
 #include "api/types.h"
 #include "base/util.h"
 #include "yaml/yaml.h"

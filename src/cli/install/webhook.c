@@ -11,7 +11,7 @@
 
 #include "api/pod/gate.h"
 #include "base/util.h"
-#include "kube/webhook.h"
+#include "webhook/webhook.h"
 
 struct hook {
     const char *resource, *kind, *group, *version;

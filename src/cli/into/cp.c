@@ -11,7 +11,7 @@
 #include "kube/path.h"
 #include "os/root_copy.h"
 #include "os/io.h"
-#include "report/term.h"
+#include "base/term.h"
 
 #include <errno.h>
 #include <fcntl.h>

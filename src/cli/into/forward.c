@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/into/into.h"
 #include "kube/path.h"
-#include "report/term.h"
+#include "base/term.h"
 
 #include <poll.h>
 

@@ -4,12 +4,12 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/util.h"
-#include "cli/run/control.h"
+#include "program/run/control.h"
 #include "kube/path.h"
 #include "node/doctor/host.h"
 #include "os/dir.h"
 #include "os/io.h"
-#include "report/term.h"
+#include "base/term.h"
 
 #include <errno.h>
 #include <fcntl.h>

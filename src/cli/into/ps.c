@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/into/into.h"
 #include "ctl/ctl.h"
-#include "report/term.h"
+#include "base/term.h"
 
 #include <poll.h>
 

@@ -14,7 +14,7 @@
 #include "report/plan_page.h"
 #include "cli/plan/scenario.h"
 #include "flow/flow.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "whatif/future.h"
 #include "whatif/hollow.h"
 

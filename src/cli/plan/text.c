@@ -5,7 +5,7 @@
 #include "base/span.h"
 #include "base/util.h"
 #include "report/gantt.h"
-#include "report/term.h"
+#include "base/term.h"
 
 void plan_title(struct buf *out, const struct history *h)
 {

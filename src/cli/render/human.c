@@ -3,7 +3,7 @@
 #include "api/pod/resources.h"
 #include "base/util.h"
 #include "cli/render/render.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "job/podgroup.h"
 
 /* ---- in a few words ---- */

@@ -7,7 +7,7 @@
 #include "cli/live.h"
 #include "cli/mask.h"
 #include "cli/native.h"
-#include "report/term.h"
+#include "base/term.h"
 #include "job/foreign.h"
 #include "job/pod.h"
 #include "job/native.h"

@@ -4,7 +4,7 @@
 #include "api/meta.h"
 #include "base/span.h"
 #include "base/util.h"
-#include "report/term.h"
+#include "base/term.h"
 
 enum { DIFFERENCES_MAX = 60, VALUE_MAX = 60 };
 

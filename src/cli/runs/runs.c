@@ -5,9 +5,9 @@
 #include "base/span.h"
 #include "base/util.h"
 #include "cli/commands.h"
-#include "cli/run/summary.h"
+#include "program/run/summary.h"
 #include "report/report.h"
-#include "report/term.h"
+#include "base/term.h"
 
 struct runs_options {
     const char *output, *container;

@@ -4,7 +4,7 @@
 #include "api/meta.h"
 #include "base/util.h"
 #include "cli/commands.h"
-#include "report/term.h"
+#include "base/term.h"
 
 struct validate_options {
     const char *namespace, *output;

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/util.h"
-#include "auth/certificate.h"
+#include "pki/certificate.h"
 #include "kube/credential.h"
 #include "kube/exec_plugin.h"
 

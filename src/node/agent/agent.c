@@ -12,7 +12,7 @@
 #include "api/meta.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "node/image/puller.h"
+#include "image/puller.h"
 #include "node/shim/keeper.h"
 #include "os/io.h"
 

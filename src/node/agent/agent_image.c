@@ -11,8 +11,8 @@
 #include "node/agent/agent_internal.h"
 
 #include "base/log.h"
-#include "node/image/puller.h"
-#include "registry/reference.h"
+#include "image/puller.h"
+#include "image/reference.h"
 
 #include <sys/epoll.h>
 

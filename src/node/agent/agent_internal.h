@@ -42,7 +42,7 @@
 #include "node/device/device.h"
 #include "node/dns/dns.h"
 #include "node/filter/filter.h"
-#include "node/image/image.h"
+#include "image/image.h"
 #include "node/lifecycle/life.h"
 #include "node/net/net.h"
 #include "node/container/hide.h"

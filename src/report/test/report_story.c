@@ -2,7 +2,7 @@
 #include "history/test/story.h"
 
 #include "report/report.h"
-#include "report/term.h"
+#include "base/term.h"
 
 static int write_file(const char *path, const struct buf *text)
 {

@@ -7,7 +7,7 @@
  */
 #include "sched/fit/topology.h"
 
-#include "api/pattern.h"
+#include "base/pattern.h"
 #include "api/selector.h"
 #include "base/util.h"
 #include "sched/gang/gang.h"

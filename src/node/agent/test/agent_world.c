@@ -2,7 +2,7 @@
 #include "node/agent/test/agent_world.h"
 
 #include "api/meta.h"
-#include "node/image/image.h"
+#include "image/image.h"
 #include "yaml/yaml.h"
 
 #include <stdlib.h>

@@ -1,0 +1,161 @@
+/* fit.c - --fit: Jobs that were written for a larger machine ask for what this one has
+ *
+ * Each Job by itself, so that all its pods fit at once: Jobs that do not fit beside each other wait as ever. What can
+ * be had in parts (cpu, memory, storage) is scaled, the same for all of its pods; limits stay. A device cannot be, nor a
+ * huge page, whose limit is its request. What the machine has not at all is left out.
+ */
+#include "program/run/documents.h"
+
+#include "api/meta.h"
+#include "api/pod/resources.h"
+#include "base/util.h"
+
+static const char *const parts[] = { "initContainers", "containers" };
+
+static bool is_whole(struct str resource)
+{
+    return str_has_char(resource, '/') || str_starts(resource, STR("hugepages-"));
+}
+
+/* Others write to the disk too, and what is free now is not when the pods are placed. */
+static struct quantity safe_part(struct str resource, struct quantity have)
+{
+    if (str_is(resource, "ephemeral-storage"))
+        have.nano = have.nano / 10 * 9;
+    return have;
+}
+
+/* What 'part' of 'all' is left of 'q', rounded down to what the resource is counted in. */
+static struct quantity scaled(struct str resource, struct quantity q, struct quantity part, struct quantity all)
+{
+    __int128 grain = str_is(resource, "cpu") ? 1000000 : (__int128)1000000000 * 1024;
+    double left = (double)q.nano * ((double)part.nano / (double)all.nano);
+
+    q.nano = (__int128)(left / (double)grain) * grain;
+    return q;
+}
+
+static struct str text_of(struct arena *a, struct quantity q)
+{
+    autobuf text = { 0 };
+
+    quantity_print(&text, q);
+    return arena_str(a, buf_view(&text));
+}
+
+struct fit {
+    struct arena *arena;
+    struct str resource;
+    struct quantity have, want; /* of all pods of the job */
+    struct quantity use;        /* of what there is */
+};
+
+static void forget(struct json *amounts, struct str resource)
+{
+    struct json *amount = json_get_str(amounts, resource);
+
+    if (amount)
+        json_unlink(amounts, amount);
+}
+
+/* A limit stands in for a request that is not there. NULL: neither is. */
+static const struct quantity *amount_of(const struct fit *f, const struct json *resources)
+{
+    static const char *const kinds[] = { "requests", "limits" };
+    const struct quantity *q = NULL;
+
+    for (size_t i = 0; i < ARRAY_LEN(kinds) && !q; i++) {
+        struct resources list = { 0 };
+
+        resources_from_json(f->arena, json_get(resources, kinds[i]), &list);
+        q = resources_get(&list, f->resource);
+    }
+    return q;
+}
+
+static void fit_amount(const struct fit *f, struct json *holder)
+{
+    struct json *resources = json_get(holder, "resources"), *requests;
+    const struct quantity *asked = amount_of(f, resources);
+
+    if (f->have.nano == 0) {
+        forget(json_get(resources, "requests"), f->resource);
+        forget(json_get(resources, "limits"), f->resource);
+        return;
+    }
+    requests = asked ? json_need_object(f->arena, resources, "requests") : NULL;
+    if (requests)
+        json_set_key(requests, f->resource,
+                     json_str(f->arena, text_of(f->arena, scaled(f->resource, *asked, f->use, f->want))));
+}
+
+static void fit_pod(const struct fit *f, struct json *spec)
+{
+    fit_amount(f, spec);
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        JSON_FOREACH(c, json_get(spec, parts[i]))
+            fit_amount(f, c);
+}
+
+static struct json *tasks_of(const struct loaded *doc)
+{
+    return json_find(doc->root, "spec", "tasks", NULL);
+}
+
+static void add_up(struct arena *a, const struct loaded *doc, struct resources *ret)
+{
+    *ret = (struct resources){ 0 };
+    JSON_FOREACH(task, tasks_of(doc)) {
+        struct resources pod = { 0 };
+
+        pod_requests(a, json_find(task, "template", "spec", NULL), &pod);
+        resources_add_times(a, ret, &pod, json_i64(json_get(task, "replicas"), 0));
+    }
+}
+
+static void fit_resource(const struct fit *f, const struct loaded *doc, const struct run_listener *say)
+{
+    struct arena *a = f->arena;
+    struct str job = object_name(doc->root), want = text_of(a, f->want), have = text_of(a, f->have);
+
+    if (is_whole(f->resource) && f->have.nano > 0) {
+        say->say(say->ctx, arena_fmt(a,
+                                     "--fit: job %.*s asks for %.*s %.*s, and the machine has %.*s: that stays as it "
+                                     "is (fewer pods: --replicas)",
+                                     STR_ARG(job), STR_ARG(want), STR_ARG(f->resource), STR_ARG(have)));
+        return;
+    }
+    JSON_FOREACH(task, tasks_of(doc))
+        fit_pod(f, json_find(task, "template", "spec", NULL));
+    if (f->have.nano == 0)
+        say->say(say->ctx, arena_fmt(a, "--fit: job %.*s asks for %.*s %.*s, and the machine has none: left out",
+                                     STR_ARG(job), STR_ARG(want), STR_ARG(f->resource)));
+    else
+        say->say(say->ctx, arena_fmt(a,
+                                     "--fit: job %.*s asks for %.*s %.*s in all, and the machine has %.*s: every "
+                                     "request is %.3g times as large",
+                                     STR_ARG(job), STR_ARG(f->resource), STR_ARG(want), STR_ARG(have),
+                                     (double)f->use.nano / (double)f->want.nano));
+}
+
+void run_fit(struct load *l, const struct json *capacity, const struct run_listener *say)
+{
+    struct resources have = { 0 };
+
+    resources_from_json(l->arena, capacity, &have);
+    VEC_FOREACH(at, &l->docs) {
+        struct resources want;
+
+        if (!(*at)->set) /* not a Job */
+            continue;
+        add_up(l->arena, *at, &want);
+        VEC_FOREACH(r, &want.list) {
+            const struct quantity *some = resources_get(&have, r->name);
+            struct fit f = { l->arena, r->name, some ? *some : (struct quantity){ 0 }, r->q };
+
+            f.use = safe_part(f.resource, f.have);
+            if (quantity_cmp(f.have, f.want) < 0)
+                fit_resource(&f, *at, say);
+        }
+    }
+}

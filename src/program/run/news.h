@@ -1,0 +1,15 @@
+/* news.h - what changes is fed to the history, and what the history makes of it is told */
+#ifndef PROGRAM_RUN_NEWS_H
+#define PROGRAM_RUN_NEWS_H
+
+#include "history/history.h"
+
+struct run;
+
+struct history_hooks run_news(struct run *r); /* for its history */
+
+bool run_feed(struct run *r); /* take what has changed; false: nothing has */
+/* Why do jobs wait? Not too often, unless all is settled. */
+void run_ask_why(struct run *r, bool is_settled);
+
+#endif
