@@ -68,7 +68,8 @@ void kubelet_proxy(struct kubelet *k, struct http_call *call, const struct kubel
 
 /* For agent_hooks.leaves: whoever follows this pod hears the rest of it, and for a while others can. */
 void kubelet_pod_leaves(struct kubelet *k, const struct agent_place *pod, struct str pod_uid);
-/* It was here, and KUBELET_RECORDS of it can still be answered. */
+/* The pod was deleted, and KUBELET_RECORDS of it can still be answered: the agent has not heard of the deletion yet, or the pod
+ * left a short while ago. */
 bool kubelet_knew(const struct kubelet *k, const struct agent_place *pod, struct str pod_uid);
 
 /* What runs here uses: 'f' is called for each container that runs, and last for the machine itself (all of 'of' is

@@ -250,9 +250,14 @@ static struct left_pod *left_of(const struct kubelet *k, struct str uid)
 
 bool kubelet_knew(const struct kubelet *k, const struct agent_place *pod, struct str pod_uid)
 {
-    const struct left_pod *p = left_of(k, pod_uid);
+    const struct left_pod *left = left_of(k, pod_uid);
+    struct agent_containers here;
+    autoarena a = { 0 };
 
-    return p && str_eq(p->namespace, pod->namespace) && str_eq(p->name, pod->pod);
+    if (left)
+        return str_eq(left->namespace, pod->namespace) && str_eq(left->name, pod->pod);
+    return agent_containers(k->opt.agent, &a, pod_uid, &here) && str_eq(here.namespace, pod->namespace) &&
+           str_eq(here.pod, pod->pod);
 }
 
 void kubelet_pod_leaves(struct kubelet *k, const struct agent_place *pod, struct str pod_uid)

@@ -344,16 +344,39 @@ static void locations(void **state)
     }
 }
 
+/* The store has deleted a pod a turn before the agent hears of it: whoever asks in between gets the records as well. */
+static void knows_pods_that_were_deleted(void **state)
+{
+    struct stand *s = *state;
+    struct agent_place pod = { STR("ns"), STR("pod"), STR_NULL }, other = { STR("ns"), STR("other"), STR_NULL };
+
+    assert_false(kubelet_knew(s->kubelet, &pod, STR("u1")));
+    s->pod_uid = STR("u1");
+    assert_true(kubelet_knew(s->kubelet, &pod, STR("u1")));
+    assert_false(kubelet_knew(s->kubelet, &other, STR("u1"))); /* the right is by the name */
+    assert_false(kubelet_knew(s->kubelet, &pod, STR("u2")));
+    kubelet_pod_leaves(s->kubelet, &pod, STR("u1"));
+    s->pod_uid = STR_NULL;
+    assert_true(kubelet_knew(s->kubelet, &pod, STR("u1")));
+    assert_false(kubelet_knew(s->kubelet, &other, STR("u1")));
+}
+
 #define KUBELET_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        KUBELET_TEST(finds_its_routes),         KUBELET_TEST(knows_who_asks),
-        KUBELET_TEST(says_that_it_cannot_know), KUBELET_TEST(asks_for_the_right_that_is_needed),
-        KUBELET_TEST(believes_for_a_while),     KUBELET_TEST(a_client_that_leaves_is_forgotten),
-        KUBELET_TEST(shows_what_is_asked_for),  KUBELET_TEST(refuses_what_makes_no_sense),
-        KUBELET_TEST(follows_to_the_end),       cmocka_unit_test(locations),
+        KUBELET_TEST(finds_its_routes),
+        KUBELET_TEST(knows_who_asks),
+        KUBELET_TEST(says_that_it_cannot_know),
+        KUBELET_TEST(asks_for_the_right_that_is_needed),
+        KUBELET_TEST(believes_for_a_while),
+        KUBELET_TEST(a_client_that_leaves_is_forgotten),
+        KUBELET_TEST(shows_what_is_asked_for),
+        KUBELET_TEST(refuses_what_makes_no_sense),
+        KUBELET_TEST(follows_to_the_end),
+        KUBELET_TEST(knows_pods_that_were_deleted),
+        cmocka_unit_test(locations),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

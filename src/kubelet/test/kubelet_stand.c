@@ -28,10 +28,11 @@ bool agent_log_grows(const struct agent *g, const struct agent_log_place *log, s
     return stand->log_grows;
 }
 
-/* No pod is here: records are of the real agent, see tests/run_server.py. */
+/* At most one pod, which has not begun; records of pods that run are of the real agent, see tests/run_server.py. */
 bool agent_containers(const struct agent *g, struct arena *a, struct str pod_uid, struct agent_containers *ret)
 {
-    return false;
+    *ret = (struct agent_containers){ .namespace = STR("ns"), .pod = STR("pod"), .is_over = true };
+    return stand->pod_uid.n && str_eq(stand->pod_uid, pod_uid);
 }
 
 struct str agent_log_file(const struct agent *g, struct arena *a, struct str pod_uid, struct str container, int attempt)

@@ -44,6 +44,7 @@ struct stand {
     /* What the agent says. */
     struct err log_fails;
     bool log_grows;
+    struct str pod_uid; /* of the pod ns/pod; empty: it has none */
     struct agent_place asked_for;
     bool asked_previous;
     struct arena arena;

@@ -215,6 +215,7 @@ struct agent_container {
     bool is_running;
 };
 struct agent_containers {
+    struct str namespace, pod;
     VEC(struct agent_container) list;
     bool is_over; /* nothing of it will run any more */
 };

@@ -107,7 +107,11 @@ bool agent_containers(const struct agent *g, struct arena *a, struct str pod_uid
     struct agent_pod *p = map_get(&g->pods, pod_uid);
     const struct json *status = p ? json_get(show(p, a), "status") : NULL;
 
-    *ret = (struct agent_containers){ .is_over = p && life_has_ended(p->life) };
+    *ret = (struct agent_containers){ 0 };
+    if (p)
+        *ret = (struct agent_containers){ .namespace = arena_str(a, p->object->namespace),
+                                          .pod = arena_str(a, p->object->name),
+                                          .is_over = life_has_ended(p->life) };
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         JSON_FOREACH(s, json_get(status, lists[i]))
             *vec_push(a, &ret->list) = (struct agent_container){
