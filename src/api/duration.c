@@ -24,7 +24,7 @@ static const struct unit units[] = {
 
 static const uint64_t limit = (uint64_t)1 << 63; /* that many nanoseconds only with a minus sign */
 
-static int bad(struct str text, const char *what, struct err *e)
+static int duration_bad(struct str text, const char *what, struct err *e)
 {
     autobuf shown = { 0 };
 
@@ -33,7 +33,7 @@ static int bad(struct str text, const char *what, struct err *e)
                    shown.p);
 }
 
-static bool is_digit(char c)
+static bool duration_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -43,8 +43,8 @@ static bool take_whole(struct str *s, uint64_t *ret, bool *ret_any)
 {
     uint64_t v = 0;
 
-    *ret_any = s->n && is_digit(s->p[0]);
-    for (; s->n && is_digit(s->p[0]); *s = str_from(*s, 1)) {
+    *ret_any = s->n && duration_is_digit(s->p[0]);
+    for (; s->n && duration_is_digit(s->p[0]); *s = str_from(*s, 1)) {
         if (v > limit / 10)
             return false;
         v = v * 10 + (uint64_t)(s->p[0] - '0');
@@ -62,8 +62,8 @@ static void take_fraction(struct str *s, uint64_t *ret, double *ret_scale, bool 
 
     *ret = 0;
     *ret_scale = 1;
-    *ret_any = s->n && is_digit(s->p[0]);
-    for (; s->n && is_digit(s->p[0]); *s = str_from(*s, 1)) {
+    *ret_any = s->n && duration_is_digit(s->p[0]);
+    for (; s->n && duration_is_digit(s->p[0]); *s = str_from(*s, 1)) {
         uint64_t v = *ret * 10 + (uint64_t)(s->p[0] - '0');
 
         is_full = is_full || *ret > (limit - 1) / 10 || v > limit;
@@ -78,7 +78,7 @@ static const struct unit *take_unit(struct str *s)
 {
     struct str word = { s->p, 0 };
 
-    while (word.n < s->n && s->p[word.n] != '.' && !is_digit(s->p[word.n]))
+    while (word.n < s->n && s->p[word.n] != '.' && !duration_is_digit(s->p[word.n]))
         word.n++;
     *s = str_from(*s, word.n);
     for (size_t i = 0; i < ARRAY_LEN(units); i++)
@@ -124,7 +124,7 @@ int duration_parse(struct str text, int64_t *ret_ns, struct err *e)
     uint64_t total = 0;
 
     if (s.n == 0)
-        return bad(text, "a number is missing", e);
+        return duration_bad(text, "a number is missing", e);
     if (str_is(s, "0"))
         s = STR_NULL;
     while (s.n) {
@@ -132,13 +132,13 @@ int duration_parse(struct str text, int64_t *ret_ns, struct err *e)
         const char *wrong = take_part(&s, &part);
 
         if (wrong)
-            return bad(text, wrong, e);
+            return duration_bad(text, wrong, e);
         total += part; /* both are 2^63 at most, so it wraps round at most to 0 */
         if (total > limit || total < part)
-            return bad(text, "more than about 292 years", e);
+            return duration_bad(text, "more than about 292 years", e);
     }
     if (total > limit - !is_negative)
-        return bad(text, "more than about 292 years", e);
+        return duration_bad(text, "more than about 292 years", e);
     *ret_ns = is_negative ? (int64_t)(0 - total) : (int64_t)total;
     return 0;
 }

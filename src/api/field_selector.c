@@ -37,7 +37,7 @@ static size_t term_length(struct str s)
     return MIN_OF(i, s.n);
 }
 
-static int unescape(struct arena *a, struct str s, size_t column, struct str *ret, struct err *e)
+static int field_selector_unescape(struct arena *a, struct str s, size_t column, struct str *ret, struct err *e)
 {
     char *p = arena_alloc(a, s.n + 1);
     size_t n = 0;
@@ -90,7 +90,7 @@ static int read_term(struct arena *a, struct str s, size_t column, const char *c
         return err_set(e, ERR_SYNTAX, "column %zu: expected field=value, field==value or field!=value (got %s)", column,
                        shown.p);
     }
-    if (unescape(a, str_from(s, at + op.n), column + at + op.n, &t->value, e) < 0)
+    if (field_selector_unescape(a, str_from(s, at + op.n), column + at + op.n, &t->value, e) < 0)
         return -1;
     if (is_allowed(t->path, allowed))
         return 0;

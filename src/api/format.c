@@ -8,7 +8,7 @@
 #include <arpa/inet.h>
 #include <time.h>
 
-static struct str text_of(const struct json *value)
+static struct str format_text_of(const struct json *value)
 {
     return (struct str){ value->text, value->n };
 }
@@ -22,7 +22,7 @@ const char *format_quantity(struct arena *a, const struct json *value)
         return arena_fmt(a, "must be a quantity such as 2, \"500m\" or \"1Gi\", not %s %s",
                          value->type == JSON_OBJECT ? "an" : "a", json_type_name(value->type))
             .p;
-    if (quantity_parse(text_of(value), &q, &e) < 0)
+    if (quantity_parse(format_text_of(value), &q, &e) < 0)
         return arena_fmt(a, "must be a quantity such as 2, \"500m\" or \"1Gi\": %s", e.text).p;
     return NULL;
 }
@@ -32,7 +32,7 @@ const char *format_duration(struct arena *a, const struct json *value)
     struct err e;
     int64_t ns;
 
-    if (duration_parse(text_of(value), &ns, &e) < 0)
+    if (duration_parse(format_text_of(value), &ns, &e) < 0)
         return arena_fmt(a, "must be a duration such as \"90s\" or \"1h30m\": %s", e.text).p;
     return NULL;
 }
@@ -81,7 +81,7 @@ static bool is_time(struct str s)
 const char *format_time(struct arena *a, const struct json *value)
 {
     (void)a;
-    return is_time(text_of(value)) ? NULL : "must be a time such as \"2026-01-31T12:00:00Z\" (RFC 3339)";
+    return is_time(format_text_of(value)) ? NULL : "must be a time such as \"2026-01-31T12:00:00Z\" (RFC 3339)";
 }
 
 /* ---- names ---- */
@@ -90,7 +90,7 @@ const char *format_time(struct arena *a, const struct json *value)
 #define FORMAT_NAME(format, name_check)                                                                                \
     const char *format(struct arena *a, const struct json *value)                                                      \
     {                                                                                                                  \
-        return value->n ? name_check(a, text_of(value)) : NULL;                                                        \
+        return value->n ? name_check(a, format_text_of(value)) : NULL;                                                 \
     }
 
 FORMAT_NAME(format_label, name_check_dns_label)
@@ -106,7 +106,7 @@ const char *format_port_ref(struct arena *a, const struct json *value)
     int64_t port;
 
     if (value->type == JSON_STRING)
-        return name_check_port(a, text_of(value));
+        return name_check_port(a, format_text_of(value));
     if (json_to_i64(value, &port) < 0 || port < 1 || port > 65535)
         return arena_fmt(a, "must be a port number from 1 to 65535, or the name of a port (got %.*s)",
                          (int)MIN_OF(value->n, 40u), value->text)
@@ -119,12 +119,12 @@ const char *format_port_ref(struct arena *a, const struct json *value)
 const char *format_mount_path(struct arena *a, const struct json *value)
 {
     (void)a;
-    return str_has_char(text_of(value), ':') ? "must not contain ':'" : NULL;
+    return str_has_char(format_text_of(value), ':') ? "must not contain ':'" : NULL;
 }
 
 const char *format_cidr(struct arena *a, const struct json *value)
 {
-    struct str rest = text_of(value), text;
+    struct str rest = format_text_of(value), text;
     unsigned char raw[16];
     const char *address;
     uint64_t bits, most;
@@ -139,7 +139,7 @@ const char *format_cidr(struct arena *a, const struct json *value)
 
 const char *format_percent(struct arena *a, const struct json *value)
 {
-    struct str s = text_of(value);
+    struct str s = format_text_of(value);
     uint64_t v;
 
     (void)a;

@@ -166,19 +166,19 @@ struct str object_controller_uid(const struct json *obj)
 #define ANNOTATIONS_MAX_BYTES ((size_t)256 << 10) /* all keys and values of an object, as the API server counts them */
 
 /* Is there no text where there should be some? Another type is not "missing"; the schema speaks about it. */
-static bool is_missing(const struct json *j)
+static bool meta_is_missing(const struct json *j)
 {
     return !j || j->type == JSON_NULL || (j->type == JSON_STRING && j->n == 0);
 }
 
 /* Enough to see which name is meant, not more. */
-static struct str cut(struct str s)
+static struct str meta_cut(struct str s)
 {
     return str_sub(s, 0, 80);
 }
 
-static void check_names(const struct place *meta, const char *(*name_check)(struct arena *, struct str),
-                        bool needs_namespace, struct problems *ps)
+static void meta_check_names(const struct place *meta, const char *(*name_check)(struct arena *, struct str),
+                             bool needs_namespace, struct problems *ps)
 {
     struct place name = place_member(meta, "name"), prefix = place_member(meta, "generateName");
     struct place space = place_member(meta, "namespace");
@@ -188,7 +188,7 @@ static void check_names(const struct place *meta, const char *(*name_check)(stru
 
     if (name_text.n)
         wrong = name_check(ps->arena, name_text);
-    else if (is_missing(name.node) && is_missing(prefix.node))
+    else if (meta_is_missing(name.node) && meta_is_missing(prefix.node))
         wrong = "is required (or generateName)";
     if (wrong)
         problem_error(ps, &name, "%s", wrong);
@@ -197,25 +197,26 @@ static void check_names(const struct place *meta, const char *(*name_check)(stru
         problem_error(ps, &prefix, "%s", wrong);
     if (space_text.n && (wrong = name_check_dns_label(ps->arena, space_text)))
         problem_error(ps, &space, "%s", wrong);
-    else if (needs_namespace && is_missing(space.node) && json_is(meta->node, JSON_OBJECT)) /* else: no name either */
+    else if (needs_namespace && meta_is_missing(space.node) &&
+             json_is(meta->node, JSON_OBJECT)) /* else: no name either */
         problem_error(ps, &space, "is required");
 }
 
 /* Values of another type are the schema's business. */
-static void check_labels(const struct place *labels, struct problems *ps)
+static void meta_check_labels(const struct place *labels, struct problems *ps)
 {
     JSON_FOREACH(m, json_is(labels->node, JSON_OBJECT) ? labels->node : NULL) {
         struct place at = { labels, m, json_key(m), 0 };
         const char *wrong = name_check_qualified(ps->arena, json_key(m));
 
         if (wrong)
-            problem_error(ps, &at, "key \"%.*s\": %s", STR_ARG(cut(json_key(m))), wrong);
+            problem_error(ps, &at, "key \"%.*s\": %s", STR_ARG(meta_cut(json_key(m))), wrong);
         else if ((wrong = name_check_label_value(ps->arena, json_text(m, STR_NULL))))
             problem_error(ps, &at, "%s", wrong);
     }
 }
 
-static void check_annotations(const struct place *annotations, struct problems *ps)
+static void meta_check_annotations(const struct place *annotations, struct problems *ps)
 {
     size_t total = 0;
 
@@ -225,7 +226,7 @@ static void check_annotations(const struct place *annotations, struct problems *
         const char *wrong = name_check_qualified(ps->arena, arena_lower(ps->arena, json_key(m)));
 
         if (wrong)
-            problem_error(ps, &at, "key \"%.*s\": %s", STR_ARG(cut(json_key(m))), wrong);
+            problem_error(ps, &at, "key \"%.*s\": %s", STR_ARG(meta_cut(json_key(m))), wrong);
         total += json_key(m).n + json_text(m, STR_NULL).n;
     }
     if (total > ANNOTATIONS_MAX_BYTES)
@@ -270,11 +271,11 @@ void meta_check(const struct place *at_object, const char *(*name_check)(struct 
 
     if (meta.node && meta.node->type != JSON_OBJECT && meta.node->type != JSON_NULL)
         return; /* the schema said so already */
-    check_names(&meta, name_check ? name_check : name_check_dns_subdomain, needs_namespace, ps);
+    meta_check_names(&meta, name_check ? name_check : name_check_dns_subdomain, needs_namespace, ps);
     at = place_member(&meta, "labels");
-    check_labels(&at, ps);
+    meta_check_labels(&at, ps);
     at = place_member(&meta, "annotations");
-    check_annotations(&at, ps);
+    meta_check_annotations(&at, ps);
     at = place_member(&meta, "finalizers");
     check_finalizers(&at, ps);
     at = place_member(&meta, "ownerReferences");

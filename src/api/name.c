@@ -104,7 +104,7 @@ static const char *too_long(struct arena *a, size_t max, struct str s)
     return arena_fmt(a, "must be no more than %zu bytes (got %zu: %s)", max, s.n, shown.p).p;
 }
 
-static bool fits(const struct rule *rule, struct str s)
+static bool api_name_fits(const struct rule *rule, struct str s)
 {
     if (s.n == 0 || !(class_of(s.p[0]) & rule->first) || !(class_of(s.p[s.n - 1]) & rule->last))
         return false;
@@ -114,21 +114,21 @@ static bool fits(const struct rule *rule, struct str s)
     return true;
 }
 
-static const char *check(struct arena *a, const struct rule *rule, struct str s)
+static const char *api_name_check(struct arena *a, const struct rule *rule, struct str s)
 {
     if (s.n > rule->max)
         return too_long(a, rule->max, s);
-    return fits(rule, s) ? NULL : must_be(a, rule->allowed, s);
+    return api_name_fits(rule, s) ? NULL : must_be(a, rule->allowed, s);
 }
 
 const char *name_check_dns_label(struct arena *a, struct str s)
 {
-    return check(a, &dns_label, s);
+    return api_name_check(a, &dns_label, s);
 }
 
 const char *name_check_dns1035_label(struct arena *a, struct str s)
 {
-    return check(a, &dns1035_label, s);
+    return api_name_check(a, &dns1035_label, s);
 }
 
 /* Unlike in DNS itself, a part may be longer than 63: only the whole is limited. */
@@ -137,7 +137,7 @@ static bool is_subdomain(struct str s)
     struct str part;
 
     while (str_split(&s, '.', &part))
-        if (!fits(&dns_label, part))
+        if (!api_name_fits(&dns_label, part))
             return false;
     return true;
 }
@@ -155,17 +155,17 @@ const char *name_check_qualified(struct arena *a, struct str s)
     const char *why;
 
     if (slash < 0)
-        return check(a, &qualified, s);
+        return api_name_check(a, &qualified, s);
     why = name_check_dns_subdomain(a, str_sub(s, 0, (size_t)slash));
     if (why)
         return arena_fmt(a, "the part before '/' %s", why).p;
-    why = check(a, &qualified, str_from(s, (size_t)slash + 1));
+    why = api_name_check(a, &qualified, str_from(s, (size_t)slash + 1));
     return why ? arena_fmt(a, "the part after '/' %s", why).p : NULL;
 }
 
 const char *name_check_label_value(struct arena *a, struct str s)
 {
-    return s.n ? check(a, &label_value, s) : NULL;
+    return s.n ? api_name_check(a, &label_value, s) : NULL;
 }
 
 /* New servers take any printable ASCII but '='. */
@@ -184,7 +184,7 @@ const char *name_check_config_key(struct arena *a, struct str s)
 {
     if (str_is(s, ".") || str_starts(s, STR("..")))
         return must_be(a, config_key.allowed, s);
-    return check(a, &config_key, s);
+    return api_name_check(a, &config_key, s);
 }
 
 const char *name_check_port(struct arena *a, struct str s)
@@ -195,7 +195,7 @@ const char *name_check_port(struct arena *a, struct str s)
         has_letter = has_letter || class_of(s.p[i]) == LOWER;
     if (s.n <= port.max && (!has_letter || str_has(s, STR("--"))))
         return must_be(a, port.allowed, s);
-    return check(a, &port, s);
+    return api_name_check(a, &port, s);
 }
 
 const char *name_check_path_segment(struct arena *a, struct str s)

@@ -129,7 +129,7 @@ static struct str event_time(struct arena *a, const struct json *about, struct s
     return arena_fmt(a, ".%016llx", (unsigned long long)((uint64_t)now_ms * ms + hash % ms));
 }
 
-static void add_text(struct arena *a, struct json *to, const char *key, struct str text)
+static void plan_add_text(struct arena *a, struct json *to, const char *key, struct str text)
 {
     if (text.n)
         json_add(to, str_of(key), json_str(a, arena_str(a, text)));
@@ -139,12 +139,12 @@ struct json *plan_event_ref(struct arena *a, const struct json *about)
 {
     struct json *ref = json_object(a);
 
-    add_text(a, ref, "apiVersion", object_api_version(about));
-    add_text(a, ref, "kind", object_kind(about));
-    add_text(a, ref, "namespace", object_namespace(about));
-    add_text(a, ref, "name", object_name(about));
-    add_text(a, ref, "uid", object_uid(about));
-    add_text(a, ref, "resourceVersion", json_member_text(json_get(about, "metadata"), "resourceVersion"));
+    plan_add_text(a, ref, "apiVersion", object_api_version(about));
+    plan_add_text(a, ref, "kind", object_kind(about));
+    plan_add_text(a, ref, "namespace", object_namespace(about));
+    plan_add_text(a, ref, "name", object_name(about));
+    plan_add_text(a, ref, "uid", object_uid(about));
+    plan_add_text(a, ref, "resourceVersion", json_member_text(json_get(about, "metadata"), "resourceVersion"));
     return ref;
 }
 
@@ -159,17 +159,17 @@ static struct json *event_body(struct arena *a, const struct json *about, struct
     event = object_new(a, "v1", "Event", namespace.n ? arena_str(a, namespace) : STR("default"),
                        event_name(a, object_name(about), event_time(a, about, reason, message, now_ms)));
     json_add(event, STR("involvedObject"), plan_event_ref(a, about));
-    add_text(a, event, "reason", reason);
-    add_text(a, event, "message", message);
-    add_text(a, event, "type", str_of(type));
+    plan_add_text(a, event, "reason", reason);
+    plan_add_text(a, event, "message", message);
+    plan_add_text(a, event, "type", str_of(type));
     clock_print(&now, now_ms);
-    add_text(a, event, "firstTimestamp", buf_view(&now));
-    add_text(a, event, "lastTimestamp", buf_view(&now));
+    plan_add_text(a, event, "firstTimestamp", buf_view(&now));
+    plan_add_text(a, event, "lastTimestamp", buf_view(&now));
     json_add(event, STR("count"), json_int(a, 1));
     buf_reset(&now);
     clock_print_us(&now, now_ms * 1000);
-    add_text(a, event, "eventTime", buf_view(&now)); /* has parts of a second; with it "action" is required */
-    add_text(a, event, "action", reason);
+    plan_add_text(a, event, "eventTime", buf_view(&now)); /* has parts of a second; with it "action" is required */
+    plan_add_text(a, event, "action", reason);
     return event;
 }
 
@@ -193,8 +193,8 @@ void plan_event_from(struct plan *p, struct op *event, struct str component, str
 {
     struct json *source = json_object(p->arena);
 
-    add_text(p->arena, source, "component", component);
-    add_text(p->arena, source, "host", host);
+    plan_add_text(p->arena, source, "component", component);
+    plan_add_text(p->arena, source, "host", host);
     json_set(event->body, "source", source);
     json_set(event->body, "reportingComponent", json_str(p->arena, arena_str(p->arena, component)));
     json_set(event->body, "reportingInstance", json_str(p->arena, arena_str(p->arena, host.n ? host : component)));

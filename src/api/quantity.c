@@ -40,7 +40,7 @@ static const char *suffix_text(enum quantity_format format, int exponent)
     return "";
 }
 
-static __int128 cut(__int128 nano)
+static __int128 quantity_cut(__int128 nano)
 {
     return MAX_OF(MIN_OF(nano, nano_max()), -nano_max());
 }
@@ -56,7 +56,7 @@ struct written {
     enum quantity_format format;
 };
 
-static int bad(struct str text, const char *what, struct err *e)
+static int quantity_bad(struct str text, const char *what, struct err *e)
 {
     autobuf shown = { 0 };
 
@@ -93,7 +93,7 @@ static bool read_suffix(struct str s, struct written *w)
     return true;
 }
 
-static int read_text(struct str text, struct written *w, struct err *e)
+static int quantity_read_text(struct str text, struct written *w, struct err *e)
 {
     struct str s = text;
 
@@ -106,11 +106,11 @@ static int read_text(struct str text, struct written *w, struct err *e)
         w->fraction = take_digits(&s);
     }
     if (w->whole.n + w->fraction.n == 0)
-        return bad(text, "it must begin with a number", e);
+        return quantity_bad(text, "it must begin with a number", e);
     if (!read_suffix(s, w))
-        return bad(text,
-                   "after the number may stand one of n u m k M G T P E, Ki Mi Gi Ti Pi Ei or an exponent such as e3",
-                   e);
+        return quantity_bad(
+            text, "after the number may stand one of n u m k M G T P E, Ki Mi Gi Ti Pi Ei or an exponent such as e3",
+            e);
     return 0;
 }
 
@@ -160,9 +160,9 @@ int quantity_parse(struct str text, struct quantity *ret, struct err *e)
     struct written w = { 0 };
     __int128 nano;
 
-    if (read_text(text, &w, e) < 0)
+    if (quantity_read_text(text, &w, e) < 0)
         return -1;
-    nano = cut((__int128)(whole_units(&w) * (__uint128_t)nano_per_unit + fraction_nano(&w)));
+    nano = quantity_cut((__int128)(whole_units(&w) * (__uint128_t)nano_per_unit + fraction_nano(&w)));
     if (w.format == QUANTITY_BINARY_SI && nano > 0 && nano < nano_per_unit)
         w.format = QUANTITY_DECIMAL_SI; /* less than a byte: Kubernetes shows it in nano, not as 0 */
     *ret = (struct quantity){ w.is_negative ? -nano : nano, w.format };
@@ -230,7 +230,7 @@ void quantity_print(struct buf *out, struct quantity q)
 
 struct quantity quantity_of_i64(int64_t units, enum quantity_format format)
 {
-    return (struct quantity){ cut((__int128)units * nano_per_unit), format };
+    return (struct quantity){ quantity_cut((__int128)units * nano_per_unit), format };
 }
 
 int quantity_cmp(struct quantity a, struct quantity b)
@@ -240,7 +240,7 @@ int quantity_cmp(struct quantity a, struct quantity b)
 
 struct quantity quantity_add(struct quantity a, struct quantity b)
 {
-    return (struct quantity){ cut(cut(a.nano) + cut(b.nano)), a.nano ? a.format : b.format };
+    return (struct quantity){ quantity_cut(quantity_cut(a.nano) + quantity_cut(b.nano)), a.nano ? a.format : b.format };
 }
 
 struct quantity quantity_mul(struct quantity a, int64_t n)
@@ -249,7 +249,7 @@ struct quantity quantity_mul(struct quantity a, int64_t n)
 
     if (__builtin_mul_overflow(a.nano, (__int128)n, &nano))
         nano = (a.nano < 0) == (n < 0) ? nano_max() : -nano_max();
-    return (struct quantity){ cut(nano), a.format };
+    return (struct quantity){ quantity_cut(nano), a.format };
 }
 
 /* Away from zero, as Kubernetes does: who asks for a part gets a whole. */

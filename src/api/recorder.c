@@ -87,7 +87,7 @@ static struct recorded *recorded_need(struct recorder *r, uint64_t id)
     return e;
 }
 
-static void set_text(struct buf *b, struct str text)
+static void recorder_set_text(struct buf *b, struct str text)
 {
     buf_reset(b);
     buf_str(b, text);
@@ -125,7 +125,7 @@ static uint64_t event_id(const struct op *op, uint64_t series)
 }
 
 /* It is one of too many: it is told as the series. */
-static void combine(struct arena *a, struct op *op)
+static void recorder_combine(struct arena *a, struct op *op)
 {
     json_set(op->body, "message", json_fmt(a, COMBINED "%.*s", STR_ARG(json_member_text(op->body, "message"))));
     if (op->whole)
@@ -144,8 +144,8 @@ static struct recorded *recorded_of(struct recorder *r, struct arena *a, struct 
         series->n_alike = 0;
     series->n_alike += series->n_alike < SERIES_MAX;
     if (series->n_alike == SERIES_MAX) {
-        combine(a, op);
-        set_text(&series->message, json_member_text(op->body, "message"));
+        recorder_combine(a, op);
+        recorder_set_text(&series->message, json_member_text(op->body, "message"));
         return series;
     }
     series->used_ms = now_ms;
@@ -180,8 +180,8 @@ static void first_time(struct recorded *e, const struct op *op, int64_t now_ms)
     e->count = 1;
     e->sent_ms = now_ms;
     e->apart_ms = APART_MIN_MS;
-    set_text(&e->namespace, op->namespace);
-    set_text(&e->name, op->name);
+    recorder_set_text(&e->namespace, op->namespace);
+    recorder_set_text(&e->name, op->name);
 }
 
 /* Has it happened again, or is it only said again? */
@@ -208,7 +208,7 @@ bool recorder_take(struct recorder *r, struct arena *a, struct op *op, int64_t n
         return false;
     e->version = version;
     e->used_ms = now_ms;
-    set_text(&e->last, json_member_text(op->body, "lastTimestamp"));
+    recorder_set_text(&e->last, json_member_text(op->body, "lastTimestamp"));
     if (!e->count) {
         first_time(e, op, now_ms);
         return true;

@@ -86,7 +86,7 @@ static const struct {
     { STR_INIT(")"), T_CLOSE },      { STR_INIT(">"), T_GREATER }, { STR_INIT("<"), T_LESS },
 };
 
-static struct lexeme peek(struct scan *s)
+static struct lexeme selector_peek(struct scan *s)
 {
     static const char blanks[] = " \t\r\n", ends_word[] = " \t\r\n!=,()<>";
     struct lexeme l = { T_END };
@@ -113,7 +113,7 @@ static struct lexeme peek(struct scan *s)
 
 static struct lexeme next(struct scan *s)
 {
-    struct lexeme l = peek(s);
+    struct lexeme l = selector_peek(s);
 
     s->at = l.at + l.text.n;
     return l;
@@ -148,7 +148,7 @@ static int scan_list(struct scan *s, struct strs *values)
     if (l.token != T_OPEN)
         return expected(s, l, "'('");
     do {
-        l = peek(s);
+        l = selector_peek(s);
         if (add_value(s, values, l) < 0)
             return -1;
         if (l.token == T_WORD)
@@ -160,7 +160,7 @@ static int scan_list(struct scan *s, struct strs *values)
 
 static int scan_value(struct scan *s, struct strs *values)
 {
-    struct lexeme l = peek(s);
+    struct lexeme l = selector_peek(s);
 
     if (l.token != T_WORD && l.token != T_COMMA && l.token != T_END)
         return expected(s, l, "a value");
@@ -171,7 +171,7 @@ static int scan_value(struct scan *s, struct strs *values)
 
 static int scan_op(struct scan *s, enum requirement_op *ret)
 {
-    struct lexeme l = peek(s);
+    struct lexeme l = selector_peek(s);
 
     *ret = OP_EXISTS;
     if (l.token == T_END || l.token == T_COMMA)
@@ -207,7 +207,7 @@ static int scan_requirement(struct scan *s, struct requirement *r)
     r->op = OP_ABSENT;
     if (!is_absent && scan_op(s, &r->op) < 0)
         return -1;
-    value_at = peek(s).at;
+    value_at = selector_peek(s).at;
     if (ops[r->op].is_list && scan_list(s, &values) < 0)
         return -1;
     if (ops[r->op].takes == ONE_VALUE && scan_value(s, &values) < 0)
@@ -223,14 +223,14 @@ int selector_parse(struct arena *a, struct str text, struct selector **ret, stru
 {
     struct scan s = { a, arena_str(a, text), 0, e };
     struct requirement_list all = { 0 };
-    struct lexeme l = peek(&s);
+    struct lexeme l = selector_peek(&s);
 
     while (l.token != T_END) {
         if (scan_requirement(&s, vec_push(a, &all)) < 0)
             return -1;
         l = next(&s);
-        if (l.token == T_COMMA && peek(&s).token == T_END)
-            return expected(&s, peek(&s), "a label key or '!' after ','");
+        if (l.token == T_COMMA && selector_peek(&s).token == T_END)
+            return expected(&s, selector_peek(&s), "a label key or '!' after ','");
         if (l.token != T_COMMA && l.token != T_END)
             return expected(&s, l, "',' or the end");
     }

@@ -206,8 +206,8 @@ const struct resource_type *type_by_plural(struct str group, struct str version,
 }
 
 /* Among 'n' rows of the table. */
-static const struct resource_type *find_kind(const struct resource_type *rows, size_t n, struct str api_version,
-                                             struct str kind)
+static const struct resource_type *types_find_kind(const struct resource_type *rows, size_t n, struct str api_version,
+                                                   struct str kind)
 {
     ptrdiff_t slash = str_rfind_char(api_version, '/');
     struct str group = slash < 0 ? STR_NULL : str_sub(api_version, 0, (size_t)slash);
@@ -316,14 +316,14 @@ static const struct resource_type *find_custom(struct str api_version, struct st
 
 const struct resource_type *type_by_kind(struct str api_version, struct str kind)
 {
-    const struct resource_type *t = find_kind(resource_types, n_resource_types, api_version, kind);
+    const struct resource_type *t = types_find_kind(resource_types, n_resource_types, api_version, kind);
 
     return t ? t : find_custom(api_version, kind);
 }
 
 const struct resource_type *type_foreign(struct str api_version, struct str kind)
 {
-    return find_kind(resource_types + n_resource_types, n_foreign_types, api_version, kind);
+    return types_find_kind(resource_types + n_resource_types, n_foreign_types, api_version, kind);
 }
 
 static enum native_version native_version;
@@ -348,7 +348,7 @@ const struct resource_type *type_native(const char *kind)
     return NULL;
 }
 
-static bool is_called(const struct resource_type *t, struct str word)
+static bool types_is_called(const struct resource_type *t, struct str word)
 {
     if (str_eq_nocase(word, str_of(t->plural)) || str_eq_nocase(word, str_of(t->kind)))
         return true; /* the singular is the kind in lower case */
@@ -377,7 +377,7 @@ const struct resource_type *type_by_name(struct str name)
     if (dot >= 0 && !suffix.n) /* "jobs." */
         return NULL;
     for (size_t i = 0; i < n_resource_types; i++)
-        if (is_called(&resource_types[i], word) && is_of_group(&resource_types[i], suffix))
+        if (types_is_called(&resource_types[i], word) && is_of_group(&resource_types[i], suffix))
             return &resource_types[i];
     return NULL;
 }

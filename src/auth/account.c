@@ -190,7 +190,8 @@ struct json *accounts_discovery(const struct accounts *s, struct arena *a)
 
 /* ---- what is there ---- */
 
-static const struct object *find(const struct accounts *s, const char *kind, struct str namespace, struct str name)
+static const struct object *account_find(const struct accounts *s, const char *kind, struct str namespace,
+                                         struct str name)
 {
     return name.n ? store_get(s->store, type_by_kind(STR("v1"), str_of(kind)), namespace, name) : NULL;
 }
@@ -204,10 +205,10 @@ static bool is_leaving(const struct object *o, int64_t now_ms)
     return at.n && (clock_parse(at, &at_ms, NULL) < 0 || now_ms > at_ms + LINGER_MS);
 }
 
-static bool is_there(const struct accounts *s, const char *kind, struct str namespace, const struct json *ref,
-                     int64_t now_ms)
+static bool auth_account_is_there(const struct accounts *s, const char *kind, struct str namespace,
+                                  const struct json *ref, int64_t now_ms)
 {
-    const struct object *o = find(s, kind, namespace, json_member_text(ref, "name"));
+    const struct object *o = account_find(s, kind, namespace, json_member_text(ref, "name"));
 
     return o && str_eq(o->uid, json_member_text(ref, "uid")) && !is_leaving(o, now_ms);
 }
@@ -237,7 +238,7 @@ static int bind_to(const struct accounts *s, struct arena *a, const struct objec
         return err_set(e, ERR_SYNTAX,
                        "spec.boundObjectRef: cannot bind a token to a %.*s; take a v1 Pod, Secret or Node",
                        STR_ARG(kind));
-    o = find(s, b->kind, account->namespace, name);
+    o = account_find(s, b->kind, account->namespace, name);
     if (!o)
         return err_set(e, ERR_NOT_FOUND, "spec.boundObjectRef: %s \"%.*s\" not found", b->kind, STR_ARG(name));
     if (uid.n && !str_eq(uid, o->uid))
@@ -251,8 +252,8 @@ static int bind_to(const struct accounts *s, struct arena *a, const struct objec
                        STR_ARG(name));
     json_set(claims, b->claim, ref_of(a, o));
     if (str_is(kind, "Pod")) {
-        const struct object *node = find(s, "Node", STR_NULL,
-                                         json_text(json_find(o->root, "spec", "nodeName", NULL), STR_NULL));
+        const struct object *node = account_find(s, "Node", STR_NULL,
+                                                 json_text(json_find(o->root, "spec", "nodeName", NULL), STR_NULL));
 
         if (node)
             json_set(claims, "node", ref_of(a, node));
@@ -308,7 +309,7 @@ static struct json *make_claims(const struct accounts *s, struct arena *a, const
 int accounts_request(const struct accounts *s, struct arena *a, struct str namespace, struct str name,
                      const struct json *request, int64_t now_ms, struct json **ret, struct err *e)
 {
-    const struct object *account = find(s, "ServiceAccount", namespace, name);
+    const struct object *account = account_find(s, "ServiceAccount", namespace, name);
     const struct json *spec = json_get(request, "spec"), *bound = json_get(spec, "boundObjectRef");
     struct json *claims, *answer, *status;
     autosecret token = { 0 };
@@ -374,13 +375,13 @@ static struct account_audiences audiences_among(const struct accounts *s, struct
 
 static bool all_are_there(const struct accounts *s, const struct json *ours, struct str namespace, int64_t now_ms)
 {
-    if (!is_there(s, "ServiceAccount", namespace, json_get(ours, "serviceaccount"), now_ms))
+    if (!auth_account_is_there(s, "ServiceAccount", namespace, json_get(ours, "serviceaccount"), now_ms))
         return false;
     for (size_t i = 0; i < ARRAY_LEN(bounds); i++) {
         const struct json *ref = json_get(ours, bounds[i].claim);
         bool only_tells = str_is(str_of(bounds[i].claim), "node") && json_get(ours, "pod"); /* the pod's end counts */
 
-        if (ref && !only_tells && !is_there(s, bounds[i].kind, namespace, ref, now_ms))
+        if (ref && !only_tells && !auth_account_is_there(s, bounds[i].kind, namespace, ref, now_ms))
             return false;
     }
     return true;

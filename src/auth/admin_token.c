@@ -24,7 +24,7 @@ int admin_token_rotate(int dir, struct err *e)
     return secret_file_write(dir, TOKEN_FILE, buf_view(&text), e);
 }
 
-static int load(struct admin_token *t, struct err *e)
+static int admin_token_load(struct admin_token *t, struct err *e)
 {
     struct str text;
 
@@ -49,7 +49,7 @@ int admin_token_open(int dir, struct admin_token *ret, struct err *e)
     if (!secret_file_changed(dir, TOKEN_FILE, &none) && admin_token_rotate(dir, e) < 0)
         return -1;
     (void)secret_file_changed(dir, TOKEN_FILE, &ret->seen);
-    return load(ret, e);
+    return admin_token_load(ret, e);
 }
 
 void admin_token_done(struct admin_token *t)
@@ -65,5 +65,5 @@ bool admin_token_is(const struct admin_token *t, struct str token)
 int admin_token_refresh(struct admin_token *t, bool *ret_changed, struct err *e)
 {
     *ret_changed = secret_file_changed(t->dir, TOKEN_FILE, &t->seen);
-    return *ret_changed ? load(t, e) : 0;
+    return *ret_changed ? admin_token_load(t, e) : 0;
 }

@@ -25,7 +25,7 @@ struct audit {
 
 /* ---- files ---- */
 
-static int open_file(struct audit *a, struct err *e)
+static int audit_open_file(struct audit *a, struct err *e)
 {
     struct stat st;
 
@@ -50,7 +50,7 @@ int audit_open(const struct audit_options *opt, struct audit **ret, struct err *
     a->keeps = opt->keeps ? MIN_OF(opt->keeps, (unsigned)KEEPS_MAX) : KEEPS;
     a->has_bodies = opt->has_bodies;
     a->clock = opt->clock ? opt->clock : &clock_real;
-    if (open_file(a, e) < 0) {
+    if (audit_open_file(a, e) < 0) {
         audit_free(a);
         return -1;
     }
@@ -74,7 +74,7 @@ void audit_reopen(struct audit *a)
 
     if (a->fd >= 0)
         close(a->fd);
-    if (open_file(a, &e) < 0)
+    if (audit_open_file(a, &e) < 0)
         log_error("the audit log is not opened again", LOG_TEXT("error", e.text)); /* tried with the next line */
 }
 
@@ -111,13 +111,13 @@ static void lose(struct audit *a, const char *why)
 }
 
 /* Whole lines only: what a full disk has cut is taken back. */
-static bool append(struct audit *a, struct str line)
+static bool audit_append(struct audit *a, struct str line)
 {
     struct err e;
 
     if (a->fd >= 0 && a->size && a->size + line.n > a->max_bytes)
         move_aside(a);
-    if (a->fd < 0 && open_file(a, &e) < 0) {
+    if (a->fd < 0 && audit_open_file(a, &e) < 0) {
         lose(a, e.text);
         return false;
     }
@@ -147,7 +147,7 @@ static void say_what_was_lost(struct audit *a)
         "\"verb\":\"lost\",\"requestReceivedTimestamp\":\"%s\",\"annotations\":{\"pumice/lost-events\":\"%llu\"}}\n",
         now.p, (unsigned long long)lost);
     a->lost_since = 0;
-    if (append(a, buf_view(&line)))
+    if (audit_append(a, buf_view(&line)))
         log_warn("the audit log is written again", LOG_U64("lost", lost));
     else
         a->lost_since = lost + 1;
@@ -166,7 +166,7 @@ static bool is_write(struct str verb)
 }
 
 /* Bodies that are secret themselves, or often hold what is. */
-static bool is_secret(const struct rbac_question *q)
+static bool audit_is_secret(const struct rbac_question *q)
 {
     static const char *const resources[] = { "secrets", "configmaps", "tokenreviews", "tokenrequests" };
 
@@ -176,23 +176,23 @@ static bool is_secret(const struct rbac_question *q)
     return str_is(q->subresource, "token");
 }
 
-static struct json *text(struct arena *a, struct str s)
+static struct json *audit_text(struct arena *a, struct str s)
 {
     return json_str(a, arena_str(a, str_cut(s, TEXT_MAX)));
 }
 
-static void set_text(struct arena *a, struct json *j, const char *key, struct str s)
+static void audit_set_text(struct arena *a, struct json *j, const char *key, struct str s)
 {
     if (s.n)
-        json_set(j, key, text(a, s));
+        json_set(j, key, audit_text(a, s));
 }
 
-static void set_time(struct arena *a, struct json *j, const char *key, int64_t us)
+static void audit_set_time(struct arena *a, struct json *j, const char *key, int64_t us)
 {
     autobuf b = { 0 };
 
     clock_print_us(&b, us);
-    json_set(j, key, text(a, buf_view(&b)));
+    json_set(j, key, audit_text(a, buf_view(&b)));
 }
 
 /* A token in the query, which no client of ours sends, stays out of the file too. */
@@ -224,12 +224,12 @@ static void set_object(struct arena *a, struct json *j, const struct audit_event
     if (!q || q->path.n || !q->resource.n)
         return;
     ref = json_set(j, "objectRef", json_object(a));
-    set_text(a, ref, "resource", q->resource);
-    set_text(a, ref, "namespace", q->namespace);
-    set_text(a, ref, "name", q->name);
-    set_text(a, ref, "apiGroup", q->group);
-    set_text(a, ref, "apiVersion", ev->version);
-    set_text(a, ref, "subresource", q->subresource);
+    audit_set_text(a, ref, "resource", q->resource);
+    audit_set_text(a, ref, "namespace", q->namespace);
+    audit_set_text(a, ref, "name", q->name);
+    audit_set_text(a, ref, "apiGroup", q->group);
+    audit_set_text(a, ref, "apiVersion", ev->version);
+    audit_set_text(a, ref, "subresource", q->subresource);
 }
 
 static void set_status(struct arena *a, struct json *j, const struct audit_event *ev)
@@ -239,13 +239,13 @@ static void set_status(struct arena *a, struct json *j, const struct audit_event
     json_set(status, "metadata", json_object(a));
     if (ev->status >= 400)
         json_set(status, "status", json_str(a, STR("Failure")));
-    set_text(a, status, "reason", ev->reason);
+    audit_set_text(a, status, "reason", ev->reason);
     json_set(status, "code", json_int(a, ev->status));
 }
 
 static bool shows_body(const struct audit *audit, const struct audit_event *ev)
 {
-    return audit->has_bodies && ev->question && is_write(ev->question->verb) && !is_secret(ev->question);
+    return audit->has_bodies && ev->question && is_write(ev->question->verb) && !audit_is_secret(ev->question);
 }
 
 static void set_body(struct arena *a, struct json *j, const struct audit_event *ev)
@@ -270,27 +270,27 @@ static struct json *event_of(const struct audit *audit, struct arena *a, const s
     json_set(j, "kind", json_str(a, STR("Event")));
     json_set(j, "apiVersion", json_str(a, STR("audit.k8s.io/v1")));
     json_set(j, "level", json_str(a, has_body ? STR("Request") : STR("Metadata")));
-    json_set(j, "auditID", ev->id.n ? text(a, ev->id) : json_str(a, uuid_make(a)));
+    json_set(j, "auditID", ev->id.n ? audit_text(a, ev->id) : json_str(a, uuid_make(a)));
     json_set(j, "stage", json_str(a, ev->is_started ? STR("ResponseStarted") : STR("ResponseComplete")));
-    json_set(j, "requestURI", text(a, uri_of(a, ev->uri)));
-    set_text(a, j, "verb", ev->question ? ev->question->verb : STR_NULL);
+    json_set(j, "requestURI", audit_text(a, uri_of(a, ev->uri)));
+    audit_set_text(a, j, "verb", ev->question ? ev->question->verb : STR_NULL);
     json_set(j, "user", ev->who ? identity_to_json(a, ev->who) : json_object(a));
     if (ev->impersonated)
         json_set(j, "impersonatedUser", identity_to_json(a, ev->impersonated));
     if (ev->address.n)
-        json_push(json_set(j, "sourceIPs", json_array(a)), text(a, ev->address));
-    set_text(a, j, "userAgent", ev->agent);
+        json_push(json_set(j, "sourceIPs", json_array(a)), audit_text(a, ev->address));
+    audit_set_text(a, j, "userAgent", ev->agent);
     set_object(a, j, ev);
     set_status(a, j, ev);
     notes = json_set(j, "annotations", json_object(a));
     if (ev->who) {
         json_set(notes, "authorization.k8s.io/decision", json_str(a, ev->is_allowed ? STR("allow") : STR("forbid")));
-        json_set(notes, "authorization.k8s.io/reason", text(a, ev->why));
+        json_set(notes, "authorization.k8s.io/reason", audit_text(a, ev->why));
     }
     if (has_body)
         set_body(a, j, ev);
-    set_time(a, j, "requestReceivedTimestamp", ev->received_us);
-    set_time(a, j, "stageTimestamp", clock_now_us(audit->clock));
+    audit_set_time(a, j, "requestReceivedTimestamp", ev->received_us);
+    audit_set_time(a, j, "stageTimestamp", clock_now_us(audit->clock));
     return j;
 }
 
@@ -301,7 +301,7 @@ void audit_write(struct audit *audit, const struct audit_event *ev)
 
     json_print(&line, event_of(audit, &a, ev));
     buf_char(&line, '\n');
-    if (append(audit, buf_view(&line))) /* what is lost is counted */
+    if (audit_append(audit, buf_view(&line))) /* what is lost is counted */
         say_what_was_lost(audit);
 }
 

@@ -19,7 +19,7 @@ static const struct identity admin = { .user = STR_INIT("kubernetes-admin"), .gr
 /* ---- users ---- */
 
 /* Said when it begins, not each time. */
-static void note(struct auth *auth, int result, const char *what, const struct err *e)
+static void auth_note(struct auth *auth, int result, const char *what, const struct err *e)
 {
     if (result < 0 && !auth->has_failed)
         log_error("auth: something could not be done and is tried again", LOG_TEXT("what", what),
@@ -33,11 +33,11 @@ static void sync_users(struct auth *auth)
     struct err e;
     int r = users_refresh(auth->users, NULL, &e);
 
-    note(auth, r, "read users", &e);
+    auth_note(auth, r, "read users", &e);
     if (r < 0 || auth->synced == users_generation(auth->users))
         return;
     r = users_sync(auth->users, auth->store, &e);
-    note(auth, r, "bindings of users", &e);
+    auth_note(auth, r, "bindings of users", &e);
     auth->synced = r < 0 ? 0 : users_generation(auth->users);
 }
 
@@ -47,9 +47,9 @@ static void refresh_keys(struct auth *auth)
     bool has_ca, has_accounts, has_token;
     struct err e;
 
-    note(auth, authority_refresh(auth->authority, clock_now_ms(auth->clock), &has_ca, &e), "read the CA", &e);
-    note(auth, accounts_refresh(auth->accounts, &has_accounts, &e), "read the keys of accounts", &e);
-    note(auth, admin_token_refresh(&auth->admin_token, &has_token, &e), "read the administrator's token", &e);
+    auth_note(auth, authority_refresh(auth->authority, clock_now_ms(auth->clock), &has_ca, &e), "read the CA", &e);
+    auth_note(auth, accounts_refresh(auth->accounts, &has_accounts, &e), "read the keys of accounts", &e);
+    auth_note(auth, admin_token_refresh(&auth->admin_token, &has_token, &e), "read the administrator's token", &e);
     auth->has_fresh_keys |= has_ca || has_accounts || has_token;
 }
 
@@ -58,11 +58,11 @@ static void fill_roles(struct auth *auth)
 {
     struct err e;
 
-    note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
+    auth_note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
     if (auth->filled == rbac_changes(auth->rbac))
         return;
     auth->filled = rbac_changes(auth->rbac);
-    note(auth, rbac_fill(auth->rbac, &e), "rules of aggregated roles", &e);
+    auth_note(auth, rbac_fill(auth->rbac, &e), "rules of aggregated roles", &e);
 }
 
 /* ---- opening ---- */
@@ -74,7 +74,7 @@ static void take_tls(struct auth *auth)
                                           .client_ca = authority_ca(auth->authority) };
 }
 
-static int open_parts(struct auth *auth, const struct auth_options *opt, struct err *e)
+static int auth_open_parts(struct auth *auth, const struct auth_options *opt, struct err *e)
 {
     struct authority_options authority = { .names = opt->names, .now_ms = clock_now_ms(auth->clock) };
     struct accounts_options accounts = { .store = opt->store };
@@ -106,7 +106,7 @@ int auth_open(const struct auth_options *opt, struct auth **ret, struct err *e)
     list_init(&auth->holds);
     auth->rbac = rbac_new();
     auth->throttle = throttle_new(opt->limits);
-    if (open_parts(auth, opt, e) < 0) {
+    if (auth_open_parts(auth, opt, e) < 0) {
         auth_free(auth);
         return -1;
     }
@@ -168,8 +168,8 @@ int64_t auth_turn(struct auth *auth, bool *ret_changed)
     fill_roles(auth);
     if (mono_ms >= auth->renew_ms) {
         auth->renew_ms = mono_ms + RENEW_MS;
-        note(auth, authority_turn(auth->authority, clock_now_ms(auth->clock), ret_changed, &e), "renew certificates",
-             &e);
+        auth_note(auth, authority_turn(auth->authority, clock_now_ms(auth->clock), ret_changed, &e),
+                  "renew certificates", &e);
     }
     auth->has_stale_holds |= auth->has_fresh_keys;
     *ret_changed |= auth->has_fresh_keys;
@@ -216,8 +216,8 @@ bool auth_wants_bodies(const struct auth *auth)
 
 /* ---- a request ---- */
 
-static int refuse(struct auth *auth, const struct auth_caller *caller, int status, struct str message,
-                  struct auth_refusal *ret)
+static int auth_refuse(struct auth *auth, const struct auth_caller *caller, int status, struct str message,
+                       struct auth_refusal *ret)
 {
     struct str uri = caller->uri, path;
     struct audit_event ev = { .address = caller->address,
@@ -238,13 +238,13 @@ static int refuse(struct auth *auth, const struct auth_caller *caller, int statu
     return status;
 }
 
-static int too_many(struct auth *auth, struct arena *a, const struct auth_caller *caller, int wait_s,
-                    struct auth_refusal *ret)
+static int auth_too_many(struct auth *auth, struct arena *a, const struct auth_caller *caller, int wait_s,
+                         struct auth_refusal *ret)
 {
     ret->retry_after_s = wait_s;
-    return refuse(auth, caller, 429,
-                  arena_fmt(a, "Too many requests, please try again in %d second%s", wait_s, wait_s == 1 ? "" : "s"),
-                  ret);
+    return auth_refuse(
+        auth, caller, 429,
+        arena_fmt(a, "Too many requests, please try again in %d second%s", wait_s, wait_s == 1 ? "" : "s"), ret);
 }
 
 bool auth_identify(struct auth *auth, struct arena *a, const struct authn_request *rq, struct identity *ret)
@@ -269,7 +269,7 @@ static struct auth_caller caller_new(const struct auth *auth, struct arena *a, c
     return c;
 }
 
-static bool identify(struct auth *auth, struct arena *a, const struct http_call *call, struct identity *ret)
+static bool auth_auth_identify(struct auth *auth, struct arena *a, const struct http_call *call, struct identity *ret)
 {
     struct authn_request rq = { call->peer, http_call_fields(call) };
 
@@ -288,7 +288,7 @@ static int check_site(struct auth *auth, struct arena *a, const struct http_call
 
     if (!call->peer->is_tls || !authn_check_site(a, call, authority_names(auth->authority), &why))
         return 0;
-    return refuse(auth, caller, 403, why, ret);
+    return auth_refuse(auth, caller, 403, why, ret);
 }
 
 int auth_check_site(struct auth *auth, struct arena *a, const struct http_call *call, struct auth_refusal *ret_refusal)
@@ -310,18 +310,18 @@ int auth_call_begin(struct auth *auth, struct arena *a, const struct http_call *
     *ret = caller_new(auth, a, call);
     *ret_refusal = (struct auth_refusal){ 0 };
     if (wait_s)
-        return too_many(auth, a, ret, wait_s, ret_refusal);
+        return auth_too_many(auth, a, ret, wait_s, ret_refusal);
     if (check_site(auth, a, call, ret, ret_refusal))
         return ret_refusal->status;
-    if (!identify(auth, a, call, &ret->real)) {
+    if (!auth_auth_identify(auth, a, call, &ret->real)) {
         throttle_failed(auth->throttle, address, mono_ms);
-        return refuse(auth, ret, 401, STR("Unauthorized"), ret_refusal);
+        return auth_refuse(auth, ret, 401, STR("Unauthorized"), ret_refusal);
     }
-    note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
+    auth_note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
     if (authn_impersonate(auth->rbac, a, http_call_fields(call), &ret->real, &ret->who, &ret->is_impersonated, &e) < 0)
-        return refuse(auth, ret, e.code == ERR_FORBIDDEN ? 403 : 400, arena_str(a, str_of(e.text)), ret_refusal);
+        return auth_refuse(auth, ret, e.code == ERR_FORBIDDEN ? 403 : 400, arena_str(a, str_of(e.text)), ret_refusal);
     wait_s = throttle_begin(auth->throttle, &ret->real, address, kind, mono_ms, &ret->ticket);
-    return wait_s ? too_many(auth, a, ret, wait_s, ret_refusal) : 0;
+    return wait_s ? auth_too_many(auth, a, ret, wait_s, ret_refusal) : 0;
 }
 
 bool auth_may_send(struct auth *auth, struct arena *a, const struct http_call *call, const struct rbac_question *q,
@@ -332,9 +332,9 @@ bool auth_may_send(struct auth *auth, struct arena *a, const struct http_call *c
     struct err e;
 
     if (throttle_guesses(auth->throttle, str_of(call->peer->address), clock_mono_ms(auth->clock)) ||
-        !identify(auth, a, call, ret_real))
+        !auth_auth_identify(auth, a, call, ret_real))
         return false;
-    note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
+    auth_note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
     return authn_impersonate(auth->rbac, a, http_call_fields(call), ret_real, &who, &is_impersonated, &e) == 0 &&
            rbac_decide(auth->rbac, &who, q).is_allowed;
 }
@@ -345,7 +345,7 @@ bool auth_allows(struct auth *auth, struct arena *a, struct auth_caller *caller,
     struct rbac_verdict v;
     struct err e;
 
-    note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
+    auth_note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
     v = rbac_decide(auth->rbac, &caller->who, q);
     caller->is_allowed = v.is_allowed;
     caller->why = auth->audit || !v.is_allowed ? rbac_reason(auth->rbac, a, &caller->who, q, &v) : STR_NULL;

@@ -184,7 +184,7 @@ struct json *authn_unauthorized(struct arena *a)
 /* ---- the page ---- */
 
 /* The name without its port: "[::1]:80" is "::1". Empty: it is no host. */
-static struct str name_of(struct str host)
+static struct str authn_name_of(struct str host)
 {
     ptrdiff_t end;
     struct str port;
@@ -208,7 +208,7 @@ static struct str name_of(struct str host)
 }
 
 /* Some browsers take the address that is none (0.0.0.0, ::) for this machine: no client of ours means that. */
-static bool is_address(struct str name)
+static bool authn_is_address(struct str name)
 {
     static const unsigned char none[sizeof(struct in6_addr)];
     unsigned char bytes[sizeof(struct in6_addr)] = { 0 };
@@ -224,9 +224,9 @@ static bool is_address(struct str name)
 
 bool authn_host_is_ours(struct str host, const char *const *names)
 {
-    struct str name = name_of(host);
+    struct str name = authn_name_of(host);
 
-    if (is_address(name))
+    if (authn_is_address(name))
         return true;
     if (name.n && name.p[name.n - 1] == '.') /* "localhost." */
         name.n--;

@@ -160,7 +160,7 @@ static void set_extra(struct arena *a, const struct asked *k, struct identity *r
     ret->extra = all;
 }
 
-static struct identity become(struct arena *a, const struct asked *k)
+static struct identity impersonate_become(struct arena *a, const struct asked *k)
 {
     bool is_anonymous = str_is(k->user, USER_ANONYMOUS), says_which = false;
     struct str namespace, name, last = is_anonymous ? STR(GROUP_UNAUTHENTICATED) : STR(GROUP_AUTHENTICATED);
@@ -190,6 +190,6 @@ int authn_impersonate(struct rbac *rbac, struct arena *a, struct str fields, con
         return 0;
     if (may_be_all(&(struct test){ rbac, a, who }, &k, e) < 0)
         return -1;
-    *ret = become(a, &k);
+    *ret = impersonate_become(a, &k);
     return 0;
 }

@@ -5,7 +5,8 @@
 #include "json/json.h"
 #include "yaml/yaml.h"
 
-static struct json *entry(struct arena *a, struct json *config, const char *list, struct str name, const char *what)
+static struct json *kubeconfig_entry(struct arena *a, struct json *config, const char *list, struct str name,
+                                     const char *what)
 {
     struct json *j = json_push(json_set(config, list, json_array(a)), json_object(a));
 
@@ -29,17 +30,17 @@ void kubeconfig_print(struct buf *out, const struct kubeconfig_spec *spec)
 
     json_set(config, "apiVersion", json_str(&a, STR("v1")));
     json_set(config, "kind", json_str(&a, STR("Config")));
-    cluster = entry(&a, config, "clusters", name, "cluster");
+    cluster = kubeconfig_entry(&a, config, "clusters", name, "cluster");
     json_set(cluster, "server", json_str(&a, spec->server));
     set_data(&a, cluster, "certificate-authority-data", spec->ca);
-    user = entry(&a, config, "users", spec->user, "user");
+    user = kubeconfig_entry(&a, config, "users", spec->user, "user");
     if (spec->token.n)
         json_set(user, "token", json_str(&a, spec->token));
     if (spec->cert.n) {
         set_data(&a, user, "client-certificate-data", spec->cert);
         set_data(&a, user, "client-key-data", spec->key);
     }
-    context = entry(&a, config, "contexts", name, "context");
+    context = kubeconfig_entry(&a, config, "contexts", name, "context");
     json_set(context, "cluster", json_str(&a, name));
     json_set(context, "user", json_str(&a, spec->user));
     if (spec->namespace.n)

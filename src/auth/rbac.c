@@ -72,7 +72,7 @@ static void role_empty(struct role *role)
     role->is_there = role->is_aggregate = false;
 }
 
-static void put_role(struct rbac *r, const struct json *object, bool is_cluster)
+static void rbac_put_role(struct rbac *r, const struct json *object, bool is_cluster)
 {
     struct role *role = role_place(r, is_cluster ? STR_NULL : object_namespace(object), object_name(object));
     const struct json *copy, *selectors;
@@ -121,7 +121,7 @@ const struct role *rbac_role(struct rbac *r, struct str namespace, struct str na
 
 /* ---- aggregates ---- */
 
-static bool selects(const struct role *role, const struct role *other)
+static bool rbac_selects(const struct role *role, const struct role *other)
 {
     for (size_t i = 0; i < role->selectors.n; i++)
         if (selector_matches(role->selectors.v[i], other->labels))
@@ -129,7 +129,7 @@ static bool selects(const struct role *role, const struct role *other)
     return false;
 }
 
-static int by_key(const void *a, const void *b)
+static int rbac_by_key(const void *a, const void *b)
 {
     return str_cmp((*(struct role *const *)a)->key, (*(struct role *const *)b)->key);
 }
@@ -146,7 +146,7 @@ static void settle_one(struct role *role, struct role **all, size_t n)
     *vec_push(&a, &todo) = role;
     for (size_t at = 0; at < todo.n; at++)
         for (size_t i = 0; i < n; i++)
-            if (!is_reached[i] && all[i] != role && selects(todo.v[at], all[i])) {
+            if (!is_reached[i] && all[i] != role && rbac_selects(todo.v[at], all[i])) {
                 is_reached[i] = true;
                 if (all[i]->is_aggregate)
                     *vec_push(&a, &todo) = all[i];
@@ -169,7 +169,7 @@ void rbac_settle(struct rbac *r)
     MAP_FOREACH(struct role *, role, &r->roles)
         if (role->is_there && role->key.p[0] == '/')
             all[n++] = role;
-    qsort(all, n, sizeof(struct role *), by_key);
+    qsort(all, n, sizeof(struct role *), rbac_by_key);
     for (size_t i = 0; i < n; i++)
         if (all[i]->is_aggregate)
             settle_one(all[i], all, n);
@@ -358,13 +358,13 @@ static const struct kind {
     void (*remove)(struct rbac *r, const struct json *object, bool is_cluster);
     bool is_cluster;
 } kinds[] = {
-    { "Role", put_role, remove_role, false },
-    { "ClusterRole", put_role, remove_role, true },
+    { "Role", rbac_put_role, remove_role, false },
+    { "ClusterRole", rbac_put_role, remove_role, true },
     { "RoleBinding", put_binding, remove_binding, false },
     { "ClusterRoleBinding", put_binding, remove_binding, true },
 };
 
-static const struct kind *kind_of(const struct json *object)
+static const struct kind *rbac_kind_of(const struct json *object)
 {
     if (!str_is(object_api_version(object), RBAC_GROUP "/v1"))
         return NULL;
@@ -376,7 +376,7 @@ static const struct kind *kind_of(const struct json *object)
 
 void rbac_put(struct rbac *r, const struct json *object)
 {
-    const struct kind *kind = kind_of(object);
+    const struct kind *kind = rbac_kind_of(object);
 
     r->changes++;
     if (kind && (kind->is_cluster || object_namespace(object).n))
@@ -385,7 +385,7 @@ void rbac_put(struct rbac *r, const struct json *object)
 
 void rbac_remove(struct rbac *r, const struct json *object)
 {
-    const struct kind *kind = kind_of(object);
+    const struct kind *kind = rbac_kind_of(object);
 
     r->changes++;
     if (kind)

@@ -20,7 +20,7 @@ static const struct subject *find_subject(const struct rbac *r, char kind, struc
     return map_get(&r->subjects, (struct str){ key, name.n + 2 });
 }
 
-static bool walk(const struct grants *g, each_binding_f *each, void *ctx)
+static bool rbac_decide_walk(const struct grants *g, each_binding_f *each, void *ctx)
 {
     for (size_t i = 0; i < g->n; i++)
         if (!each(ctx, g->v[i]))
@@ -32,7 +32,7 @@ static bool walk_space(const struct subject *s, struct str namespace, each_bindi
 {
     const struct space *space = s && namespace.n ? map_get(&s->spaces, namespace) : NULL;
 
-    return !space || walk(&space->grants, each, ctx);
+    return !space || rbac_decide_walk(&space->grants, each, ctx);
 }
 
 void rbac_each_binding(struct rbac *r, const struct identity *who, struct str namespace, each_binding_f *each,
@@ -48,7 +48,7 @@ void rbac_each_binding(struct rbac *r, const struct identity *who, struct str na
     for (size_t i = 0; i < who->n_groups; i++)
         found[i + 1] = find_subject(r, 'g', who->groups[i]);
     for (size_t i = 0; i <= who->n_groups; i++)
-        if (found[i] && !walk(&found[i]->everywhere, each, ctx))
+        if (found[i] && !rbac_decide_walk(&found[i]->everywhere, each, ctx))
             return;
     for (size_t i = 0; i <= who->n_groups; i++)
         if (!walk_space(found[i], namespace, each, ctx))

@@ -226,7 +226,7 @@ static bool add_missing(struct arena *a, struct json *have, const struct json *w
     return has_changed;
 }
 
-static int make_one(struct store *store, struct arena *a, const struct json *want, struct err *e)
+static int defaults_make_one(struct store *store, struct arena *a, const struct json *want, struct err *e)
 {
     const struct resource_type *type = type_by_kind(object_api_version(want), object_kind(want));
     autounref struct object *have = object_ref(store_get(store, type, STR_NULL, object_name(want)));
@@ -249,7 +249,7 @@ int rbac_make_defaults(struct store *store, struct err *e)
 
     rbac_default_objects(&a, all);
     JSON_FOREACH(want, all)
-        if (make_one(store, &a, want, e) < 0)
+        if (defaults_make_one(store, &a, want, e) < 0)
             return err_wrap(e, "%.*s", STR_ARG(object_name(want)));
     return 0;
 }

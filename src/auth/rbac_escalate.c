@@ -30,7 +30,7 @@ static struct words one(const struct str *s)
     return (struct words){ s, 1, str_is(*s, "*") };
 }
 
-static void look_at(struct check *c, struct grant g)
+static void escalate_look_at(struct check *c, struct grant g)
 {
     struct rule sub = { .verb_list = one(&g.verb) };
 
@@ -56,10 +56,10 @@ static void break_down_resource(struct check *c, const struct rule *r, struct gr
         g.has_name = r->names.n > 0;
         for (size_t i = 0; i < r->names.n; i++) {
             g.name = r->names.v[i];
-            look_at(c, g);
+            escalate_look_at(c, g);
         }
         if (!r->names.n)
-            look_at(c, g);
+            escalate_look_at(c, g);
     }
 }
 
@@ -70,7 +70,7 @@ static void break_down(struct check *c, const struct rule *r)
             break_down_resource(c, r, (struct grant){ .group = r->groups.v[g], .resource = r->resources.v[i] });
     for (size_t u = 0; u < r->urls.n; u++)
         for (size_t v = 0; v < r->verb_list.n && c->n < GRANTS_MAX; v++)
-            look_at(c, (struct grant){ .url = r->urls.v[u], .verb = r->verb_list.v[v] });
+            escalate_look_at(c, (struct grant){ .url = r->urls.v[u], .verb = r->verb_list.v[v] });
 }
 
 /* ---- telling ---- */
@@ -89,7 +89,7 @@ static bool is_same_place(const struct grant *a, const struct grant *b)
 }
 
 /* The grant at 'at' and those after it that differ in the verb only. */
-static struct str describe(struct check *c, size_t at)
+static struct str escalate_describe(struct check *c, size_t at)
 {
     const struct grant *g = &c->missing.v[at];
     autobuf out = { 0 };
@@ -122,7 +122,7 @@ static bool was_told(const struct check *c, size_t at)
     return false;
 }
 
-static int by_text(const void *a, const void *b)
+static int escalate_by_text(const void *a, const void *b)
 {
     return str_cmp(*(const struct str *)a, *(const struct str *)b);
 }
@@ -166,7 +166,7 @@ static void print_broken(struct buf *out, struct check *c)
         buf_char(out, ']');
 }
 
-static struct str tell(struct check *c, const struct identity *who)
+static struct str escalate_tell(struct check *c, const struct identity *who)
 {
     enum { TOLD_MAX = 50 };
     VEC(struct str) lines = { 0 };
@@ -174,9 +174,9 @@ static struct str tell(struct check *c, const struct identity *who)
 
     for (size_t i = 0; i < c->missing.n && lines.n < TOLD_MAX; i++)
         if (!was_told(c, i))
-            *vec_push(c->arena, &lines) = describe(c, i);
+            *vec_push(c->arena, &lines) = escalate_describe(c, i);
     if (lines.n)
-        qsort(lines.v, lines.n, sizeof(*lines.v), by_text);
+        qsort(lines.v, lines.n, sizeof(*lines.v), escalate_by_text);
     buf_fmt(&out, "user ");
     buf_quote(&out, who->user, SIZE_MAX);
     buf_fmt(&out, " (groups=");
@@ -200,7 +200,7 @@ struct write { /* of one object by one person */
     const char *plural;
 };
 
-static int refuse(const struct write *w, struct str why, struct err *e)
+static int escalate_refuse(const struct write *w, struct str why, struct err *e)
 {
     return err_set(e, ERR_FORBIDDEN, "%s." RBAC_GROUP " \"%.*s\" is forbidden: %.*s", w->plural,
                    STR_ARG(object_name(w->object)), STR_ARG(why));
@@ -225,8 +225,8 @@ static int confirm(const struct write *w, const struct rule *const *rules, size_
     for (size_t i = 0; i < n; i++)
         break_down(&c, rules[i]);
     if (c.n >= GRANTS_MAX)
-        return refuse(w, STR("its rules are more than can be looked at: use \"*\", or several roles"), e);
-    return c.missing.n ? refuse(w, tell(&c, w->who), e) : 0;
+        return escalate_refuse(w, STR("its rules are more than can be looked at: use \"*\", or several roles"), e);
+    return c.missing.n ? escalate_refuse(w, escalate_tell(&c, w->who), e) : 0;
 }
 
 static bool may(const struct write *w, const char *verb, const char *plural, struct str name)
@@ -260,7 +260,7 @@ static int check_aggregation(const struct write *w, struct err *e)
     both[1] = rule_compile(w->arena, json_at(rules, 1));
     if (confirm(w, both, 2, NULL) == 0)
         return 0;
-    return refuse(w, STR("must have cluster-admin privileges to use the aggregationRule"), e);
+    return escalate_refuse(w, STR("must have cluster-admin privileges to use the aggregationRule"), e);
 }
 
 static int check_role(const struct write *w, struct err *e)

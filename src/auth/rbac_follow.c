@@ -5,7 +5,7 @@
 #include "base/util.h"
 #include "store/store.h"
 
-static const struct resource_type *type_of(size_t i)
+static const struct resource_type *follow_type_of(size_t i)
 {
     static const char *const names[RBAC_KINDS] = { "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding" };
 
@@ -20,13 +20,13 @@ void rbac_unfollow(struct rbac *r)
     }
 }
 
-static void take(void *ctx, const struct object *o)
+static void follow_take(void *ctx, const struct object *o)
 {
     rbac_put(ctx, o->root);
 }
 
 /* What was known before goes, into an index that is thrown away. */
-static void forget(struct rbac *r)
+static void follow_forget(struct rbac *r)
 {
     struct rbac *empty = rbac_new(), kept = *r;
 
@@ -39,16 +39,16 @@ static void forget(struct rbac *r)
     rbac_free(empty);
 }
 
-static int begin(struct rbac *r, struct err *e)
+static int follow_begin(struct rbac *r, struct err *e)
 {
     uint64_t rev = store_revision(r->store);
 
     rbac_unfollow(r);
-    forget(r);
+    follow_forget(r);
     for (size_t i = 0; i < RBAC_KINDS; i++) {
-        if (watch_open(r->store, type_of(i), STR_NULL, rev, &r->watches[i], e) < 0)
+        if (watch_open(r->store, follow_type_of(i), STR_NULL, rev, &r->watches[i], e) < 0)
             return -1;
-        store_list(r->store, type_of(i), STR_NULL, take, r);
+        store_list(r->store, follow_type_of(i), STR_NULL, follow_take, r);
     }
     r->seen_rev = store_flushed(r->store);
     return 0;
@@ -57,10 +57,10 @@ static int begin(struct rbac *r, struct err *e)
 int rbac_follow(struct rbac *r, struct store *store, struct err *e)
 {
     r->store = store;
-    return begin(r, e);
+    return follow_begin(r, e);
 }
 
-static void take_event(struct rbac *r, const struct watch_event *ev)
+static void follow_take_event(struct rbac *r, const struct watch_event *ev)
 {
     if (ev->kind == WATCH_ADDED || ev->kind == WATCH_MODIFIED)
         rbac_put(r, ev->object->root);
@@ -83,9 +83,9 @@ int rbac_turn(struct rbac *r, struct err *e)
     r->seen_rev = store_flushed(r->store);
     for (size_t i = 0; i < RBAC_KINDS; i++) {
         while ((got = watch_next(r->watches[i], &ev, NULL)) > 0)
-            take_event(r, &ev);
+            follow_take_event(r, &ev);
         if (got < 0) /* fell behind: all anew */
-            return begin(r, e);
+            return follow_begin(r, e);
     }
     return 0;
 }

@@ -6,12 +6,12 @@
 
 #include "base/util.h"
 
-static void quote(struct buf *out, struct str s)
+static void rbac_text_quote(struct buf *out, struct str s)
 {
     buf_quote(out, s, SIZE_MAX);
 }
 
-static struct str taken(struct arena *a, struct buf *b)
+static struct str rbac_text_taken(struct arena *a, struct buf *b)
 {
     struct str s = arena_str(a, buf_view(b));
 
@@ -21,7 +21,7 @@ static struct str taken(struct arena *a, struct buf *b)
 
 /* ---- allowed by ---- */
 
-static bool is_meant(const struct subject_ref *s, const struct identity *who)
+static bool rbac_text_is_meant(const struct subject_ref *s, const struct identity *who)
 {
     struct str name = str_from(s->key, 2);
 
@@ -38,7 +38,7 @@ static void print_subject(struct buf *out, const struct rbac_binding *b, const s
     if (str_is(s->kind, "ServiceAccount"))
         buf_fmt(&name, "/%.*s", STR_ARG(s->namespace.n ? s->namespace : b->namespace));
     buf_fmt(out, "%.*s ", STR_ARG(s->kind));
-    quote(out, buf_view(&name));
+    rbac_text_quote(out, buf_view(&name));
 }
 
 static void print_binding(struct buf *out, const struct rbac_binding *b, const struct identity *who)
@@ -49,11 +49,11 @@ static void print_binding(struct buf *out, const struct rbac_binding *b, const s
     if (b->namespace.n)
         buf_fmt(&name, "/%.*s", STR_ARG(b->namespace));
     buf_fmt(out, "RBAC: allowed by %s ", b->namespace.n ? "RoleBinding" : "ClusterRoleBinding");
-    quote(out, buf_view(&name));
+    rbac_text_quote(out, buf_view(&name));
     buf_fmt(out, " of %.*s ", STR_ARG(b->role_kind));
-    quote(out, b->role_name);
+    rbac_text_quote(out, b->role_name);
     VEC_FOREACH(s, &b->subjects)
-        if (is_meant(s, who)) {
+        if (rbac_text_is_meant(s, who)) {
             buf_fmt(out, " to ");
             print_subject(out, b, s);
             return;
@@ -77,7 +77,7 @@ static bool note_missing(void *ctx, const struct rbac_binding *b)
     if (b->role && b->role->is_there)
         return true;
     buf_fmt(&one, "%s." RBAC_GROUP " ", str_is(b->role_kind, "Role") ? "role" : "clusterrole");
-    quote(&one, b->role_name);
+    rbac_text_quote(&one, b->role_name);
     buf_fmt(&one, " not found");
     VEC_FOREACH(s, &m->seen) /* an aggregate of errors says each once */
         if (str_eq(*s, buf_view(&one)))
@@ -96,14 +96,14 @@ struct str rbac_reason(struct rbac *r, struct arena *a, const struct identity *w
     if (verdict->is_allowed) {
         if (verdict->by)
             print_binding(&out, verdict->by, who);
-        return taken(a, &out);
+        return rbac_text_taken(a, &out);
     }
     rbac_each_binding(r, who, q->path.n ? STR_NULL : q->namespace, note_missing, &m);
     if (m.n)
         buf_fmt(&out, m.n > 1 ? "RBAC: [%.*s]" : "RBAC: %.*s", STR_ARG(buf_view(&m.text)));
     buf_done(&m.text);
     arena_done(&m.arena);
-    return taken(a, &out);
+    return rbac_text_taken(a, &out);
 }
 
 /* ---- forbidden ---- */
@@ -114,22 +114,22 @@ struct str rbac_sentence(struct arena *a, const struct identity *who, const stru
     autobuf resource = { 0 };
 
     buf_fmt(&out, "User ");
-    quote(&out, who->user);
+    rbac_text_quote(&out, who->user);
     buf_fmt(&out, " cannot %.*s ", STR_ARG(q->verb));
     if (q->path.n) {
         buf_fmt(&out, "path ");
-        quote(&out, q->path);
-        return taken(a, &out);
+        rbac_text_quote(&out, q->path);
+        return rbac_text_taken(a, &out);
     }
     buf_fmt(&resource, "%.*s%s%.*s", STR_ARG(q->resource), q->subresource.n ? "/" : "", STR_ARG(q->subresource));
     buf_fmt(&out, "resource ");
-    quote(&out, buf_view(&resource));
+    rbac_text_quote(&out, buf_view(&resource));
     buf_fmt(&out, " in API group ");
-    quote(&out, q->group);
+    rbac_text_quote(&out, q->group);
     buf_fmt(&out, q->namespace.n ? " in the namespace " : " at the cluster scope");
     if (q->namespace.n)
-        quote(&out, q->namespace);
-    return taken(a, &out);
+        rbac_text_quote(&out, q->namespace);
+    return rbac_text_taken(a, &out);
 }
 
 struct str rbac_forbidden(struct arena *a, const struct identity *who, const struct rbac_question *q, struct str reason)
@@ -141,7 +141,7 @@ struct str rbac_forbidden(struct arena *a, const struct identity *who, const str
     else {
         buf_fmt(&out, "%.*s%s%.*s ", STR_ARG(q->resource), q->group.n ? "." : "", STR_ARG(q->group));
         if (q->name.n) {
-            quote(&out, q->name);
+            rbac_text_quote(&out, q->name);
             buf_char(&out, ' ');
         }
         buf_fmt(&out, "is forbidden: ");
@@ -149,7 +149,7 @@ struct str rbac_forbidden(struct arena *a, const struct identity *who, const str
     buf_str(&out, rbac_sentence(a, who, q));
     if (reason.n)
         buf_fmt(&out, ": %.*s", STR_ARG(reason));
-    return taken(a, &out);
+    return rbac_text_taken(a, &out);
 }
 
 struct json *rbac_forbidden_status(struct arena *a, const struct identity *who, const struct rbac_question *q,

@@ -11,7 +11,7 @@
 
 /* ---- access ---- */
 
-static struct rbac_question question_of(const struct json *spec)
+static struct rbac_question review_question_of(const struct json *spec)
 {
     const struct json *r = json_get(spec, "resourceAttributes"), *n = json_get(spec, "nonResourceAttributes");
 
@@ -25,7 +25,7 @@ static struct rbac_question question_of(const struct json *spec)
     return (struct rbac_question){ .verb = json_member_text(n, "verb"), .path = json_member_text(n, "path") };
 }
 
-static int check_spec(const struct json *spec, bool needs_subject, struct err *e)
+static int review_check_spec(const struct json *spec, bool needs_subject, struct err *e)
 {
     bool has_resource = json_is(json_get(spec, "resourceAttributes"), JSON_OBJECT);
     bool has_path = json_is(json_get(spec, "nonResourceAttributes"), JSON_OBJECT);
@@ -48,7 +48,7 @@ static int check_spec(const struct json *spec, bool needs_subject, struct err *e
 static int answer_access(const struct review_env *env, struct arena *a, const struct json *object,
                          const struct identity *about, struct json **ret)
 {
-    struct rbac_question q = question_of(json_get(object, "spec"));
+    struct rbac_question q = review_question_of(json_get(object, "spec"));
     bool asks_nothing = !q.path.n && !json_is(json_find(object, "spec", "resourceAttributes", NULL), JSON_OBJECT);
     struct rbac_verdict v = { 0 };
     struct json *answer = json_copy(a, object), *status = json_set(answer, "status", json_object(a));
@@ -70,7 +70,7 @@ int review_subject_access(const struct review_env *env, struct arena *a, const s
     const struct json *spec = json_get(object, "spec");
     struct identity about = identity_from_json(a, spec, "user");
 
-    if (check_spec(spec, true, e) < 0)
+    if (review_check_spec(spec, true, e) < 0)
         return -1;
     return answer_access(env, a, object, &about, ret);
 }
@@ -92,14 +92,14 @@ int review_local_subject_access(const struct review_env *env, struct arena *a, c
 int review_self_subject_access(const struct review_env *env, struct arena *a, const struct json *object,
                                struct json **ret, struct err *e)
 {
-    if (check_spec(json_get(object, "spec"), false, e) < 0)
+    if (review_check_spec(json_get(object, "spec"), false, e) < 0)
         return -1;
     return answer_access(env, a, object, env->who, ret);
 }
 
 /* ---- rules ---- */
 
-static struct json *part_of(struct arena *a, const struct json *rule, const char *const *fields)
+static struct json *review_part_of(struct arena *a, const struct json *rule, const char *const *fields)
 {
     struct json *part = json_object(a);
 
@@ -126,9 +126,9 @@ int review_self_subject_rules(const struct review_env *env, struct arena *a, con
     json_set(status, "incomplete", json_bool_new(a, false));
     JSON_FOREACH(rule, rules) {
         if (json_count(json_get(rule, "resources")))
-            json_push(resources, part_of(a, rule, resource));
+            json_push(resources, review_part_of(a, rule, resource));
         if (json_count(json_get(rule, "nonResourceURLs")))
-            json_push(paths, part_of(a, rule, path));
+            json_push(paths, review_part_of(a, rule, path));
     }
     *ret = answer;
     return 0;
@@ -145,8 +145,9 @@ int review_self_subject(const struct review_env *env, struct arena *a, const str
     return 0;
 }
 
-static bool identify(const struct review_env *env, struct arena *a, struct str token, struct account_audiences asked,
-                     struct identity *ret, struct account_audiences *ret_audiences)
+static bool review_identify(const struct review_env *env, struct arena *a, struct str token,
+                            struct account_audiences asked, struct identity *ret,
+                            struct account_audiences *ret_audiences)
 {
     const struct user *user = env->authn->users ? users_by_token(env->authn->users, token, env->now_ms) : NULL;
 
@@ -173,7 +174,7 @@ int review_token(const struct review_env *env, struct arena *a, const struct jso
         *vec_push(a, &asked) = json_text(one, STR_NULL);
     *ret = json_copy(a, object);
     status = json_set(*ret, "status", json_object(a));
-    if (!identify(env, a, token, (struct account_audiences){ asked.v, asked.n }, &about, &audiences)) {
+    if (!review_identify(env, a, token, (struct account_audiences){ asked.v, asked.n }, &about, &audiences)) {
         json_set(status, "authenticated", json_bool_new(a, false));
         json_set(status, "user", json_object(a));
         return 0;

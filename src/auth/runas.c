@@ -66,7 +66,7 @@ static int64_t read_id(const struct place *run_as, const char *key, struct probl
     return UINT32_MAX - 1; /* nobody's */
 }
 
-static void read_mode(const struct place *rule, struct runas_rule *ret, struct problems *ps)
+static void runas_read_mode(const struct place *rule, struct runas_rule *ret, struct problems *ps)
 {
     struct place at = place_member(rule, "runAs");
     struct str word = json_text(at.node, STR_NULL);
@@ -134,7 +134,7 @@ static void read_rule(struct arena *a, const struct place *at, struct runas_rule
     ret->groups = read_texts(a, at, "groups", ps);
     ret->namespaces = read_texts(a, at, "namespaces", ps);
     ret->paths = read_texts(a, at, "paths", ps);
-    read_mode(at, ret, ps);
+    runas_read_mode(at, ret, ps);
     ret->has_host_files = read_flag(at, "hostFiles", ret, ps);
     ret->has_host_services = read_flag(at, "hostServices", ret, ps);
     check_paths(at, ret, ps);
@@ -209,7 +209,7 @@ static int64_t own_uid(const struct identity *who)
     return -1;
 }
 
-static int64_t group_of(int64_t uid)
+static int64_t runas_group_of(int64_t uid)
 {
     struct passwd entry, *found = NULL;
     char text[4096];
@@ -282,7 +282,7 @@ static void check_in_range(const struct place *at, struct problems *ps)
         problem_error(ps, at, "must be 0 to %d: the pod runs in a user namespace of so many ids", TENANT_ID_MAX);
 }
 
-static void check_range(const struct place *pod, struct problems *ps)
+static void runas_check_range(const struct place *pod, struct problems *ps)
 {
     static const char *const keys[] = { "runAsUser", "runAsGroup", "fsGroup" };
     struct place spec = place_member(pod, "spec"), context = place_member(&spec, "securityContext"),
@@ -358,7 +358,7 @@ static struct runas_decision decision_for(const struct runas_rule *r, const stru
         d = (struct runas_decision){ r->mode, r->uid, r->gid, r->has_host_files, r->has_host_services };
     if (r && r->is_own) {
         d.uid = own_uid(who);
-        d.gid = d.uid > 0 ? group_of(d.uid) : 0;
+        d.gid = d.uid > 0 ? runas_group_of(d.uid) : 0;
     }
     return d;
 }
@@ -379,7 +379,7 @@ struct runas_decision runas_decide(const struct runas_policy *policy, const stru
         problem_error(ps, &spec, "%.*s may not run pods on this machine", STR_ARG(who->user));
     } else if (d.mode == RUNAS_RESTRICTED) {
         pod_security_check(pod, ps);
-        check_range(pod, ps);
+        runas_check_range(pod, ps);
     } else if (d.mode == RUNAS_USER) {
         check_user(&(struct check){ &d, &r->paths, who, ps }, pod);
     }

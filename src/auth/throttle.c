@@ -58,7 +58,7 @@ void throttle_free(struct throttle *t)
 
 /* ---- clients ---- by a seeded hash: somebody who chooses names cannot choose whom they are counted with ---- */
 
-static uint64_t key_of(const struct throttle *t, char kind, struct str name)
+static uint64_t throttle_key_of(const struct throttle *t, char kind, struct str name)
 {
     return str_hash(name, t->seed + (uint64_t)(unsigned char)kind) | 1;
 }
@@ -77,7 +77,7 @@ static bool is_idle(const struct throttle *t, const struct client *c, int64_t no
 }
 
 /* Before a request looks for its two: what they found must stay. */
-static void make_room(struct throttle *t, int64_t now_ms)
+static void throttle_make_room(struct throttle *t, int64_t now_ms)
 {
     if (t->clients.map.n + 2 <= CLIENTS_MAX || now_ms < t->swept_ms + SWEEP_MS)
         return;
@@ -119,7 +119,7 @@ static void refill(int64_t *milli, int64_t *at_ms, int64_t now_ms, int64_t milli
 }
 
 /* Seconds until there is a whole one. */
-static int wait_for(int64_t milli, int64_t milli_per_s)
+static int throttle_wait_for(int64_t milli, int64_t milli_per_s)
 {
     int64_t lacking = MILLI - milli, s = (lacking + milli_per_s - 1) / MAX_OF(milli_per_s, (int64_t)1);
 
@@ -129,7 +129,7 @@ static int wait_for(int64_t milli, int64_t milli_per_s)
 static int check_rate(struct throttle *t, struct client *c, int64_t now_ms)
 {
     refill(&c->tokens_milli, &c->at_ms, now_ms, (int64_t)t->limits.rate * MILLI, (int64_t)t->limits.burst * MILLI);
-    return c->tokens_milli >= MILLI ? 0 : wait_for(c->tokens_milli, (int64_t)t->limits.rate * MILLI);
+    return c->tokens_milli >= MILLI ? 0 : throttle_wait_for(c->tokens_milli, (int64_t)t->limits.rate * MILLI);
 }
 
 /* ---- in flight ---- */
@@ -155,7 +155,8 @@ static int check_flight(const struct throttle *t, const struct client *user, con
     return is_over_share(t, user) ? 1 : 0;
 }
 
-static void take(struct throttle *t, struct client *user, struct client *address, struct throttle_ticket *ticket)
+static void throttle_take(struct throttle *t, struct client *user, struct client *address,
+                          struct throttle_ticket *ticket)
 {
     user->tokens_milli -= MILLI;
     if (address != user)
@@ -172,7 +173,7 @@ static void take(struct throttle *t, struct client *user, struct client *address
     t->in_flight++;
 }
 
-static int refuse(struct throttle *t, int seconds)
+static int throttle_refuse(struct throttle *t, int seconds)
 {
     t->refused++;
     return seconds;
@@ -187,20 +188,20 @@ int throttle_begin(struct throttle *t, const struct identity *who, struct str ad
     *ret = (struct throttle_ticket){ .kind = kind };
     if (identity_has_group(who, STR(GROUP_MASTERS)))
         return 0;
-    make_room(t, mono_ms);
-    ret->user = key_of(t, 'u', who->user);
-    ret->address = is_shared(address) ? ret->user : key_of(t, 'a', address);
+    throttle_make_room(t, mono_ms);
+    ret->user = throttle_key_of(t, 'u', who->user);
+    ret->address = is_shared(address) ? ret->user : throttle_key_of(t, 'a', address);
     user = client_of(t, ret->user, mono_ms);
     place = user ? client_of(t, ret->address, mono_ms) : NULL;
     if (!place)
-        return refuse(t, 1);
+        return throttle_refuse(t, 1);
     wait = check_rate(t, user, mono_ms);
     wait = MAX_OF(wait, check_rate(t, place, mono_ms));
     wait = MAX_OF(wait, check_flight(t, user, place, kind));
     if (wait)
-        return refuse(t, wait);
+        return throttle_refuse(t, wait);
     ret->is_taken = true;
-    take(t, user, place, ret);
+    throttle_take(t, user, place, ret);
     return 0;
 }
 
@@ -231,21 +232,22 @@ int throttle_guesses(struct throttle *t, struct str address, int64_t mono_ms)
 
     if (is_shared(address))
         return 0;
-    c = map_u64_get(&t->clients, key_of(t, 'a', address));
+    c = map_u64_get(&t->clients, throttle_key_of(t, 'a', address));
     if (!c)
         return 0;
     refill(&c->guesses_milli, &c->guess_ms, mono_ms, (int64_t)t->limits.failures * MILLI / 60,
            (int64_t)t->limits.failures * MILLI);
-    return c->guesses_milli >= MILLI ? 0
-                                     : refuse(t, wait_for(c->guesses_milli, (int64_t)t->limits.failures * MILLI / 60));
+    return c->guesses_milli >= MILLI
+               ? 0
+               : throttle_refuse(t, throttle_wait_for(c->guesses_milli, (int64_t)t->limits.failures * MILLI / 60));
 }
 
 void throttle_failed(struct throttle *t, struct str address, int64_t mono_ms)
 {
     struct client *c;
 
-    make_room(t, mono_ms);
-    c = is_shared(address) ? NULL : client_of(t, key_of(t, 'a', address), mono_ms);
+    throttle_make_room(t, mono_ms);
+    c = is_shared(address) ? NULL : client_of(t, throttle_key_of(t, 'a', address), mono_ms);
     if (!c)
         return;
     refill(&c->guesses_milli, &c->guess_ms, mono_ms, (int64_t)t->limits.failures * MILLI / 60,

@@ -41,7 +41,7 @@ const char *user_role_name(enum user_role role)
 
 /* ---- reading ---- */
 
-static void forget(struct users *u)
+static void users_forget(struct users *u)
 {
     map_clear(&u->by_name);
     map_clear(&u->by_token);
@@ -49,7 +49,7 @@ static void forget(struct users *u)
     arena_reset(&u->arena);
 }
 
-static int by_name(const void *a, const void *b)
+static int users_by_name(const void *a, const void *b)
 {
     return str_cmp(((const struct user *)a)->name, ((const struct user *)b)->name);
 }
@@ -57,7 +57,7 @@ static int by_name(const void *a, const void *b)
 static int index_users(struct users *u, struct err *e)
 {
     if (u->list.n)
-        qsort(u->list.v, u->list.n, sizeof(*u->list.v), by_name);
+        qsort(u->list.v, u->list.n, sizeof(*u->list.v), users_by_name);
     VEC_FOREACH(user, &u->list) {
         if (map_put(&u->by_name, user->name, user))
             return err_set(e, ERR_INVALID, USERS_FILE ": user \"%.*s\" is there twice", STR_ARG(user->name));
@@ -67,12 +67,12 @@ static int index_users(struct users *u, struct err *e)
     return 0;
 }
 
-static int load(struct users *u, struct err *e)
+static int users_load(struct users *u, struct err *e)
 {
     autobuf text = { 0 };
     struct err why;
 
-    forget(u);
+    users_forget(u);
     u->generation++;
     u->is_stale = true;
     u->seen = (struct stat){ 0 };
@@ -81,7 +81,7 @@ static int load(struct users *u, struct err *e)
         return u->is_stale ? err_set(e, why.code, "%s", why.text) : 0;
     }
     if (users_parse(&u->arena, arena_str(&u->arena, buf_view(&text)), &u->list, e) < 0 || index_users(u, e) < 0) {
-        forget(u);
+        users_forget(u);
         return -1;
     }
     u->is_stale = false;
@@ -95,7 +95,7 @@ int users_open(int dir, struct users **ret, struct err *e)
     u->dir = dir;
     map_init(&u->by_name, map_seed_default());
     map_init(&u->by_token, map_seed_default());
-    if (load(u, e) < 0) {
+    if (users_load(u, e) < 0) {
         users_free(u);
         return -1;
     }
@@ -114,7 +114,7 @@ void users_free(struct users *u)
 }
 
 /* The file is always replaced, never written into: another inode, or another time where the number came back. */
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool users_is_same(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
            a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_mode == b->st_mode && a->st_uid == b->st_uid;
@@ -128,12 +128,12 @@ int users_refresh(struct users *u, bool *ret_changed, struct err *e)
         *ret_changed = false;
     if (fstatat(u->dir, USERS_FILE, &now, AT_SYMLINK_NOFOLLOW) < 0)
         now = (struct stat){ 0 };
-    if (!u->is_stale && is_same(&now, &u->seen))
+    if (!u->is_stale && users_is_same(&now, &u->seen))
         return 0;
     if (ret_changed)
-        *ret_changed = !u->is_stale || !is_same(&now, &u->tried);
+        *ret_changed = !u->is_stale || !users_is_same(&now, &u->tried);
     u->tried = now;
-    return load(u, e);
+    return users_load(u, e);
 }
 
 uint64_t users_generation(const struct users *u)
@@ -230,13 +230,13 @@ static int edit(struct users *u, int (*change)(struct users *u, void *ctx, struc
 
     if (lock_take(u->dir, "users.lock", LOCK_MS, &lock, e) < 0)
         return err_wrap(e, "users.lock");
-    if (load(u, e) < 0 || change(u, ctx, e) < 0)
+    if (users_load(u, e) < 0 || change(u, ctx, e) < 0)
         return -1;
     users_print(&a, &u->list, &text);
     u->is_stale = true; /* until it was read again: memory is ahead of the file */
     if (secret_file_write(u->dir, USERS_FILE, buf_view(&text), e) < 0)
         return -1;
-    return load(u, e);
+    return users_load(u, e);
 }
 
 static int no_such_user(struct err *e, struct str name)
@@ -269,7 +269,7 @@ static int check_word(struct str word, const char *what, bool may_have_colon, st
     return 0;
 }
 
-static int check_spec(const struct user_spec *spec, struct err *e)
+static int users_check_spec(const struct user_spec *spec, struct err *e)
 {
     autoarena a = { 0 };
 
@@ -299,7 +299,7 @@ struct addition {
     int64_t now_ms;
 };
 
-static int add(struct users *u, void *ctx, struct err *e)
+static int auth_users_add(struct users *u, void *ctx, struct err *e)
 {
     const struct addition *new = ctx;
     const struct user_spec *spec = new->spec;
@@ -322,7 +322,7 @@ static int add(struct users *u, void *ctx, struct err *e)
 int users_add(struct users *u, const struct user_spec *spec, int64_t now_ms, const struct user **ret_user,
               struct err *e)
 {
-    if (check_spec(spec, e) < 0 || edit(u, add, &(struct addition){ spec, now_ms }, e) < 0)
+    if (users_check_spec(spec, e) < 0 || edit(u, auth_users_add, &(struct addition){ spec, now_ms }, e) < 0)
         return -1;
     if (ret_user)
         *ret_user = users_find(u, spec->name);

@@ -11,7 +11,7 @@
 
 /* ---- to text ---- */
 
-static struct json *texts(struct arena *a, const struct str *v, size_t n)
+static struct json *users_file_texts(struct arena *a, const struct str *v, size_t n)
 {
     struct json *list = json_array(a);
 
@@ -20,7 +20,7 @@ static struct json *texts(struct arena *a, const struct str *v, size_t n)
     return list;
 }
 
-static void set_time(struct arena *a, struct json *j, const char *key, int64_t ms)
+static void users_file_set_time(struct arena *a, struct json *j, const char *key, int64_t ms)
 {
     autobuf text = { 0 };
 
@@ -38,7 +38,7 @@ static struct json *token_json(struct arena *a, const struct user_token *t)
     for (size_t i = 0; i < sizeof(t->hash); i++)
         buf_fmt(&hex, "%02x", t->hash[i]);
     json_set(j, "sha256", json_str(a, arena_str(a, buf_view(&hex))));
-    set_time(a, j, "end", t->end_ms);
+    users_file_set_time(a, j, "end", t->end_ms);
     return j;
 }
 
@@ -49,13 +49,13 @@ static struct json *user_json(struct arena *a, const struct user *u)
     json_set(j, "name", json_str(a, u->name));
     json_set(j, "uid", json_str(a, u->uid));
     if (u->n_groups)
-        json_set(j, "groups", texts(a, u->groups, u->n_groups));
+        json_set(j, "groups", users_file_texts(a, u->groups, u->n_groups));
     if (u->role)
         json_set(j, "role", json_str(a, str_of(user_role_name(u->role))));
     if (u->n_namespaces)
-        json_set(j, "namespaces", texts(a, u->namespaces, u->n_namespaces));
-    set_time(a, j, "created", u->created_ms);
-    set_time(a, j, "certificateEnd", u->certificate_end_ms);
+        json_set(j, "namespaces", users_file_texts(a, u->namespaces, u->n_namespaces));
+    users_file_set_time(a, j, "created", u->created_ms);
+    users_file_set_time(a, j, "certificateEnd", u->certificate_end_ms);
     if (u->unix_uid >= 0)
         json_set(j, "unixUid", json_int(a, u->unix_uid));
     tokens = u->n_tokens ? json_set(j, "tokens", json_array(a)) : NULL;
@@ -78,7 +78,7 @@ void users_print(struct arena *a, const struct user_list *list, struct buf *out)
 
 /* ---- and back ---- */
 
-static int read_time(const struct json *j, const char *key, int64_t *ret, struct err *e)
+static int users_file_read_time(const struct json *j, const char *key, int64_t *ret, struct err *e)
 {
     struct str text = json_member_text(j, key);
 
@@ -99,7 +99,7 @@ static int read_token(const struct json *j, struct user_token *ret, struct err *
             return err_set(e, ERR_INVALID, "sha256: is not hexadecimal");
         ret->hash[i] = (unsigned char)(high << 4 | low);
     }
-    return read_time(j, "end", &ret->end_ms, e);
+    return users_file_read_time(j, "end", &ret->end_ms, e);
 }
 
 static const struct str *read_texts(struct arena *a, const struct json *list, size_t *ret_n)
@@ -138,9 +138,10 @@ static int read_user(struct arena *a, const struct json *j, struct user *ret, st
     JSON_FOREACH(t, tokens)
         if (read_token(t, &v[ret->n_tokens++], e) < 0)
             return err_wrap(e, "tokens");
-    return read_role(json_member_text(j, "role"), &ret->role, e) < 0 || read_time(j, "created", &ret->created_ms, e) < 0
+    return read_role(json_member_text(j, "role"), &ret->role, e) < 0 ||
+                   users_file_read_time(j, "created", &ret->created_ms, e) < 0
                ? -1
-               : read_time(j, "certificateEnd", &ret->certificate_end_ms, e);
+               : users_file_read_time(j, "certificateEnd", &ret->certificate_end_ms, e);
 }
 
 int users_parse(struct arena *a, struct str text, struct user_list *ret, struct err *e)

@@ -130,7 +130,7 @@ static int64_t end_us(void) /* of year 9999, one too many */
 }
 
 /* 'n' digits and what follows them. */
-static void put_number(struct buf *out, int v, size_t n, char after)
+static void clock_put_number(struct buf *out, int v, size_t n, char after)
 {
     char *at = buf_reserve(out, n + 1);
 
@@ -140,7 +140,7 @@ static void put_number(struct buf *out, int v, size_t n, char after)
     buf_char(out, after);
 }
 
-static void print(struct buf *out, int64_t us, bool has_fraction)
+static void base_clock_print(struct buf *out, int64_t us, bool has_fraction)
 {
     int64_t seconds, days;
     struct civil c;
@@ -151,14 +151,14 @@ static void print(struct buf *out, int64_t us, bool has_fraction)
     days = floor_div(seconds, SECONDS_PER_DAY);
     of_day = (int)(seconds - days * SECONDS_PER_DAY);
     c = civil_of_days(days);
-    put_number(out, c.year, 4, '-');
-    put_number(out, c.month, 2, '-');
-    put_number(out, c.day, 2, 'T');
-    put_number(out, of_day / 3600, 2, ':');
-    put_number(out, of_day / 60 % 60, 2, ':');
-    put_number(out, of_day % 60, 2, has_fraction ? '.' : 'Z');
+    clock_put_number(out, c.year, 4, '-');
+    clock_put_number(out, c.month, 2, '-');
+    clock_put_number(out, c.day, 2, 'T');
+    clock_put_number(out, of_day / 3600, 2, ':');
+    clock_put_number(out, of_day / 60 % 60, 2, ':');
+    clock_put_number(out, of_day % 60, 2, has_fraction ? '.' : 'Z');
     if (has_fraction)
-        put_number(out, (int)(us - seconds * us_per_second), 6, 'Z');
+        clock_put_number(out, (int)(us - seconds * us_per_second), 6, 'Z');
 }
 
 void clock_print(struct buf *out, int64_t ms)
@@ -167,12 +167,12 @@ void clock_print(struct buf *out, int64_t ms)
 
     if (__builtin_mul_overflow(ms, 1000, &us))
         us = ms < 0 ? INT64_MIN : INT64_MAX;
-    print(out, us, false);
+    base_clock_print(out, us, false);
 }
 
 void clock_print_us(struct buf *out, int64_t us)
 {
-    print(out, us, true);
+    base_clock_print(out, us, true);
 }
 
 /* ---- parsing ---- */
@@ -186,7 +186,7 @@ static bool take_char(struct str *s, char c)
 }
 
 /* Exactly 'n' digits; false if they are not there or not in low … high. */
-static bool take_number(struct str *s, size_t n, int low, int high, int *ret)
+static bool clock_take_number(struct str *s, size_t n, int low, int high, int *ret)
 {
     int v = 0;
 
@@ -204,16 +204,17 @@ static bool take_number(struct str *s, size_t n, int low, int high, int *ret)
 
 static bool take_date(struct str *s, struct civil *ret)
 {
-    return take_number(s, 4, 0, 9999, &ret->year) && take_char(s, '-') && take_number(s, 2, 1, 12, &ret->month) &&
-           take_char(s, '-') && take_number(s, 2, 1, days_in_month(ret->year, ret->month), &ret->day);
+    return clock_take_number(s, 4, 0, 9999, &ret->year) && take_char(s, '-') &&
+           clock_take_number(s, 2, 1, 12, &ret->month) && take_char(s, '-') &&
+           clock_take_number(s, 2, 1, days_in_month(ret->year, ret->month), &ret->day);
 }
 
 static bool take_time(struct str *s, int *ret_seconds)
 {
     int h, m, sec; /* no second 60: a leap second has no place in the count of seconds */
 
-    if (!(take_number(s, 2, 0, 23, &h) && take_char(s, ':') && take_number(s, 2, 0, 59, &m) && take_char(s, ':') &&
-          take_number(s, 2, 0, 59, &sec)))
+    if (!(clock_take_number(s, 2, 0, 23, &h) && take_char(s, ':') && clock_take_number(s, 2, 0, 59, &m) &&
+          take_char(s, ':') && clock_take_number(s, 2, 0, 59, &sec)))
         return false;
     *ret_seconds = h * 3600 + m * 60 + sec;
     return true;
@@ -226,12 +227,12 @@ static bool take_fraction(struct str *s, int *ret_us)
     *ret_us = 0;
     if (!take_char(s, '.'))
         return true;
-    if (!take_number(s, 1, 0, 9, &digit))
+    if (!clock_take_number(s, 1, 0, 9, &digit))
         return false;
     do {
         *ret_us += digit * unit;
         unit /= 10; /* 0 in the end: finer digits count nothing */
-    } while (take_number(s, 1, 0, 9, &digit));
+    } while (clock_take_number(s, 1, 0, 9, &digit));
     return true;
 }
 
@@ -244,7 +245,7 @@ static bool take_offset(struct str *s, int *ret_seconds)
         return true;
     if (!take_char(s, '+') && !take_char(s, '-'))
         return false;
-    if (!(take_number(s, 2, 0, 23, &h) && take_char(s, ':') && take_number(s, 2, 0, 59, &m)))
+    if (!(clock_take_number(s, 2, 0, 23, &h) && take_char(s, ':') && clock_take_number(s, 2, 0, 59, &m)))
         return false;
     *ret_seconds = sign * (h * 3600 + m * 60);
     return true;

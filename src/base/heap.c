@@ -18,7 +18,7 @@ void heap_done(struct heap *h)
     heap_init(h, h->cmp);
 }
 
-static void set(struct heap *h, size_t i, struct heap_node *node)
+static void heap_set(struct heap *h, size_t i, struct heap_node *node)
 {
     h->v[i] = node;
     node->place = i + 1;
@@ -32,9 +32,9 @@ static void sift_up(struct heap *h, size_t i, struct heap_node *node)
 
         if (h->cmp(parent, node) <= 0)
             break;
-        set(h, i, parent);
+        heap_set(h, i, parent);
     }
-    set(h, i, node);
+    heap_set(h, i, node);
 }
 
 static void sift_down(struct heap *h, size_t i, struct heap_node *node)
@@ -44,13 +44,13 @@ static void sift_down(struct heap *h, size_t i, struct heap_node *node)
             child++;
         if (h->cmp(node, h->v[child]) <= 0)
             break;
-        set(h, i, h->v[child]);
+        heap_set(h, i, h->v[child]);
     }
-    set(h, i, node);
+    heap_set(h, i, node);
 }
 
 /* 'node' is to be near 'i'; only one of the two ways is ever needed. */
-static void settle(struct heap *h, size_t i, struct heap_node *node)
+static void heap_settle(struct heap *h, size_t i, struct heap_node *node)
 {
     if (i > 0 && h->cmp(node, h->v[(i - 1) / 2]) < 0)
         sift_up(h, i, node);
@@ -94,7 +94,7 @@ void heap_remove(struct heap *h, struct heap_node *node)
     last = h->v[--h->n];
     node->place = 0;
     if (last != node)
-        settle(h, i, last);
+        heap_settle(h, i, last);
 }
 
 void heap_moved(struct heap *h, struct heap_node *node)
@@ -102,5 +102,5 @@ void heap_moved(struct heap *h, struct heap_node *node)
     size_t i = node->place - 1;
 
     assert(heap_has(node) && i < h->n && h->v[i] == node);
-    settle(h, i, node);
+    heap_settle(h, i, node);
 }

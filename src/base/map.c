@@ -38,7 +38,7 @@ void map_clear(struct map *m)
     m->n = 0;
 }
 
-static uint64_t hash_text(const struct map *m, struct str key)
+static uint64_t map_hash_text(const struct map *m, struct str key)
 {
     return str_hash(key, m->seed) | (uint64_t)1 << 63;
 }
@@ -60,7 +60,7 @@ static bool same_key(struct str a, struct str b)
 }
 
 /* Where the key is, or the empty slot where it would go. There is always an empty slot. */
-static size_t find(const struct map *m, uint64_t hash, struct str key)
+static size_t map_find(const struct map *m, uint64_t hash, struct str key)
 {
     size_t mask = m->cap - 1, i = hash & mask;
 
@@ -69,7 +69,7 @@ static size_t find(const struct map *m, uint64_t hash, struct str key)
     return i;
 }
 
-static void grow(struct map *m)
+static void map_grow(struct map *m)
 {
     struct map old = *m;
 
@@ -77,38 +77,38 @@ static void grow(struct map *m)
     m->slots = xcalloc(m->cap, sizeof(*m->slots));
     for (size_t i = 0; i < old.cap; i++)
         if (old.slots[i].hash)
-            m->slots[find(m, old.slots[i].hash, old.slots[i].key)] = old.slots[i];
+            m->slots[map_find(m, old.slots[i].hash, old.slots[i].key)] = old.slots[i];
     free(old.slots);
 }
 
-static void *get(const struct map *m, uint64_t hash, struct str key)
+static void *base_map_get(const struct map *m, uint64_t hash, struct str key)
 {
-    return m->n ? m->slots[find(m, hash, key)].value : NULL; /* the value of an empty slot is NULL */
+    return m->n ? m->slots[map_find(m, hash, key)].value : NULL; /* the value of an empty slot is NULL */
 }
 
-static void *put(struct map *m, uint64_t hash, struct str key, void *value)
+static void *base_map_put(struct map *m, uint64_t hash, struct str key, void *value)
 {
     struct map_slot *slot;
     void *old;
 
     assert(value);
     if (m->n >= m->cap / 4 * 3) /* beyond three quarters linear probing gets slow */
-        grow(m);
-    slot = &m->slots[find(m, hash, key)];
+        map_grow(m);
+    slot = &m->slots[map_find(m, hash, key)];
     old = slot->value;
     m->n += !old;
     *slot = (struct map_slot){ hash, key, value };
     return old;
 }
 
-static void *take(struct map *m, uint64_t hash, struct str key)
+static void *map_take(struct map *m, uint64_t hash, struct str key)
 {
     size_t mask = m->cap - 1, gap;
     void *value;
 
     if (!m->n)
         return NULL;
-    gap = find(m, hash, key);
+    gap = map_find(m, hash, key);
     value = m->slots[gap].value;
     if (!value)
         return NULL;
@@ -127,12 +127,12 @@ static void *take(struct map *m, uint64_t hash, struct str key)
 
 void *map_get(const struct map *m, struct str key)
 {
-    return get(m, hash_text(m, key), key);
+    return base_map_get(m, map_hash_text(m, key), key);
 }
 
 void *map_put(struct map *m, struct str key, void *value)
 {
-    return put(m, hash_text(m, key), key, value);
+    return base_map_put(m, map_hash_text(m, key), key, value);
 }
 
 bool map_add(struct map *m, struct arena *a, struct str key)
@@ -145,7 +145,7 @@ bool map_add(struct map *m, struct arena *a, struct str key)
 
 void *map_remove(struct map *m, struct str key)
 {
-    return take(m, hash_text(m, key), key);
+    return map_take(m, map_hash_text(m, key), key);
 }
 
 /* Walk down from an empty slot. Removing a value moves only keys of the same run, from higher slots, which were seen
@@ -188,15 +188,15 @@ void map_u64_done(struct map_u64 *m)
 
 void *map_u64_get(const struct map_u64 *m, uint64_t id)
 {
-    return get(&m->map, hash_id(&m->map, id), key_of_id(id));
+    return base_map_get(&m->map, hash_id(&m->map, id), key_of_id(id));
 }
 
 void *map_u64_put(struct map_u64 *m, uint64_t id, void *value)
 {
-    return put(&m->map, hash_id(&m->map, id), key_of_id(id), value);
+    return base_map_put(&m->map, hash_id(&m->map, id), key_of_id(id), value);
 }
 
 void *map_u64_remove(struct map_u64 *m, uint64_t id)
 {
-    return take(&m->map, hash_id(&m->map, id), key_of_id(id));
+    return map_take(&m->map, hash_id(&m->map, id), key_of_id(id));
 }

@@ -22,7 +22,7 @@ int str_cmp(struct str a, struct str b)
     return c ? c : (a.n > b.n) - (a.n < b.n);
 }
 
-static char lower(char c)
+static char str_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
@@ -32,7 +32,7 @@ bool str_eq_nocase(struct str a, struct str b)
     if (a.n != b.n)
         return false;
     for (size_t i = 0; i < a.n; i++)
-        if (lower(a.p[i]) != lower(b.p[i]))
+        if (str_lower(a.p[i]) != str_lower(b.p[i]))
             return false;
     return true;
 }
@@ -248,7 +248,7 @@ struct str str_cut(struct str s, size_t max)
 }
 
 /* wyhash-like mixing: 8 bytes a step, seeded so that outside keys cannot be chosen to collide. */
-static uint64_t mix(uint64_t a, uint64_t b)
+static uint64_t str_mix(uint64_t a, uint64_t b)
 {
     __uint128_t m = (__uint128_t)a * b;
 
@@ -262,11 +262,11 @@ uint64_t str_hash(struct str s, uint64_t seed)
 
     for (; i + 8 <= s.n; i += 8) {
         memcpy(&word, s.p + i, 8);
-        h = mix(h ^ word, 0xa0761d6478bd642fu);
+        h = str_mix(h ^ word, 0xa0761d6478bd642fu);
     }
     word = 0;
     if (i < s.n)
         memcpy(&word, s.p + i, s.n - i);
-    h = mix(h ^ word, 0xe7037ed1a0b428dbu);
-    return mix(h ^ s.n, seed | 1);
+    h = str_mix(h ^ word, 0xe7037ed1a0b428dbu);
+    return str_mix(h ^ s.n, seed | 1);
 }

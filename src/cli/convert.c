@@ -13,7 +13,7 @@ struct convert_options {
     bool strict;
 };
 
-static void print(struct buf *out, const struct json *object, bool as_json)
+static void convert_print(struct buf *out, const struct json *object, bool as_json)
 {
     if (as_json) {
         json_print_pretty(out, object, 4);
@@ -40,7 +40,7 @@ static int convert_run(struct arena *a, const void *options, const struct text_l
 
         problems_sort(&doc->problems);
         converted += convert_knows(doc->root);
-        print(&out, job ? job : doc->root, as_json);
+        convert_print(&out, job ? job : doc->root, as_json);
     }
     if (load_report(&l))
         return EXIT_FAILED;

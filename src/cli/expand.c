@@ -5,23 +5,23 @@
 #include "base/util.h"
 #include "flow/flow.h"
 
-static bool is_kind(const struct loaded *doc, const char *kind)
+static bool expand_is_kind(const struct loaded *doc, const char *kind)
 {
     return doc->type && strcmp(doc->type->kind, kind) == 0;
 }
 
-static struct str space_of(const struct load *l, const struct json *object)
+static struct str expand_space_of(const struct load *l, const struct json *object)
 {
     struct str own = object_namespace(object);
 
     return own.n ? own : l->namespace && l->namespace[0] ? str_of(l->namespace) : STR("default");
 }
 
-static const struct loaded *find_template(const struct load *l, const struct json *flow, struct str name)
+static const struct loaded *expand_find_template(const struct load *l, const struct json *flow, struct str name)
 {
     VEC_FOREACH(doc, &l->docs)
-        if (is_kind(*doc, "JobTemplate") && str_eq(object_name((*doc)->root), name) &&
-            str_eq(space_of(l, (*doc)->root), space_of(l, flow)))
+        if (expand_is_kind(*doc, "JobTemplate") && str_eq(object_name((*doc)->root), name) &&
+            str_eq(expand_space_of(l, (*doc)->root), expand_space_of(l, flow)))
             return *doc;
     return NULL;
 }
@@ -29,7 +29,7 @@ static const struct loaded *find_template(const struct load *l, const struct jso
 static struct loaded *add_job(struct load *l, const struct loaded *maker, const struct loaded *from, struct str name,
                               struct json *spec)
 {
-    struct json *job = object_new(l->arena, JOB_API_VERSION, JOB_KIND, space_of(l, maker->root), name);
+    struct json *job = object_new(l->arena, JOB_API_VERSION, JOB_KIND, expand_space_of(l, maker->root), name);
     struct loaded *doc;
 
     json_set(job, "spec", spec);
@@ -44,7 +44,7 @@ static void expand_vertex(struct load *l, struct loaded *flow, const struct plac
 {
     struct place name = place_member(at, "name");
     struct str text = json_text(name.node, STR(""));
-    const struct loaded *template = text.n ? find_template(l, flow->root, text) : NULL;
+    const struct loaded *template = text.n ? expand_find_template(l, flow->root, text) : NULL;
     struct json *spec;
     struct err e;
 
@@ -93,9 +93,9 @@ void load_expand(struct load *l)
     size_t n = l->docs.n; /* what is added needs no more of it */
 
     for (size_t i = 0; i < n; i++) {
-        if (is_kind(l->docs.v[i], "JobFlow"))
+        if (expand_is_kind(l->docs.v[i], "JobFlow"))
             expand_flow(l, l->docs.v[i]);
-        else if (is_kind(l->docs.v[i], "CronJob"))
+        else if (expand_is_kind(l->docs.v[i], "CronJob"))
             expand_cron(l, l->docs.v[i]);
     }
 }

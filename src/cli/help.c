@@ -31,7 +31,7 @@ static size_t columns(const char *text)
     return n;
 }
 
-static void padded(struct buf *out, const char *text, size_t width)
+static void help_padded(struct buf *out, const char *text, size_t width)
 {
     buf_str(out, str_of(text));
     buf_repeat(out, ' ', width > columns(text) ? width - columns(text) : 0);
@@ -54,7 +54,7 @@ static void help_options(struct buf *out, const struct command *c)
 
         option_head(&head, o);
         buf_str(out, STR("  "));
-        padded(out, head.p, width);
+        help_padded(out, head.p, width);
         buf_fmt(out, "  %s\n", o->doc);
     }
     buf_fmt(out, "  %-*s  %s\n", (int)width, "-h, --help", "show this");
@@ -71,7 +71,7 @@ static void help_examples(struct buf *out, const struct command *c)
         width = MAX_OF(width, columns(e[0]));
     for (const char *const *e = c->examples; e[0]; e += 2) {
         buf_str(out, STR("  "));
-        padded(out, e[0], width);
+        help_padded(out, e[0], width);
         buf_fmt(out, "  %s\n", e[1]);
     }
 }
@@ -92,7 +92,7 @@ static void help_group(struct buf *out, const struct command *group)
 }
 
 /* Those of a group are in the help of the group. */
-static bool is_listed(const struct command *sub)
+static bool help_is_listed(const struct command *sub)
 {
     for (size_t i = 0; i < n_commands; i++)
         if (commands[i]->is_group && command_is_of(sub, commands[i]))
@@ -122,7 +122,7 @@ void help_print(struct buf *out, const struct command *c)
     for (size_t i = 0; i < n_commands; i++)
         buf_fmt(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
     for (size_t i = 0; i < n_subcommands; i++)
-        if (is_listed(subcommands[i]))
+        if (help_is_listed(subcommands[i]))
             buf_fmt(out, "  %-12s %s\n", subcommands[i]->name, subcommands[i]->summary);
     buf_fmt(out, "\n'pumice COMMAND --help' tells more.\nExit status: %s\n", exit_status);
 }

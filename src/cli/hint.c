@@ -22,7 +22,7 @@ static const struct pod_spec *spec_of(const struct pod_specs *all, const struct 
     return NULL;
 }
 
-static struct str unquoted(struct str s)
+static struct str hint_unquoted(struct str s)
 {
     static const char *const quotes[] = { "'", "\"", "`", "\xe2\x80\x98", "\xe2\x80\x99" };
 
@@ -49,7 +49,7 @@ static struct str program_in(struct str lines)
             if (str_ends(line, str_of(ends[i]))) {
                 struct str front = str_sub(line, 0, line.n - strlen(ends[i]));
 
-                found = unquoted(str_from(front, (size_t)(str_rfind_char(front, ':') + 1)));
+                found = hint_unquoted(str_from(front, (size_t)(str_rfind_char(front, ':') + 1)));
             }
     }
     return found;

@@ -62,7 +62,7 @@ static struct str age_text(struct arena *a, int64_t since_ms)
     return arena_str(a, buf_view(&out));
 }
 
-static void print_table(struct arena *a, struct buf *out, const struct image_entries *all)
+static void images_print_table(struct arena *a, struct buf *out, const struct image_entries *all)
 {
     static const struct str head[] = { STR_INIT("IMAGE"), STR_INIT("ID"), STR_INIT("SIZE"), STR_INIT("AGE"),
                                        STR_INIT("IN USE") };
@@ -80,7 +80,7 @@ static void print_table(struct arena *a, struct buf *out, const struct image_ent
     table_print(out, &t, "");
 }
 
-static void print_json(struct arena *a, struct buf *out, const struct image_entries *all)
+static void images_print_json(struct arena *a, struct buf *out, const struct image_entries *all)
 {
     struct json *list = json_array(a);
 
@@ -111,9 +111,9 @@ static int images_run(struct arena *a, const void *options, const struct text_li
     if (find_store(a, o, &store, &e) < 0 || images_list(a, store, &all, &e) < 0)
         return command_fail("images", &e, EXIT_FAILED);
     if (o->output && strcmp(o->output, "json") == 0)
-        print_json(a, &out, &all);
+        images_print_json(a, &out, &all);
     else
-        print_table(a, &out, &all);
+        images_print_table(a, &out, &all);
     return term_print(&out) < 0 ? EXIT_FAILED : EXIT_FINE;
 }
 

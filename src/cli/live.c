@@ -11,7 +11,7 @@
 
 /* ---- opening ---- */
 
-static void warn(const char *command, struct str text)
+static void live_warn(const char *command, struct str text)
 {
     autobuf out = { 0 };
 
@@ -29,7 +29,7 @@ int live_open(struct live *l, struct arena *a, const struct live_options *o, con
     if (kube_config_load(a, &opt, &l->config, e) < 0)
         return live_is_asked(o) ? -1 : err_wrap(e, "no file is given (-f STATE), and");
     VEC_FOREACH(text, &l->config.warnings)
-        warn(command, *text);
+        live_warn(command, *text);
     (void)signal(SIGPIPE, SIG_IGN); /* as http/client.h asks */
     return kube_ask_open(&l->config, &l->ask, e);
 }
@@ -48,8 +48,8 @@ static const char *origin_of(const struct live *l)
 }
 
 /* -1: it cannot be had. Kinds that are not installed are as good as empty. */
-static int list(struct live *l, const struct resource_type *type, struct str namespace, struct kube_list *ret,
-                struct err *e)
+static int live_list(struct live *l, const struct resource_type *type, struct str namespace, struct kube_list *ret,
+                     struct err *e)
 {
     if (kube_ask_list(l->ask, l->arena, type, namespace, ret, e) == 0 || e->code == ERR_NOT_FOUND)
         return 0;
@@ -70,7 +70,7 @@ static bool is_needed(const struct resource_type *type)
 static int list_or_warn(struct live *l, const struct resource_type *type, struct str namespace, const char *command,
                         struct kube_list *ret, struct err *e)
 {
-    if (list(l, type, namespace, ret, e) == 0)
+    if (live_list(l, type, namespace, ret, e) == 0)
         return 0;
     if (e->code != ERR_FORBIDDEN)
         return -1;
@@ -79,7 +79,8 @@ static int list_or_warn(struct live *l, const struct resource_type *type, struct
                        "%.*s: you may not list %s there; the cluster's role \"view\" lets you, and a "
                        "role that may list nodes",
                        STR_ARG(l->config.origin), type->plural);
-    warn(command, arena_fmt(l->arena, "you may not list %s of the cluster, so they are not looked at", type->plural));
+    live_warn(command,
+              arena_fmt(l->arena, "you may not list %s of the cluster, so they are not looked at", type->plural));
     return 0;
 }
 
@@ -95,7 +96,7 @@ int live_read_state(struct live *l, struct load *into, const char *command, stru
         if (list_or_warn(l, type, STR_NULL, command, &all, e) < 0)
             return -1;
     }
-    if (native_find(l->ask, e) == 0 && list(l, type_native("PodGroup"), STR_NULL, &all, e) < 0 &&
+    if (native_find(l->ask, e) == 0 && live_list(l, type_native("PodGroup"), STR_NULL, &all, e) < 0 &&
         e->code != ERR_FORBIDDEN)
         return -1;
     load_objects(into, origin_of(l), all.items.v, all.items.n);
@@ -108,7 +109,7 @@ int live_read_flows(struct live *l, struct load *into, struct err *e)
     struct kube_list all = { 0 };
 
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        if (list(l, type_by_name(str_of(kinds[i])), STR_NULL, &all, e) < 0 && e->code != ERR_FORBIDDEN)
+        if (live_list(l, type_by_name(str_of(kinds[i])), STR_NULL, &all, e) < 0 && e->code != ERR_FORBIDDEN)
             return -1;
     load_objects(into, origin_of(l), all.items.v, all.items.n);
     return 0;

@@ -72,7 +72,7 @@ static void add_documents(struct load *l, const char *file, struct json *root)
 }
 
 /* A *.json file must be JSON. Everything else is YAML, which JSON is too. */
-static int parse(struct reading *r, const char *file, struct str text, struct yaml_docs *docs, struct err *e)
+static int load_parse(struct reading *r, const char *file, struct str text, struct yaml_docs *docs, struct err *e)
 {
     struct json_parse_options json_opt = { .on_duplicate = on_duplicate, .ctx = r };
     struct yaml_options yaml_opt = { .on_duplicate = on_duplicate, .ctx = r };
@@ -106,7 +106,7 @@ struct str load_file_name(const char *file)
 }
 
 /* Both readers begin with "line 3, column 7: " where they know the place. */
-static void fail(struct load *l, const char *file, const char *what)
+static void load_fail(struct load *l, const char *file, const char *what)
 {
     struct problem p = { .level = PROBLEM_ERROR };
     int n = 0;
@@ -125,14 +125,14 @@ static void load_one(struct load *l, const char *file)
     struct str text;
     struct err e;
 
-    if (read_file(l->arena, file, &text, &e) < 0 || parse(&r, file, text, &docs, &e) < 0) {
-        fail(l, file, e.text);
+    if (read_file(l->arena, file, &text, &e) < 0 || load_parse(&r, file, text, &docs, &e) < 0) {
+        load_fail(l, file, e.text);
         return;
     }
     for (size_t i = 0; i < docs.n; i++)
         add_documents(l, file, docs.v[i]);
     if (l->docs.n == first_doc)
-        fail(l, file, str_empty(str_trim(text)) ? "the file is empty" : "the file holds no object");
+        load_fail(l, file, str_empty(str_trim(text)) ? "the file is empty" : "the file holds no object");
     else
         hand_out_duplicates(l, first_doc, &r.duplicates);
 }
@@ -154,9 +154,9 @@ static void load_directory(struct load *l, const char *dir)
     int n = scandir(dir, &entries, is_manifest, alphasort);
 
     if (n < 0)
-        fail(l, dir, arena_cstr(l->arena, arena_fmt(l->arena, "cannot list it: %s", strerror(errno))));
+        load_fail(l, dir, arena_cstr(l->arena, arena_fmt(l->arena, "cannot list it: %s", strerror(errno))));
     else if (n == 0)
-        fail(l, dir, "is a directory without files that end with .yaml, .yml or .json");
+        load_fail(l, dir, "is a directory without files that end with .yaml, .yml or .json");
     for (int i = 0; i < n; i++) {
         load_one(l, arena_cstr(l->arena, arena_fmt(l->arena, "%s/%s", dir, entries[i]->d_name)));
         free(entries[i]);
@@ -294,7 +294,7 @@ static size_t walk_queues(const struct load *l, void (*each)(void *arg, const st
     return n;
 }
 
-static void each_queue(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg)
+static void load_each_queue(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg)
 {
     const struct load *l = ctx;
 
@@ -302,7 +302,7 @@ static void each_queue(void *ctx, void (*each)(void *arg, const struct json *que
     (void)walk_queues(l->state, each, arg);
 }
 
-static const struct json *find_queue(void *ctx, struct str name)
+static const struct json *load_find_queue(void *ctx, struct str name)
 {
     static struct json always_there = { .type = JSON_OBJECT }; /* the scheduler makes it */
     const struct load *l = ctx;
@@ -367,7 +367,7 @@ static bool is_wrong_kind(struct str version, struct str kind, const char **ret_
     return *ret_near || is_ours;
 }
 
-static void check_kind(struct loaded *doc, const struct place *at, struct str version, struct str kind)
+static void load_check_kind(struct loaded *doc, const struct place *at, struct str version, struct str kind)
 {
     const char *near;
 
@@ -402,7 +402,7 @@ static void check_unknown(struct loaded *doc)
         problem_error(&doc->problems, &version,
                       "%.*s Jobs are not ours: a Volcano Job has apiVersion: " JOB_API_VERSION, STR_ARG(v));
     else
-        check_kind(doc, &kind, v, k);
+        load_check_kind(doc, &kind, v, k);
 }
 
 /* --set with a path that leads nowhere would run the job unchanged. */
@@ -446,8 +446,8 @@ void load_files(struct load *l, const struct text_list *files)
     jobs = env;
     if (walk_queues(l->state, NULL, NULL)) {
         jobs.ctx = l;
-        jobs.find_queue = find_queue;
-        jobs.each_queue = each_queue;
+        jobs.find_queue = load_find_queue;
+        jobs.each_queue = load_each_queue;
     }
     for (size_t i = 0; i < l->docs.n; i++) {
         struct loaded *doc = l->docs.v[i];

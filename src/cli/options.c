@@ -89,7 +89,7 @@ static bool is_allowed(const char *const *values, const char *value)
     return false;
 }
 
-static int store(struct parsed *p, const struct option *o, const char *value)
+static int options_store(struct parsed *p, const struct option *o, const char *value)
 {
     void *field = (is_common(o) ? (char *)&p->common : (char *)p->options) + o->offset;
 
@@ -172,7 +172,7 @@ static int parse_long(struct parsed *p, const char *word, char ***next)
         return usage_error(p->command, "--%s takes no value", o->name);
     if (o->kind != OPTION_FLAG && !value && !(value = **next ? *(*next)++ : NULL))
         return usage_error(p->command, "--%s needs a value (%s)", o->name, o->value);
-    return store(p, o, value);
+    return options_store(p, o, value);
 }
 
 /* -o yaml, -oyaml, -qo yaml. */
@@ -197,7 +197,7 @@ static int parse_letters(struct parsed *p, const char *word, char ***next)
             if (!value)
                 return usage_error(p->command, "-%c needs a value (%s)", *at, o->value);
         }
-        rc = store(p, o, value);
+        rc = options_store(p, o, value);
         if (rc != EXIT_FINE || value)
             return rc;
     }

@@ -19,17 +19,17 @@ struct reading {
 };
 
 /* "server.yaml: line 3: listen". */
-static const char *where(struct reading *r, const struct json *j)
+static const char *options_file_where(struct reading *r, const struct json *j)
 {
     return arena_fmt(r->arena, "%s: line %u: %.*s", r->path, j->line, STR_ARG(json_key(j))).p;
 }
 
-static void *field_of(const struct option *o, void *options)
+static void *options_file_field_of(const struct option *o, void *options)
 {
     return (char *)options + o->offset;
 }
 
-static const struct option *find(const struct command *c, struct str name)
+static const struct option *options_file_find(const struct command *c, struct str name)
 {
     for (size_t i = 0; i < c->n_options; i++)
         if (str_is(name, c->options[i].name) && !str_is(name, "config"))
@@ -47,11 +47,12 @@ static int no_such(struct reading *r, const struct json *j, struct err *e)
         names[n++] = r->command->options[i].name;
     near = suggest(name, names, n);
     return err_set(e, ERR_INVALID, "%s: there is no such setting%s%s%s; it must be an option of 'pumice %s'",
-                   where(r, j), near ? " (did you mean " : "", near ? near : "", near ? "?)" : "", r->command->name);
+                   options_file_where(r, j), near ? " (did you mean " : "", near ? near : "", near ? "?)" : "",
+                   r->command->name);
 }
 
 /* A word, a number, true; of a mapping "a=b,c=d". NULL: it is something else. */
-static const char *text_of(struct arena *a, const struct json *j)
+static const char *options_file_text_of(struct arena *a, const struct json *j)
 {
     autobuf out = { 0 };
 
@@ -64,7 +65,7 @@ static const char *text_of(struct arena *a, const struct json *j)
         return arena_cstr(a, buf_view(&out));
     }
     JSON_FOREACH(m, j) {
-        const char *value = json_is(m, JSON_OBJECT) ? NULL : text_of(a, m);
+        const char *value = json_is(m, JSON_OBJECT) ? NULL : options_file_text_of(a, m);
 
         if (!value)
             return NULL;
@@ -82,8 +83,8 @@ static const char *document(struct arena *a, const struct json *j)
     return arena_cstr(a, buf_view(&out));
 }
 
-static int check_value(struct reading *r, const struct option *o, const struct json *j, const char *value,
-                       struct err *e)
+static int options_file_check_value(struct reading *r, const struct option *o, const struct json *j, const char *value,
+                                    struct err *e)
 {
     autobuf list = { 0 };
 
@@ -94,17 +95,18 @@ static int check_value(struct reading *r, const struct option *o, const struct j
             return 0;
         buf_fmt(&list, "%s%s", list.n ? ", " : "", *v);
     }
-    return err_set(e, ERR_INVALID, "%s: '%s' is not one of %s", where(r, j), value, list.p);
+    return err_set(e, ERR_INVALID, "%s: '%s' is not one of %s", options_file_where(r, j), value, list.p);
 }
 
-static int take_text(struct reading *r, const struct option *o, const struct json *j, struct err *e)
+static int options_file_take_text(struct reading *r, const struct option *o, const struct json *j, struct err *e)
 {
-    const char **field = field_of(o, r->options);
-    const char *value = o->is_document && json_is(j, JSON_OBJECT) ? document(r->arena, j) : text_of(r->arena, j);
+    const char **field = options_file_field_of(o, r->options);
+    const char *value = o->is_document && json_is(j, JSON_OBJECT) ? document(r->arena, j)
+                                                                  : options_file_text_of(r->arena, j);
 
     if (!value)
-        return err_set(e, ERR_INVALID, "%s: must be one value (%s)", where(r, j), o->value);
-    if (check_value(r, o, j, value, e) < 0)
+        return err_set(e, ERR_INVALID, "%s: must be one value (%s)", options_file_where(r, j), o->value);
+    if (options_file_check_value(r, o, j, value, e) < 0)
         return -1;
     if (!*field)
         *field = value;
@@ -113,17 +115,18 @@ static int take_text(struct reading *r, const struct option *o, const struct jso
 
 static int take_list(struct reading *r, const struct option *o, const struct json *j, struct err *e)
 {
-    struct text_list *field = field_of(o, r->options), fresh = { 0 };
-    const char *value = json_is(j, JSON_ARRAY) ? NULL : text_of(r->arena, j);
+    struct text_list *field = options_file_field_of(o, r->options), fresh = { 0 };
+    const char *value = json_is(j, JSON_ARRAY) ? NULL : options_file_text_of(r->arena, j);
 
     if (value)
         *vec_push(r->arena, &fresh.list) = value;
     else if (!json_is(j, JSON_ARRAY))
-        return err_set(e, ERR_INVALID, "%s: must be a list (of %s)", where(r, j), o->value);
+        return err_set(e, ERR_INVALID, "%s: must be a list (of %s)", options_file_where(r, j), o->value);
     JSON_FOREACH(item, value ? NULL : j) {
-        value = text_of(r->arena, item);
+        value = options_file_text_of(r->arena, item);
         if (!value)
-            return err_set(e, ERR_INVALID, "%s[%zu]: must be one value (%s)", where(r, j), fresh.list.n, o->value);
+            return err_set(e, ERR_INVALID, "%s[%zu]: must be one value (%s)", options_file_where(r, j), fresh.list.n,
+                           o->value);
         *vec_push(r->arena, &fresh.list) = value;
     }
     if (!field->list.n)
@@ -133,23 +136,23 @@ static int take_list(struct reading *r, const struct option *o, const struct jso
 
 static int take_flag(struct reading *r, const struct option *o, const struct json *j, struct err *e)
 {
-    bool *field = field_of(o, r->options);
+    bool *field = options_file_field_of(o, r->options);
 
     if (!json_is(j, JSON_BOOL))
-        return err_set(e, ERR_INVALID, "%s: must be true or false", where(r, j));
+        return err_set(e, ERR_INVALID, "%s: must be true or false", options_file_where(r, j));
     *field |= json_bool(j, false);
     return 0;
 }
 
-static int take(struct reading *r, const struct json *j, struct err *e)
+static int options_file_take(struct reading *r, const struct json *j, struct err *e)
 {
-    const struct option *o = find(r->command, json_key(j));
+    const struct option *o = options_file_find(r->command, json_key(j));
 
     if (!o)
         return no_such(r, j, e);
     return o->kind == OPTION_FLAG   ? take_flag(r, o, j, e)
            : o->kind == OPTION_LIST ? take_list(r, o, j, e)
-                                    : take_text(r, o, j, e);
+                                    : options_file_take_text(r, o, j, e);
 }
 
 static int read_settings(struct arena *a, const char *path, struct json **ret, struct err *e)
@@ -176,7 +179,7 @@ int options_file(struct arena *a, const struct command *c, const char *path, voi
     if (read_settings(a, path, &settings, e) < 0)
         return -1;
     JSON_FOREACH(m, settings)
-        if (take(&r, m, e) < 0)
+        if (options_file_take(&r, m, e) < 0)
             return -1;
     return 0;
 }
@@ -184,14 +187,14 @@ int options_file(struct arena *a, const struct command *c, const char *path, voi
 struct str option_said(struct arena *a, const struct command *c, const char *path, const char *name,
                        const void *options)
 {
-    const struct option *o = find(c, str_of(name));
+    const struct option *o = options_file_find(c, str_of(name));
     const char *value = *(const char *const *)((const char *)options + o->offset);
     const struct json *m;
     struct json *settings = NULL;
     struct err e;
 
     if (path && value && read_settings(a, path, &settings, &e) == 0 && (m = json_get(settings, name)) != NULL) {
-        const char *of_file = o->is_document && json_is(m, JSON_OBJECT) ? document(a, m) : text_of(a, m);
+        const char *of_file = o->is_document && json_is(m, JSON_OBJECT) ? document(a, m) : options_file_text_of(a, m);
 
         if (of_file && strcmp(of_file, value) == 0)
             return arena_fmt(a, "%s: line %u: %s", path, m->line, name);

@@ -40,7 +40,7 @@ static void print_arguments(struct arena *a, struct buf *out, const struct job_p
     table_print(out, &t, "    ");
 }
 
-static void print_text(struct arena *a, struct buf *out, const struct job_plugin *p, bool colour)
+static void plugins_print_text(struct arena *a, struct buf *out, const struct job_plugin *p, bool colour)
 {
     term_style(out, colour, STYLE_BOLD, str_of(p->name));
     buf_fmt(out, " - %s\n", p->summary);
@@ -151,7 +151,7 @@ static int plugins_run(struct arena *a, const void *options, const struct text_l
         if (as_markdown)
             print_markdown(a, &out, p);
         else
-            print_text(a, &out, p, colour);
+            plugins_print_text(a, &out, p, colour);
     }
     if (as_markdown && only.list.n == 0) {
         autobuf page = { 0 };

@@ -77,7 +77,7 @@ static void show_line(struct shown *s, enum image_doing doing, int64_t bytes, in
     (void)term_write(stderr, &out);
 }
 
-static void on_progress(void *ctx, enum image_doing doing, int64_t bytes, int64_t total)
+static void pull_on_progress(void *ctx, enum image_doing doing, int64_t bytes, int64_t total)
 {
     static void (*const show[])(struct shown * s, enum image_doing doing, int64_t bytes, int64_t total) = {
         [SHOW_LINES] = show_line,
@@ -89,7 +89,7 @@ static void on_progress(void *ctx, enum image_doing doing, int64_t bytes, int64_
         show[s->how](s, doing, bytes, total);
 }
 
-static void hide(struct shown *s)
+static void pull_hide(struct shown *s)
 {
     autobuf out = { 0 };
 
@@ -100,7 +100,7 @@ static void hide(struct shown *s)
     (void)term_draw(stderr, &out);
 }
 
-static void tell(const struct shown *s, const struct image_pulled *pulled, bool is_quiet)
+static void pull_tell(const struct shown *s, const struct image_pulled *pulled, bool is_quiet)
 {
     autobuf out = { 0 };
 
@@ -119,17 +119,17 @@ static void tell(const struct shown *s, const struct image_pulled *pulled, bool 
 
 static int pull_one(const char *store, const struct registry_options *registry, struct shown *s, bool is_quiet)
 {
-    struct image_pull q = { store, s->name, registry, s, on_progress };
+    struct image_pull q = { store, s->name, registry, s, pull_on_progress };
     struct image_pulled pulled;
     struct err e;
     int rc = image_pull(&q, &pulled, &e);
 
-    hide(s);
+    pull_hide(s);
     if (rc < 0) {
         (void)err_wrap(&e, "%.*s", STR_ARG(s->name));
         return command_fail("pull", &e, EXIT_FAILED);
     }
-    tell(s, &pulled, is_quiet);
+    pull_tell(s, &pulled, is_quiet);
     return EXIT_FINE;
 }
 

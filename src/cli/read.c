@@ -15,7 +15,7 @@ static int too_big(struct err *e)
 }
 
 /* A directory opens fine and fails at the first read with a message that helps nobody. */
-static int check_kind(int fd, struct err *e)
+static int read_check_kind(int fd, struct err *e)
 {
     struct stat st;
 
@@ -37,7 +37,7 @@ int read_file(struct arena *a, const char *path, struct str *ret, struct err *e)
 
     if (fd < 0)
         return err_errno(e, "cannot open it");
-    if (check_kind(fd, e) < 0)
+    if (read_check_kind(fd, e) < 0)
         return -1;
     rc = read_all(fd, READ_MAX_BYTES, &bytes);
     if (rc)

@@ -33,7 +33,7 @@ int records_open(struct arena *a, bool makes, int *ret_dir, struct err *e)
 
 /* ---- reading ---- */
 
-static bool is_name(const char *name)
+static bool records_is_name(const char *name)
 {
     size_t n = strlen(name);
 
@@ -102,7 +102,7 @@ void records_list(struct arena *a, int dir, struct record_list *ret)
     for (struct dirent *entry; (entry = dir_next(d));) {
         struct record_entry *own;
 
-        if (!is_name(entry->d_name))
+        if (!records_is_name(entry->d_name))
             continue;
         own = arena_new(a, struct record_entry);
         if (read_entry(a, dir, entry->d_name, own, NULL) == 0)
@@ -166,7 +166,7 @@ int records_read(struct arena *a, int dir, struct str id, struct record *ret, st
 
 /* ---- writing ---- */
 
-static void remove_one(int dir, const char *name)
+static void records_remove_one(int dir, const char *name)
 {
     struct err e;
 
@@ -194,7 +194,7 @@ static bool is_running(int dir, const char *name)
     return facts >= 0 && flock(facts, LOCK_SH | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 }
 
-static struct room look_at(struct arena *a, int dir, const char *name)
+static struct room records_look_at(struct arena *a, int dir, const char *name)
 {
     struct room r = { .name = arena_str(a, str_of(name)).p };
     static const char *const files[] = { "facts", "log", "log.old" };
@@ -212,7 +212,7 @@ static struct room look_at(struct arena *a, int dir, const char *name)
 }
 
 /* Runs that go on stay, whatever they have. No record is read: every run comes by here, and there may be a hundred. */
-static void make_room(int dir)
+static void records_make_room(int dir)
 {
     VEC(struct room) all = { 0 };
     autodir *d = dir_open(dir, ".");
@@ -221,14 +221,14 @@ static void make_room(int dir)
     size_t n = 0;
 
     for (struct dirent *entry; (entry = dir_next(d));)
-        if (is_name(entry->d_name))
-            *vec_push(&a, &all) = look_at(&a, dir, entry->d_name);
+        if (records_is_name(entry->d_name))
+            *vec_push(&a, &all) = records_look_at(&a, dir, entry->d_name);
     if (all.n)
         qsort(all.v, all.n, sizeof(*all.v), changed_last_first);
     VEC_FOREACH(one, &all) {
         bytes += one->bytes;
         if ((++n >= RECORDS_MAX || bytes > RECORDS_BYTES) && !is_running(dir, one->name))
-            remove_one(dir, one->name);
+            records_remove_one(dir, one->name);
     }
 }
 
@@ -250,7 +250,7 @@ int records_new(struct arena *a, int dir, struct str *id, struct record_files *r
     *ret = (struct record_files){ -1, -1, -1 };
     if (lock_take(dir, "lock", WAIT_MS, &lock, e) < 0)
         return -1;
-    make_room(dir);
+    records_make_room(dir);
     for (int i = 2; mkdirat(dir, arena_cstr(a, name), 0700) < 0; i++) {
         if (errno != EEXIST || i > RECORDS_MAX + 2)
             return err_errno(e, "make the record %.*s", STR_ARG(name));

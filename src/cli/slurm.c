@@ -154,8 +154,8 @@ static int read_script(struct arena *a, const struct command *c, const struct te
     return 0;
 }
 
-static int run(struct arena *a, const char *command, const struct api_options *line, const struct text_list *arguments,
-               const struct slurm_script *script, ctl_verb_f verb)
+static int slurm_run(struct arena *a, const char *command, const struct api_options *line,
+                     const struct text_list *arguments, const struct slurm_script *script, ctl_verb_f verb)
 {
     struct ctl_options o = line->o;
 
@@ -175,7 +175,7 @@ static int sbatch_run(struct arena *a, const void *options, const struct text_li
     if (read_script(a, &command_sbatch, arguments, &line, &script, &e) < 0)
         return command_fail("slurm sbatch", &e, e.code == ERR_SYNTAX ? EXIT_USAGE : EXIT_FAILED);
     if (!line.slurm.dry_run)
-        return run(a, "slurm sbatch", &line, arguments, &script, verb_sbatch);
+        return slurm_run(a, "slurm sbatch", &line, arguments, &script, verb_sbatch);
     if (slurm_print(a, &line.slurm, &script, str_of(line.o.namespace), &out, &e) < 0)
         return command_fail("slurm sbatch", &e, e.code == ERR_SYNTAX ? EXIT_USAGE : EXIT_FAILED);
     return term_print(&out) == 0 ? EXIT_FINE : EXIT_FAILED;
@@ -193,7 +193,7 @@ static int srun_run(struct arena *a, const void *options, const struct text_list
     }
     describe_submitter(a, &script);
     script.args = (struct ctl_words){ arguments->list.v, arguments->list.n };
-    return run(a, "slurm srun", line, arguments, &script, verb_srun);
+    return slurm_run(a, "slurm srun", line, arguments, &script, verb_srun);
 }
 
 #define LISTED                                                                                                         \

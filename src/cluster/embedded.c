@@ -151,14 +151,14 @@ static uint64_t embedded_read(struct cluster *c, const struct resource_type *typ
 /* ---- events ---- */
 
 /* 'take' lives until the next event. */
-static void hold(struct embedded *m, struct object *take)
+static void embedded_hold(struct embedded *m, struct object *take)
 {
     object_unref(m->held);
     m->held = take;
 }
 
 /* What it told of was undone. */
-static void take_back(struct embedded *m, struct answer *a)
+static void embedded_take_back(struct embedded *m, struct answer *a)
 {
     object_unref(a->object);
     a->object = NULL;
@@ -175,8 +175,8 @@ static bool next_answer(struct embedded *m, struct cluster_event *ret)
         return false;
     list_remove(&a->link);
     if (outcome < 0)
-        take_back(m, a);
-    hold(m, a->object);
+        embedded_take_back(m, a);
+    embedded_hold(m, a->object);
     *ret = (struct cluster_event){ .kind = CLUSTER_RESULT, .type = a->type, .object = a->object, .token = a->token };
     ret->err = a->err;
     free(a);
@@ -224,7 +224,7 @@ static bool next_listed(struct embedded *m, struct want *w, struct cluster_event
         return true;
     }
     if (w->at < w->n) {
-        hold(m, w->listed[w->at++]);
+        embedded_hold(m, w->listed[w->at++]);
         store_rest(m->store); /* else all of them would have trees at once */
         store_warm(m->store, m->held);
         ret->kind = CLUSTER_PUT;
@@ -274,7 +274,7 @@ static bool next_change(struct embedded *m, struct cluster_event *ret)
     }
     if (!first)
         return false;
-    hold(m, object_ref(first->next.object));
+    embedded_hold(m, object_ref(first->next.object));
     *ret = (struct cluster_event){ .type = first->type, .object = m->held };
     ret->kind = first->next.kind == WATCH_DELETED ? CLUSTER_GONE : CLUSTER_PUT;
     first->next.kind = WATCH_KIND_MAX;

@@ -94,7 +94,7 @@ static struct json *ports_of(struct arena *a, const struct json *service, const 
     return list;
 }
 
-static void add_pod(struct build *b, const struct json *pod)
+static void endpoints_add_pod(struct build *b, const struct json *pod)
 {
     const struct json *spec = json_get(b->seen->service, "spec"), *status = json_get(pod, "status");
     struct str address = json_member_text(status, "podIP"), phase = json_member_text(status, "phase");
@@ -123,7 +123,7 @@ static int end_cmp(const void *x, const void *y)
 static void look_at_pods(struct build *b)
 {
     for (size_t i = 0; i < b->seen->n_pods; i++)
-        add_pod(b, b->seen->pods[i]);
+        endpoints_add_pod(b, b->seen->pods[i]);
     if (b->ends.list.n)
         qsort(b->ends.list.v, b->ends.list.n, sizeof(*b->ends.list.v), end_cmp);
 }
@@ -200,7 +200,8 @@ static void write_object(struct build *b, const struct resource_type *type, cons
     plan_update(b->plan, type, body);
 }
 
-static void add_labels(const struct build *b, struct json *object, const char *managed_by, const char *manager)
+static void endpoints_add_labels(const struct build *b, struct json *object, const char *managed_by,
+                                 const char *manager)
 {
     const struct json *service = b->seen->service;
 
@@ -272,7 +273,7 @@ static void plan_endpoints(struct build *b)
     struct json *fresh = object_new(b->arena, "v1", "Endpoints", object_namespace(b->seen->service),
                                     object_name(b->seen->service));
 
-    add_labels(b, fresh, "endpoints.kubernetes.io/managed-by", "endpoint-controller");
+    endpoints_add_labels(b, fresh, "endpoints.kubernetes.io/managed-by", "endpoint-controller");
     json_set(fresh, "subsets", subsets_of(b));
     if (b->seen->endpoints)
         write_object(b, endpoints_type(), b->seen->endpoints, fresh, members);
@@ -304,7 +305,7 @@ static struct json *slice_new(const struct build *b, const struct json *ports, s
 
     json_remove(meta, "name");
     json_set(meta, "generateName", json_fmt(b->arena, "%.*s-", STR_ARG(object_name(service))));
-    add_labels(b, j, "endpointslice.kubernetes.io/managed-by", ENDPOINTS_MANAGER);
+    endpoints_add_labels(b, j, "endpointslice.kubernetes.io/managed-by", ENDPOINTS_MANAGER);
     object_set_label(b->arena, j, ENDPOINTS_SERVICE_LABEL, object_name(service));
     object_set_controller(b->arena, j, service);
     json_set(j, "addressType", json_str(b->arena, STR("IPv4")));
@@ -341,7 +342,7 @@ static void keep_endpoints(struct build *b, const struct end *group, struct kept
     }
 }
 
-static void fill(struct build *b, const struct end *group, struct json *endpoints)
+static void endpoints_fill(struct build *b, const struct end *group, struct json *endpoints)
 {
     VEC_FOREACH(end, &b->ends.list) {
         if (json_count(endpoints) >= SLICE_MAX)
@@ -353,7 +354,7 @@ static void fill(struct build *b, const struct end *group, struct json *endpoint
     }
 }
 
-static bool is_missing(const struct build *b, const struct end *group)
+static bool endpoints_is_missing(const struct build *b, const struct end *group)
 {
     VEC_FOREACH(end, &b->ends.list)
         if (!end->is_placed && json_equal(end->ports, group->ports))
@@ -363,7 +364,7 @@ static bool is_missing(const struct build *b, const struct end *group)
 
 /* The slices of one group: 'slices' has those that are not spoken for yet, and loses these. Returns how many there are
  * to be. */
-static size_t plan_group(struct build *b, const struct end *group, struct kept *slices)
+static size_t endpoints_plan_group(struct build *b, const struct end *group, struct kept *slices)
 {
     static const char *const members[] = { "endpoints", "ports", NULL };
     size_t n = 0;
@@ -374,7 +375,7 @@ static size_t plan_group(struct build *b, const struct end *group, struct kept *
     for (size_t i = 0; i < b->seen->n_slices; i++) {
         if (!slices[i].endpoints)
             continue;
-        fill(b, group, slices[i].endpoints);
+        endpoints_fill(b, group, slices[i].endpoints);
         if (json_count(slices[i].endpoints)) {
             write_object(b, slice_type(), slices[i].old, slice_new(b, group->ports, slices[i].endpoints), members);
             slices[i].old = NULL;
@@ -382,10 +383,10 @@ static size_t plan_group(struct build *b, const struct end *group, struct kept *
         }
         slices[i].endpoints = NULL;
     }
-    while (is_missing(b, group)) {
+    while (endpoints_is_missing(b, group)) {
         struct json *endpoints = json_array(b->arena);
 
-        fill(b, group, endpoints);
+        endpoints_fill(b, group, endpoints);
         plan_create(b->plan, slice_type(), slice_new(b, group->ports, endpoints));
         n++;
     }
@@ -404,7 +405,7 @@ static void plan_slices(struct build *b)
         slices[i] = (struct kept){ .old = b->seen->slices[i] };
     VEC_FOREACH(end, &b->ends.list)
         if (is_first(&b->ends, end))
-            n += plan_group(b, end, slices);
+            n += endpoints_plan_group(b, end, slices);
     for (i = 0; i < b->seen->n_slices; i++) {
         if (!slices[i].old)
             continue;

@@ -41,15 +41,15 @@ static const enum state machine[STATE_MAX][REQUEST_MAX] = {
     [STATE_UNKNOWN] = { STATE_UNKNOWN, STATE_OPEN, STATE_CLOSED },
 };
 
-static struct str state_text(const struct json *queue)
+static struct str queue_state_text(const struct json *queue)
 {
     return json_member_text(json_get(queue, "status"), "state");
 }
 
-static enum state state_of(const struct json *queue)
+static enum state queue_state_of(const struct json *queue)
 {
     for (enum state s = 0; s < STATE_MAX; s++)
-        if (str_is(state_text(queue), state_names[s]))
+        if (str_is(queue_state_text(queue), state_names[s]))
             return s;
     return STATE_UNKNOWN; /* a text that is no state */
 }
@@ -71,7 +71,7 @@ static uint64_t unfinished(const struct queue_observed *o)
 
 static enum state state_after(const struct queue_observed *o, enum request request)
 {
-    enum state next = is_root(o->queue) ? STATE_OPEN : machine[state_of(o->queue)][request];
+    enum state next = is_root(o->queue) ? STATE_OPEN : machine[queue_state_of(o->queue)][request];
 
     return next == STATE_CLOSED && unfinished(o) ? STATE_CLOSING : next;
 }
@@ -80,7 +80,7 @@ static enum state state_after(const struct queue_observed *o, enum request reque
 
 static bool parent_is_shut(const struct queue_observed *o)
 {
-    return o->parent && !is_root(o->queue) && !is_root(o->parent) && state_is_shut(state_of(o->parent));
+    return o->parent && !is_root(o->queue) && !is_root(o->parent) && state_is_shut(queue_state_of(o->parent));
 }
 
 static bool is_closed_by_parent(const struct queue_observed *o)
@@ -91,7 +91,7 @@ static bool is_closed_by_parent(const struct queue_observed *o)
 /* What the parent's state asks for when nobody commands anything. */
 static enum request request_of_parent(const struct queue_observed *o)
 {
-    bool is_shut = state_is_shut(state_of(o->queue));
+    bool is_shut = state_is_shut(queue_state_of(o->queue));
 
     if (parent_is_shut(o) && !is_shut)
         return REQUEST_CLOSE;
@@ -116,7 +116,7 @@ static enum request request_of_commands(const struct queue_observed *o)
 }
 
 /* Why a request cannot be done; NULL if it can. */
-static const char *refusal(const struct queue_observed *o, enum request request)
+static const char *queue_refusal(const struct queue_observed *o, enum request request)
 {
     if (request == REQUEST_CLOSE && is_root(o->queue))
         return "the root queue cannot be closed";
@@ -240,7 +240,7 @@ static bool plan_main(const struct queue_observed *o, enum request command, enum
         should_be = false;
     else if (request == REQUEST_CLOSE)
         should_be = true;
-    else if (!parent_is_shut(o) && !state_is_shut(state_of(o->queue)))
+    else if (!parent_is_shut(o) && !state_is_shut(queue_state_of(o->queue)))
         should_be = false;
     if (should_be == is_annotated)
         return false;
@@ -285,7 +285,7 @@ static void plan_counters(const struct queue_observed *o, int64_t now_ms, struct
 void queue_plan(const struct queue_observed *o, int64_t now_ms, struct plan *plan)
 {
     enum request command = request_of_commands(o), request;
-    const char *why_not = refusal(o, command);
+    const char *why_not = queue_refusal(o, command);
     enum state next;
 
     if (json_find(o->queue, "metadata", "deletionTimestamp", NULL))
@@ -294,7 +294,7 @@ void queue_plan(const struct queue_observed *o, int64_t now_ms, struct plan *pla
     if (plan_main(o, command, request, plan))
         return;
     next = state_after(o, request);
-    if (!str_is(state_text(o->queue), state_names[next])) {
+    if (!str_is(queue_state_text(o->queue), state_names[next])) {
         write_status(o, next, plan);
         return; /* commands are answered when it has come back */
     }

@@ -7,7 +7,7 @@
 
 #define TTL_ABORTED_KEY "pumice.dev/ttl-aborted"
 
-static bool is_finished(const struct job *job)
+static bool ttl_is_finished(const struct job *job)
 {
     static const char *const finished[] = { "Completed", "Failed", "Terminated" };
 
@@ -25,7 +25,7 @@ void ttl_plan(const struct job *job, int64_t now_ms, struct plan *plan)
     int64_t finished_ms, expires_ms;
     struct op *op;
 
-    if (job->meta.deletion_timestamp.n || !job->spec.ttl_seconds || *job->spec.ttl_seconds < 0 || !is_finished(job))
+    if (job->meta.deletion_timestamp.n || !job->spec.ttl_seconds || *job->spec.ttl_seconds < 0 || !ttl_is_finished(job))
         return;
     if (clock_parse(finished, &finished_ms, NULL) < 0)
         return; /* nobody knows when; a job is not deleted on a guess */

@@ -22,7 +22,7 @@ static const struct owner_kind {
     { "apps/v1", "DaemonSet", NULL, false },
 };
 
-static const struct owner_kind *kind_of(const struct json *ref)
+static const struct owner_kind *workload_kind_of(const struct json *ref)
 {
     for (size_t i = 0; i < ARRAY_LEN(owner_kinds); i++)
         if (str_is(json_member_text(ref, "kind"), owner_kinds[i].kind) &&
@@ -33,12 +33,12 @@ static const struct owner_kind *kind_of(const struct json *ref)
 
 bool workload_wants_owner(const struct json *ref)
 {
-    return kind_of(ref);
+    return workload_kind_of(ref);
 }
 
 bool workload_can_shrink(const struct json *ref)
 {
-    const struct owner_kind *k = kind_of(ref);
+    const struct owner_kind *k = workload_kind_of(ref);
 
     return k && k->can_shrink;
 }
@@ -49,9 +49,9 @@ struct str workload_group_name(struct arena *a, struct str uid)
 }
 
 /* How many pods it wants; -1: it does not say. Kubernetes' default is 1. */
-static int64_t size_of(const struct json *owner)
+static int64_t workload_size_of(const struct json *owner)
 {
-    const struct owner_kind *k = owner ? kind_of(owner) : NULL;
+    const struct owner_kind *k = owner ? workload_kind_of(owner) : NULL;
 
     return k && k->size ? json_i64(json_get(json_get(owner, "spec"), k->size), 1) : -1;
 }
@@ -59,7 +59,7 @@ static int64_t size_of(const struct json *owner)
 static int64_t min_member_of(const struct json *owner)
 {
     struct str text = object_annotation(owner, MIN_MEMBER_KEY);
-    int64_t min, size = size_of(owner);
+    int64_t min, size = workload_size_of(owner);
 
     if (str_to_i64(text, &min) < 0 || min < 1 || min > INT32_MAX)
         return 1;
@@ -210,6 +210,6 @@ void workload_plan(const struct workload_observed *o, struct plan *plan)
         follow_owner(o, plan);
     for (size_t i = 0; i < o->n_pods; i++)
         join_group(o, o->pods[i], plan);
-    if (!o->n_all && o->group && size_of(o->owner) == 0)
+    if (!o->n_all && o->group && workload_size_of(o->owner) == 0)
         plan_delete(plan, group_type(), o->namespace, object_name(o->group), object_uid(o->group));
 }

@@ -34,7 +34,7 @@ static void take_mode(void *to, const struct place *at)
     b->is_indexed = str_is(json_text(at->node, STR_NULL), "Indexed");
 }
 
-static void take_backoff(void *to, const struct place *at)
+static void batch_take_backoff(void *to, const struct place *at)
 {
     struct batch *b = to;
 
@@ -122,7 +122,7 @@ static const struct row rows[] = {
     { "parallelism", take_parallelism, NULL },
     { "completions", take_completions, NULL },
     { "completionMode", take_mode, NULL },
-    { "backoffLimit", take_backoff, NULL },
+    { "backoffLimit", batch_take_backoff, NULL },
     { "activeDeadlineSeconds", take_deadline, NULL },
     { "ttlSecondsAfterFinished", take_batch_ttl, NULL },
     { "suspend", take_batch_suspend, NULL },

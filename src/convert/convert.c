@@ -18,7 +18,7 @@ static const struct {
     { "kubeflow.org", "MPIJob", convert_mpi },
 };
 
-static int find_kind(const struct json *object)
+static int convert_find_kind(const struct json *object)
 {
     struct str version = object_api_version(object), kind = object_kind(object);
     ptrdiff_t slash = str_find_char(version, '/');
@@ -31,7 +31,7 @@ static int find_kind(const struct json *object)
 
 bool convert_knows(const struct json *object)
 {
-    return find_kind(object) >= 0;
+    return convert_find_kind(object) >= 0;
 }
 
 /* ---- rows ---- */
@@ -44,7 +44,7 @@ static const struct row *find_row(const struct row *rows, size_t n, struct str f
     return NULL;
 }
 
-static bool is_empty(const struct json *j)
+static bool convert_is_empty(const struct json *j)
 {
     return !j || j->type == JSON_NULL || ((j->type == JSON_OBJECT || j->type == JSON_ARRAY) && json_count(j) == 0);
 }
@@ -54,7 +54,7 @@ void convert_rows(struct conversion *c, const struct place *at, const struct row
     for (size_t i = 0; i < n; i++) {
         struct place field = place_member(at, rows[i].field);
 
-        if (is_empty(field.node))
+        if (convert_is_empty(field.node))
             continue;
         if (rows[i].take)
             rows[i].take(to, &field);
@@ -65,7 +65,7 @@ void convert_rows(struct conversion *c, const struct place *at, const struct row
         struct str name = json_key(member);
         struct place field = { at, member, name, 0 };
 
-        if (!find_row(rows, n, name) && !is_empty(member))
+        if (!find_row(rows, n, name) && !convert_is_empty(member))
             problem_warn(c->problems, &field, "not carried over: this field is not known here");
     }
 }
@@ -107,7 +107,7 @@ static void clean_template(struct json *template)
 }
 
 /* Containers in a list, each of them an object: what everything below takes for granted. */
-static bool check_template(struct conversion *c, const struct place *template)
+static bool convert_check_template(struct conversion *c, const struct place *template)
 {
     struct place spec = place_member(template, "spec"), containers = place_member(&spec, "containers");
     bool fine = json_is(containers.node, JSON_ARRAY) && json_count(containers.node) > 0;
@@ -122,7 +122,8 @@ static bool check_template(struct conversion *c, const struct place *template)
 struct part convert_task(struct conversion *c, struct str name, const struct place *template)
 {
     struct part p = { .all = c, .task = json_push(c->tasks, json_object(c->arena)), .replicas = 1 };
-    struct json *copy = check_template(c, template) ? json_copy(c->arena, template->node) : json_object(c->arena);
+    struct json *copy = convert_check_template(c, template) ? json_copy(c->arena, template->node)
+                                                            : json_object(c->arena);
 
     clean_template(copy);
     json_add(p.task, STR("name"), json_str(c->arena, name));
@@ -138,8 +139,8 @@ void part_replicas(struct part *p, int64_t n)
     json_set(p->task, "replicas", json_int(p->all->arena, n));
 }
 
-static void add_policy(struct conversion *c, struct json *list, const char *event, int64_t exit_code,
-                       const char *action)
+static void convert_add_policy(struct conversion *c, struct json *list, const char *event, int64_t exit_code,
+                               const char *action)
 {
     struct json *policy = json_push(list, json_object(c->arena));
 
@@ -152,12 +153,12 @@ static void add_policy(struct conversion *c, struct json *list, const char *even
 
 void part_policy(struct part *p, const char *event, int64_t exit_code, const char *action)
 {
-    add_policy(p->all, json_need_array(p->all->arena, p->task, "policies"), event, exit_code, action);
+    convert_add_policy(p->all, json_need_array(p->all->arena, p->task, "policies"), event, exit_code, action);
 }
 
 void convert_policy(struct conversion *c, const char *event, const char *action)
 {
-    add_policy(c, json_need_array(c->arena, c->spec, "policies"), event, 0, action);
+    convert_add_policy(c, json_need_array(c->arena, c->spec, "policies"), event, 0, action);
 }
 
 void part_on_failure(struct part *p, const char *action)
@@ -243,7 +244,7 @@ static void take_metadata(struct conversion *c, const struct place *root)
     for (size_t i = 0; i < ARRAY_LEN(kept); i++) {
         const struct json *value = json_get(from.node, kept[i]);
 
-        if (!is_empty(value))
+        if (!convert_is_empty(value))
             json_set(meta, kept[i], json_copy(c->arena, value));
     }
     clean_meta(meta);
@@ -280,7 +281,7 @@ struct json *convert_object(struct arena *a, const struct json *object, struct p
 {
     struct conversion c = { .arena = a, .problems = ps, .job = json_object(a), .retries = -1 };
     struct place root = { .node = object };
-    int kind = find_kind(object);
+    int kind = convert_find_kind(object);
     size_t errors = ps->n_errors;
 
     if (kind < 0)

@@ -37,7 +37,7 @@ static const struct row job_rows[] = {
     { "groupName", NULL, "tasks have no groups" },
 };
 
-static void take_job(struct conversion *c, const struct place *job)
+static void jobset_take_job(struct conversion *c, const struct place *job)
 {
     struct place name = place_member(job, "name"), template = place_member(job, "template"),
                  spec = place_member(&template, "spec"), depends = place_member(job, "dependsOn");
@@ -62,7 +62,7 @@ static void take_jobs(void *to, const struct place *list)
     JSON_FOREACH(node, list->node) {
         struct place job = place_item(list, node, i++);
 
-        take_job(to, &job);
+        jobset_take_job(to, &job);
     }
 }
 

@@ -5,7 +5,7 @@
 
 /* ---- runPolicy ---- */
 
-static void take_backoff(void *to, const struct place *at)
+static void kubeflow_take_backoff(void *to, const struct place *at)
 {
     ((struct conversion *)to)->retries = json_i64(at->node, -1);
 }
@@ -55,7 +55,7 @@ static void take_scheduling(void *to, const struct place *at)
 }
 
 static const struct row run_rows[] = {
-    { "backoffLimit", take_backoff, NULL },
+    { "backoffLimit", kubeflow_take_backoff, NULL },
     { "cleanPodPolicy", take_clean, NULL },
     { "ttlSecondsAfterFinished", take_ttl, NULL },
     { "suspend", take_suspend, NULL },

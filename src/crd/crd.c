@@ -10,7 +10,7 @@ struct writer {
     bool keeps_unknown; /* below a pod template */
 };
 
-static void add_text(struct writer *w, struct json *to, const char *key, const char *text)
+static void crd_add_text(struct writer *w, struct json *to, const char *key, const char *text)
 {
     json_add(to, str_of(key), json_str(w->a, str_of(text)));
 }
@@ -25,7 +25,7 @@ static void add_true(struct writer *w, struct json *to, const char *key)
     json_add(to, str_of(key), json_bool_new(w->a, true));
 }
 
-static struct json *texts(struct writer *w, const char *const *list)
+static struct json *crd_texts(struct writer *w, const char *const *list)
 {
     struct json *j = json_array(w->a);
 
@@ -77,13 +77,13 @@ static struct json *typed(struct writer *w, const char *type)
 {
     struct json *j = json_object(w->a);
 
-    add_text(w, j, "type", type);
+    crd_add_text(w, j, "type", type);
     return j;
 }
 
 static struct json *enum_values(struct writer *w, const struct field *f)
 {
-    struct json *all = texts(w, f->values);
+    struct json *all = crd_texts(w, f->values);
 
     if (!(f->flags & (FIELD_REQUIRED | FIELD_NOT_EMPTY)))
         json_push(all, json_str(w->a, STR(""))); /* written out as "not set" */
@@ -103,9 +103,9 @@ static struct json *text_value(struct writer *w, const struct field *f)
     if (max)
         add_int(w, j, "maxLength", max);
     if (format && format->pattern)
-        add_text(w, j, "pattern", format->pattern);
+        crd_add_text(w, j, "pattern", format->pattern);
     if (format && format->format) {
-        add_text(w, j, "format", format->format);
+        crd_add_text(w, j, "format", format->format);
         add_true(w, j, "nullable"); /* typed writers print a time that is not set as null */
     }
     return j;
@@ -115,7 +115,7 @@ static struct json *int_value(struct writer *w, const struct field *f)
 {
     struct json *j = typed(w, "integer");
 
-    add_text(w, j, "format", f->kind == FIELD_INT32 ? "int32" : "int64");
+    crd_add_text(w, j, "format", f->kind == FIELD_INT32 ? "int32" : "int64");
     if (f->min || f->max) {
         add_int(w, j, "minimum", f->min);
         if (f->max != INT64_MAX)
@@ -142,7 +142,7 @@ static struct json *quantity_value(struct writer *w)
 
     if (w->keeps_unknown)
         add_true(w, j, "x-kubernetes-preserve-unknown-fields");
-    add_text(w, j, "pattern", QUANTITY_PATTERN);
+    crd_add_text(w, j, "pattern", QUANTITY_PATTERN);
     return j;
 }
 
@@ -173,7 +173,7 @@ static struct json *opaque(struct writer *w)
     return j;
 }
 
-static struct json *value_of(struct writer *w, const struct field *f)
+static struct json *crd_value_of(struct writer *w, const struct field *f)
 {
     switch ((enum field_kind)f->kind) {
     case FIELD_STR:
@@ -230,10 +230,10 @@ static void add_rules(struct writer *w, struct json *to, const struct schema *s,
         if (row->what != CRD_RULE || !is_about(row, s, f))
             continue;
         rule = json_push(rules, json_object(w->a));
-        add_text(w, rule, "rule", row->text);
-        add_text(w, rule, "message", row->message);
+        crd_add_text(w, rule, "rule", row->text);
+        crd_add_text(w, rule, "message", row->message);
         if (row->at)
-            add_text(w, rule, "fieldPath", row->at);
+            crd_add_text(w, rule, "fieldPath", row->at);
     }
     if (rules->n)
         json_add(to, STR("x-kubernetes-validations"), rules);
@@ -244,14 +244,14 @@ static void add_extras(struct writer *w, struct json *to, const struct schema *s
     const struct crd_row *row;
 
     if ((row = find_row(s, f, CRD_ENUM)))
-        json_add(to, STR("enum"), texts(w, row->values));
+        json_add(to, STR("enum"), crd_texts(w, row->values));
     if ((row = find_row(s, f, CRD_MAX_ITEMS)))
         json_add(to, STR("maxItems"), parsed(w, row->text));
     if ((row = find_row(s, f, CRD_MAX_TEXT)))
         json_set(f->shape == SHAPE_LIST ? json_get(to, "items") : to, "maxLength", parsed(w, row->text));
     if ((row = find_row(s, f, CRD_MAP_KEYS))) {
-        add_text(w, to, "x-kubernetes-list-type", "map");
-        json_add(to, STR("x-kubernetes-list-map-keys"), texts(w, (const char *const[]){ row->text, NULL }));
+        crd_add_text(w, to, "x-kubernetes-list-type", "map");
+        json_add(to, STR("x-kubernetes-list-map-keys"), crd_texts(w, (const char *const[]){ row->text, NULL }));
     }
     if ((row = find_row(s, f, CRD_DEFAULT)))
         json_add(to, STR("default"), parsed(w, row->text));
@@ -262,7 +262,7 @@ static void add_extras(struct writer *w, struct json *to, const struct schema *s
 
 static struct json *field_node(struct writer *w, const struct schema *s, const struct field *f)
 {
-    struct json *value = value_of(w, f), *j = value;
+    struct json *value = crd_value_of(w, f), *j = value;
 
     if (f->shape != SHAPE_ONE) {
         j = typed(w, f->shape == SHAPE_LIST ? "array" : "object");
@@ -271,7 +271,7 @@ static struct json *field_node(struct writer *w, const struct schema *s, const s
             add_int(w, j, f->shape == SHAPE_LIST ? "minItems" : "minProperties", 1);
     }
     if (f->doc)
-        add_text(w, j, "description", f->doc);
+        crd_add_text(w, j, "description", f->doc);
     add_extras(w, j, s, f);
     return j;
 }
@@ -355,9 +355,9 @@ static void add_columns(struct writer *w, struct json *version, const struct res
         if (strcmp(c->kind, t->kind) != 0)
             continue;
         j = json_push(list, json_object(w->a));
-        add_text(w, j, "name", c->name);
-        add_text(w, j, "type", c->type);
-        add_text(w, j, "jsonPath", c->path);
+        crd_add_text(w, j, "name", c->name);
+        crd_add_text(w, j, "type", c->type);
+        crd_add_text(w, j, "jsonPath", c->path);
         if (c->is_wide)
             add_int(w, j, "priority", 1);
     }
@@ -367,27 +367,27 @@ static void add_columns(struct writer *w, struct json *version, const struct res
 
 /* ---- the definition ---- */
 
-static struct json *names_of(struct writer *w, const struct resource_type *t)
+static struct json *crd_names_of(struct writer *w, const struct resource_type *t)
 {
     struct json *names = json_object(w->a);
     autobuf singular = { 0 };
 
     for (const char *p = t->kind; *p; p++)
         buf_char(&singular, (char)(*p >= 'A' && *p <= 'Z' ? *p - 'A' + 'a' : *p));
-    add_text(w, names, "kind", t->kind);
+    crd_add_text(w, names, "kind", t->kind);
     json_add(names, STR("listKind"), json_fmt(w->a, "%sList", t->kind));
-    add_text(w, names, "plural", t->plural);
+    crd_add_text(w, names, "plural", t->plural);
     json_add(names, STR("singular"), json_str(w->a, arena_str(w->a, buf_view(&singular))));
     if (t->short_names[0])
-        json_add(names, STR("shortNames"), texts(w, t->short_names));
+        json_add(names, STR("shortNames"), crd_texts(w, t->short_names));
     return names;
 }
 
-static struct json *version_of(struct writer *w, const struct resource_type *t)
+static struct json *crd_version_of(struct writer *w, const struct resource_type *t)
 {
     struct json *version = json_object(w->a), *schema = json_object(w->a);
 
-    add_text(w, version, "name", t->version);
+    crd_add_text(w, version, "name", t->version);
     add_true(w, version, "served");
     add_true(w, version, "storage");
     if (t->subresources[0]) /* none of our kinds has another one than status */
@@ -408,17 +408,17 @@ struct json *crd_make(struct arena *a, const struct resource_type *t)
     struct writer w = { .a = a };
     struct json *crd = json_object(a), *meta = json_object(a), *spec = json_object(a), *versions = json_array(a);
 
-    add_text(&w, crd, "apiVersion", "apiextensions.k8s.io/v1");
-    add_text(&w, crd, "kind", "CustomResourceDefinition");
+    crd_add_text(&w, crd, "apiVersion", "apiextensions.k8s.io/v1");
+    crd_add_text(&w, crd, "kind", "CustomResourceDefinition");
     json_add(crd, STR("metadata"), meta);
     json_add(meta, STR("name"), json_fmt(a, "%s.%s", t->plural, t->group));
     /* Whoever removes the chart keeps the jobs. */
-    add_text(&w, json_add(meta, STR("annotations"), json_object(a)), "helm.sh/resource-policy", "keep");
+    crd_add_text(&w, json_add(meta, STR("annotations"), json_object(a)), "helm.sh/resource-policy", "keep");
     json_add(crd, STR("spec"), spec);
-    add_text(&w, spec, "group", t->group);
-    json_add(spec, STR("names"), names_of(&w, t));
-    add_text(&w, spec, "scope", t->scope == SCOPE_CLUSTER ? "Cluster" : "Namespaced");
-    json_push(versions, version_of(&w, t));
+    crd_add_text(&w, spec, "group", t->group);
+    json_add(spec, STR("names"), crd_names_of(&w, t));
+    crd_add_text(&w, spec, "scope", t->scope == SCOPE_CLUSTER ? "Cluster" : "Namespaced");
+    json_push(versions, crd_version_of(&w, t));
     json_add(spec, STR("versions"), versions);
     return crd;
 }

@@ -15,7 +15,7 @@
 
 /* ---- defaults ---- */
 
-static void default_text(struct arena *a, struct json *j, const char *key, struct str value)
+static void definition_default_text(struct arena *a, struct json *j, const char *key, struct str value)
 {
     if (!json_member_text(j, key).n && value.n)
         json_set(j, key, json_str(a, value));
@@ -28,19 +28,19 @@ void definition_default(struct arena *a, struct json *crd)
 
     if (!json_is(spec, JSON_OBJECT) || !json_is(names, JSON_OBJECT))
         return;
-    default_text(a, names, "singular", arena_lower(a, kind));
+    definition_default_text(a, names, "singular", arena_lower(a, kind));
     if (kind.n)
-        default_text(a, names, "listKind", arena_fmt(a, "%.*sList", STR_ARG(kind)));
+        definition_default_text(a, names, "listKind", arena_fmt(a, "%.*sList", STR_ARG(kind)));
     conversion = json_need_object(a, spec, "conversion");
     if (conversion)
-        default_text(a, conversion, "strategy", STR("None"));
+        definition_default_text(a, conversion, "strategy", STR("None"));
 }
 
 /* ---- schemas ---- */
 
 static const char *const type_names[] = { "object", "array", "string", "boolean", "number", "integer" };
 
-static bool is_set(const struct json *schema, const char *flag)
+static bool definition_is_set(const struct json *schema, const char *flag)
 {
     return json_bool(json_get(schema, flag), false);
 }
@@ -49,8 +49,8 @@ static void check_kind_of_value(const struct place *at, bool needs_type, struct 
 {
     struct place type = place_member(at, "type");
     struct str text = json_text(type.node, STR_NULL);
-    bool is_free = is_set(at->node, "x-kubernetes-int-or-string") ||
-                   is_set(at->node, "x-kubernetes-preserve-unknown-fields");
+    bool is_free = definition_is_set(at->node, "x-kubernetes-int-or-string") ||
+                   definition_is_set(at->node, "x-kubernetes-preserve-unknown-fields");
 
     if (!text.n && needs_type && !is_free)
         problem_error(ps, &type, "is required: must not be empty for specified object fields");
@@ -75,7 +75,7 @@ static void check_forbidden(const struct place *at, struct problems *ps)
     }
     if (both.node && json_get(at->node, "properties"))
         problem_error(ps, &both, "Forbidden: additionalProperties and properties are mutual exclusive");
-    if (is_set(at->node, "uniqueItems"))
+    if (definition_is_set(at->node, "uniqueItems"))
         problem_error(ps, &twice,
                       "Forbidden: cannot be set to true since the runtime complexity becomes quadratic: use "
                       "x-kubernetes-list-type: set");
@@ -137,7 +137,8 @@ static void check_choices(const struct place *at, struct problems *ps)
         JSON_FOREACH(s, all.node) {
             struct place choice = place_item(&all, s, n++);
 
-            for (size_t k = 0; k < ARRAY_LEN(elsewhere) && !is_set(at->node, "x-kubernetes-int-or-string"); k++) {
+            for (size_t k = 0; k < ARRAY_LEN(elsewhere) && !definition_is_set(at->node, "x-kubernetes-int-or-string");
+                 k++) {
                 struct place below = place_member(&choice, elsewhere[k]);
 
                 if (below.node)
@@ -189,7 +190,7 @@ static void check_schema(const struct place *at, bool needs_type, struct problem
 
 /* ---- versions ---- */
 
-static void check_path(const struct place *up, const char *key, const char *begins, struct problems *ps)
+static void definition_check_path(const struct place *up, const char *key, const char *begins, struct problems *ps)
 {
     struct place at = place_member(up, key);
     struct str path = json_text(at.node, STR_NULL);
@@ -211,7 +212,7 @@ static void check_columns(const struct place *version, struct problems *ps)
         JSON_FOREACH(c, list.node) {
             struct place at = place_item(&list, c, i++);
 
-            check_path(&at, "jsonPath", rows[r].begins, ps);
+            definition_check_path(&at, "jsonPath", rows[r].begins, ps);
         }
     }
 }
@@ -226,9 +227,9 @@ static void check_version(const struct place *at, struct problems *ps)
     if (json_text(name.node, STR_NULL).n && wrong)
         problem_error(ps, &name, "%s", wrong);
     check_columns(at, ps);
-    check_path(&scale, "specReplicasPath", ".spec.", ps);
-    check_path(&scale, "statusReplicasPath", ".status.", ps);
-    check_path(&scale, "labelSelectorPath", ".", ps);
+    definition_check_path(&scale, "specReplicasPath", ".spec.", ps);
+    definition_check_path(&scale, "statusReplicasPath", ".status.", ps);
+    definition_check_path(&scale, "labelSelectorPath", ".", ps);
     if (!json_is(open.node, JSON_OBJECT)) {
         problem_error(ps, &open, "is required: schemas are required");
         return;
@@ -260,7 +261,7 @@ static void check_versions(const struct place *spec, struct problems *ps)
 
 /* ---- names ---- */
 
-static void check_names(const struct place *crd, const struct place *spec, struct problems *ps)
+static void definition_check_names(const struct place *crd, const struct place *spec, struct problems *ps)
 {
     static const char *const words[] = { "plural", "singular", "kind", "listKind" }; /* letter case aside */
     struct place names = place_member(spec, "names"), meta = place_member(crd, "metadata"),
@@ -323,7 +324,7 @@ void definition_check(const struct place *crd, const struct json *old, struct pr
     meta_check(crd, NULL, false, ps);
     if (ps->n_errors) /* the rules below read what is of the right type */
         return;
-    check_names(crd, &spec, ps);
+    definition_check_names(crd, &spec, ps);
     check_versions(&spec, ps);
     if (json_bool(keeps.node, false))
         problem_error(ps, &keeps,

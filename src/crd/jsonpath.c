@@ -14,7 +14,7 @@ static bool is_quoted(struct str s)
     return s.n >= 2 && (s.p[0] == '\'' || s.p[0] == '"') && s.p[s.n - 1] == s.p[0];
 }
 
-static struct str unquoted(struct str s)
+static struct str jsonpath_unquoted(struct str s)
 {
     return is_quoted(s) ? str_sub(s, 1, s.n - 2) : s;
 }
@@ -34,7 +34,7 @@ static int read_filter(struct str inside, struct step *ret)
         return -1;
     ret->what = STEP_FILTER;
     ret->name = str_trim(str_sub(text, 0, (size_t)eq));
-    ret->value = unquoted(str_trim(str_from(text, (size_t)eq + 2)));
+    ret->value = jsonpath_unquoted(str_trim(str_from(text, (size_t)eq + 2)));
     return jsonpath_is_good(ret->name) ? 0 : -1;
 }
 
@@ -47,7 +47,7 @@ static int read_bracket(struct str inside, struct step *ret)
     }
     if (is_quoted(inside)) {
         ret->what = STEP_FIELD;
-        ret->name = unquoted(inside);
+        ret->name = jsonpath_unquoted(inside);
         return 0;
     }
     if (str_starts(inside, STR("?")))
@@ -73,7 +73,7 @@ static size_t bracket_length(struct str s)
 }
 
 /* Take the first step off '*path'. 0: there is none left; -1: it cannot be read. */
-static int next_step(struct str *path, struct step *ret)
+static int jsonpath_next_step(struct str *path, struct step *ret)
 {
     size_t n = 1;
 
@@ -91,7 +91,7 @@ static int next_step(struct str *path, struct step *ret)
         ret->name = str_sub(*path, 1, n - 1);
         if (!ret->name.n && n < path->n && path->p[n] == '[') { /* ".[0]" */
             *path = str_from(*path, n);
-            return next_step(path, ret);
+            return jsonpath_next_step(path, ret);
         }
         if (!ret->name.n)
             return -1;
@@ -103,7 +103,7 @@ static int next_step(struct str *path, struct step *ret)
 }
 
 /* "app\.kubernetes\.io/name" is one name. */
-static const struct json *member_of(const struct json *j, struct str name)
+static const struct json *jsonpath_member_of(const struct json *j, struct str name)
 {
     autobuf plain = { 0 };
 
@@ -130,11 +130,11 @@ const struct json *jsonpath_find(const struct json *root, struct str path)
     struct step step;
     int rc;
 
-    while (root && (rc = next_step(&path, &step)) != 0) {
+    while (root && (rc = jsonpath_next_step(&path, &step)) != 0) {
         if (rc < 0)
             return NULL;
         if (step.what == STEP_FIELD) {
-            root = member_of(root, step.name);
+            root = jsonpath_member_of(root, step.name);
         } else if (step.what == STEP_INDEX) {
             int64_t n = (int64_t)json_count(root), i = step.index < 0 ? n + step.index : step.index;
 
@@ -160,7 +160,7 @@ bool jsonpath_is_good(struct str path)
 
     if (!path.n)
         return false;
-    while ((rc = next_step(&path, &step)) > 0)
+    while ((rc = jsonpath_next_step(&path, &step)) > 0)
         ;
     return rc == 0;
 }

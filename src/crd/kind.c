@@ -6,7 +6,7 @@
 #include "api/schema/schemas.h"
 #include "base/util.h"
 
-static const char *text_of(struct arena *a, const struct json *j, const char *key)
+static const char *kind_text_of(struct arena *a, const struct json *j, const char *key)
 {
     struct str text = json_member_text(j, key);
 
@@ -45,11 +45,11 @@ static void read_columns(struct arena *a, const struct json *version, struct typ
 
     v[n++] = (struct type_column){ "Name", "string", "name", "", ".metadata.name", false };
     JSON_FOREACH(c, list) {
-        const char *format = text_of(a, c, "format"), *about = text_of(a, c, "description");
+        const char *format = kind_text_of(a, c, "format"), *about = kind_text_of(a, c, "description");
 
-        v[n++] = (struct type_column){ text_of(a, c, "name"),     text_of(a, c, "type"),
-                                       format ? format : "",      about ? about : "",
-                                       text_of(a, c, "jsonPath"), json_i64(json_get(c, "priority"), 0) > 0 };
+        v[n++] = (struct type_column){ kind_text_of(a, c, "name"),     kind_text_of(a, c, "type"),
+                                       format ? format : "",           about ? about : "",
+                                       kind_text_of(a, c, "jsonPath"), json_i64(json_get(c, "priority"), 0) > 0 };
     }
     if (n == 1)
         v[n++] = age;
@@ -67,9 +67,9 @@ static void read_subresources(struct arena *a, const struct json *version, struc
     if (!json_is(scale, JSON_OBJECT))
         return;
     ret->type.subresources[n++] = "scale";
-    ret->custom.replicas = text_of(a, scale, "specReplicasPath");
-    ret->custom.status_replicas = text_of(a, scale, "statusReplicasPath");
-    ret->custom.selector = text_of(a, scale, "labelSelectorPath");
+    ret->custom.replicas = kind_text_of(a, scale, "specReplicasPath");
+    ret->custom.status_replicas = kind_text_of(a, scale, "statusReplicasPath");
+    ret->custom.selector = kind_text_of(a, scale, "labelSelectorPath");
 }
 
 /* ".spec.colour" is asked for as spec.colour. */
@@ -89,20 +89,20 @@ static void read_version(struct arena *a, const struct json *spec, const struct 
                          struct custom_version *ret)
 {
     const struct json *names = json_get(spec, "names");
-    const char *warning = text_of(a, version, "deprecationWarning");
+    const char *warning = kind_text_of(a, version, "deprecationWarning");
 
     ret->is_served = json_bool(json_get(version, "served"), false);
     ret->is_storage = json_bool(json_get(version, "storage"), false);
     ret->type = (struct resource_type){
-        .group = text_of(a, spec, "group"),
-        .version = text_of(a, version, "name"),
-        .kind = text_of(a, names, "kind"),
-        .plural = text_of(a, names, "plural"),
+        .group = kind_text_of(a, spec, "group"),
+        .version = kind_text_of(a, version, "name"),
+        .kind = kind_text_of(a, names, "kind"),
+        .plural = kind_text_of(a, names, "plural"),
         .scope = str_is(json_member_text(spec, "scope"), "Cluster") ? SCOPE_CLUSTER : SCOPE_NAMESPACED,
         .fields = selectable(a, json_get(version, "selectableFields")),
         .use = TYPE_STORED,
-        .singular = text_of(a, names, "singular"),
-        .list_kind = text_of(a, names, "listKind"),
+        .singular = kind_text_of(a, names, "singular"),
+        .list_kind = kind_text_of(a, names, "listKind"),
         .custom = &ret->custom,
     };
     ret->custom.schema = whole_schema(a, json_find(version, "schema", "openAPIV3Schema", NULL));

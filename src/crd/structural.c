@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 
-static bool is_set(const struct json *schema, const char *flag)
+static bool structural_is_set(const struct json *schema, const char *flag)
 {
     return json_bool(json_get(schema, flag), false);
 }
@@ -20,7 +20,7 @@ static bool is_of_objects(struct str key)
 
 static bool keeps_unknown(const struct json *schema)
 {
-    return is_set(schema, "x-kubernetes-preserve-unknown-fields") ||
+    return structural_is_set(schema, "x-kubernetes-preserve-unknown-fields") ||
            json_bool(json_get(schema, "additionalProperties"), false);
 }
 
@@ -30,7 +30,8 @@ static const struct json *schema_of_member(const struct json *schema, struct str
     const struct json *known = json_get_str(json_get(schema, "properties"), key);
     const struct json *others = json_get(schema, "additionalProperties");
 
-    *ret_is_kept = keeps_unknown(schema) || (is_set(schema, "x-kubernetes-embedded-resource") && is_of_objects(key));
+    *ret_is_kept = keeps_unknown(schema) ||
+                   (structural_is_set(schema, "x-kubernetes-embedded-resource") && is_of_objects(key));
     return known ? known : json_is(others, JSON_OBJECT) ? others : NULL;
 }
 
@@ -103,7 +104,7 @@ void structural_default(struct arena *a, const struct json *schema, struct json 
     JSON_FOREACH(p, json_get(schema, "properties")) {
         const struct json *value = json_get(p, "default"), *there = json_get_str(object, json_key(p));
 
-        if (value && (!there || (json_is(there, JSON_NULL) && !is_set(p, "nullable"))))
+        if (value && (!there || (json_is(there, JSON_NULL) && !structural_is_set(p, "nullable"))))
             json_set_key(object, json_key(p), json_copy(a, value));
     }
     JSON_FOREACH(m, object)

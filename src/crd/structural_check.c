@@ -8,7 +8,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 
-static bool is_set(const struct json *schema, const char *flag)
+static bool structural_check_is_set(const struct json *schema, const char *flag)
 {
     return json_bool(json_get(schema, flag), false);
 }
@@ -32,7 +32,7 @@ static const char *word_of(const struct json *j)
     return "null";
 }
 
-static bool is_whole(const struct json *j)
+static bool structural_check_is_whole(const struct json *j)
 {
     int64_t v;
 
@@ -44,8 +44,8 @@ static bool check_type(const struct json *schema, const struct place *at, struct
 {
     struct str want = json_member_text(schema, "type");
 
-    if (is_set(schema, "x-kubernetes-int-or-string")) {
-        if (json_is(at->node, JSON_STRING) || (json_is(at->node, JSON_NUMBER) && is_whole(at->node)))
+    if (structural_check_is_set(schema, "x-kubernetes-int-or-string")) {
+        if (json_is(at->node, JSON_STRING) || (json_is(at->node, JSON_NUMBER) && structural_check_is_whole(at->node)))
             return true;
         problem_error(ps, at, "must be a whole number or a string, not %s", word_of(at->node));
         return false;
@@ -53,7 +53,7 @@ static bool check_type(const struct json *schema, const struct place *at, struct
     for (size_t i = 0; i < ARRAY_LEN(types); i++) {
         if (!str_is(want, types[i].name))
             continue;
-        if (at->node->type == types[i].type && (!str_is(want, "integer") || is_whole(at->node)))
+        if (at->node->type == types[i].type && (!str_is(want, "integer") || structural_check_is_whole(at->node)))
             return true;
         problem_error(ps, at, "must be of type %.*s: \"%s\"", STR_ARG(want), word_of(at->node));
         return false;
@@ -63,7 +63,7 @@ static bool check_type(const struct json *schema, const struct place *at, struct
 
 /* ---- texts ---- */
 
-static size_t letters(struct str s)
+static size_t structural_check_letters(struct str s)
 {
     size_t n = 0;
 
@@ -108,7 +108,7 @@ static void check_text(const struct json *schema, const struct place *at, struct
     struct str text = json_text(at->node, STR_NULL), regex = json_member_text(schema, "pattern");
     const struct json *max = json_get(schema, "maxLength"), *min = json_get(schema, "minLength");
     const char *wrong = format_wrong(ps->arena, json_member_text(schema, "format"), at->node);
-    int64_t n = (int64_t)letters(text);
+    int64_t n = (int64_t)structural_check_letters(text);
     struct pattern *p;
 
     if (max && n > json_i64(max, INT64_MAX))
@@ -126,7 +126,7 @@ static void check_text(const struct json *schema, const struct place *at, struct
 
 /* ---- numbers ---- */
 
-static double number_of(const struct json *j)
+static double structural_check_number_of(const struct json *j)
 {
     char text[64];
 
@@ -138,14 +138,20 @@ static void check_number(const struct json *schema, const struct place *at, stru
 {
     const struct json *max = json_get(schema, "maximum"), *min = json_get(schema, "minimum"),
                       *step = json_get(schema, "multipleOf");
-    double v = number_of(at->node);
+    double v = structural_check_number_of(at->node);
 
-    if (json_is(max, JSON_NUMBER) && (is_set(schema, "exclusiveMaximum") ? v >= number_of(max) : v > number_of(max)))
-        problem_error(ps, at, "should be less than %s%.*s", is_set(schema, "exclusiveMaximum") ? "" : "or equal to ",
-                      (int)max->n, max->text);
-    if (json_is(min, JSON_NUMBER) && (is_set(schema, "exclusiveMinimum") ? v <= number_of(min) : v < number_of(min)))
-        problem_error(ps, at, "should be greater than %s%.*s", is_set(schema, "exclusiveMinimum") ? "" : "or equal to ",
-                      (int)min->n, min->text);
+    if (json_is(max, JSON_NUMBER) &&
+        (structural_check_is_set(schema, "exclusiveMaximum") ? v >= structural_check_number_of(max)
+                                                             : v > structural_check_number_of(max)))
+        problem_error(ps, at, "should be less than %s%.*s",
+                      structural_check_is_set(schema, "exclusiveMaximum") ? "" : "or equal to ", (int)max->n,
+                      max->text);
+    if (json_is(min, JSON_NUMBER) &&
+        (structural_check_is_set(schema, "exclusiveMinimum") ? v <= structural_check_number_of(min)
+                                                             : v < structural_check_number_of(min)))
+        problem_error(ps, at, "should be greater than %s%.*s",
+                      structural_check_is_set(schema, "exclusiveMinimum") ? "" : "or equal to ", (int)min->n,
+                      min->text);
     if (json_is(step, JSON_NUMBER) && json_i64(step, 0) > 0 && json_i64(at->node, 0) % json_i64(step, 1))
         problem_error(ps, at, "should be a multiple of %.*s", (int)step->n, step->text);
     if (str_is(json_member_text(schema, "format"), "int32") && (v > INT32_MAX || v < INT32_MIN))
@@ -203,7 +209,7 @@ static void check_unique(const struct json *schema, const struct place *at, stru
     map_done(&seen);
 }
 
-static void check_list(const struct json *schema, const struct place *at, struct problems *ps)
+static void structural_check_list(const struct json *schema, const struct place *at, struct problems *ps)
 {
     size_t i = 0;
 
@@ -290,7 +296,7 @@ static void check_enum(const struct json *schema, const struct place *at, struct
 
 void structural_check(const struct json *schema, const struct place *at, struct problems *ps)
 {
-    if (json_is(at->node, JSON_NULL) && is_set(schema, "nullable"))
+    if (json_is(at->node, JSON_NULL) && structural_check_is_set(schema, "nullable"))
         return;
     if (!check_type(schema, at, ps))
         return;
@@ -300,7 +306,7 @@ void structural_check(const struct json *schema, const struct place *at, struct 
     else if (json_is(at->node, JSON_NUMBER))
         check_number(schema, at, ps);
     else if (json_is(at->node, JSON_ARRAY))
-        check_list(schema, at, ps);
+        structural_check_list(schema, at, ps);
     else if (json_is(at->node, JSON_OBJECT))
         check_object(schema, at, ps);
     check_choices(schema, at, ps);

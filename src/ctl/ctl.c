@@ -76,7 +76,7 @@ const struct resource_type *ctl_type(const char *kind)
 
 /* ---- questions ---- */
 
-static int call(struct ctl *c, const struct kube_call *request, struct json **ret, struct err *e)
+static int ctl_call(struct ctl *c, const struct kube_call *request, struct json **ret, struct err *e)
 {
     struct json *said = NULL;
     int rc = kube_ask_call(c->ask, c->arena, request, ret, &said, e);
@@ -92,7 +92,7 @@ int ctl_get(struct ctl *c, const struct resource_type *type, struct str namespac
     autobuf path = { 0 };
 
     path_object(&path, type, namespace, name, NULL);
-    return call(c, &(struct kube_call){ .method = "GET", .path = buf_view(&path) }, ret, e);
+    return ctl_call(c, &(struct kube_call){ .method = "GET", .path = buf_view(&path) }, ret, e);
 }
 
 /* One page; 'next' is where it goes on, empty at the end. */
@@ -108,14 +108,14 @@ static int page(struct ctl *c, const struct resource_type *type, const struct ct
     path_query(&path, "continue", *next);
     if (accept)
         path_query(&path, "includeObject", STR("Object"));
-    if (call(c, &(struct kube_call){ .method = "GET", .path = buf_view(&path), .accept = accept }, ret, e) < 0)
+    if (ctl_call(c, &(struct kube_call){ .method = "GET", .path = buf_view(&path), .accept = accept }, ret, e) < 0)
         return -1;
     *next = json_text(json_find(*ret, "metadata", "continue", NULL), STR_NULL);
     return 0;
 }
 
 /* Items of a list of a built-in kind do not say what they are. */
-static void keep(struct ctl *c, const struct resource_type *type, struct json *list, struct ctl_objects *ret)
+static void ctl_keep(struct ctl *c, const struct resource_type *type, struct json *list, struct ctl_objects *ret)
 {
     struct json *next, *items = json_get(list, "items");
 
@@ -142,7 +142,7 @@ int ctl_list(struct ctl *c, const struct resource_type *type, const struct ctl_s
     do {
         if (page(c, type, which, NULL, &next, &list, e) < 0)
             return -1;
-        keep(c, type, list, ret);
+        ctl_keep(c, type, list, ret);
     } while (next.n);
     return 0;
 }
@@ -168,8 +168,8 @@ int ctl_rows(struct ctl *c, const struct resource_type *type, const struct ctl_s
 
 /* ---- orders ---- */
 
-static int order(struct ctl *c, const char *method, struct buf *path, const struct json *body, const char *body_type,
-                 const char *options, struct json **ret, struct err *e)
+static int ctl_order(struct ctl *c, const char *method, struct buf *path, const struct json *body,
+                     const char *body_type, const char *options, struct json **ret, struct err *e)
 {
     autobuf text = { 0 };
 
@@ -182,10 +182,10 @@ static int order(struct ctl *c, const char *method, struct buf *path, const stru
         buf_fmt(path, "?%s", options);
     if (body)
         json_print(&text, body);
-    return call(c,
-                &(struct kube_call){
-                    .method = method, .path = buf_view(path), .body = buf_view(&text), .body_type = body_type },
-                ret, e);
+    return ctl_call(c,
+                    &(struct kube_call){
+                        .method = method, .path = buf_view(path), .body = buf_view(&text), .body_type = body_type },
+                    ret, e);
 }
 
 int ctl_create(struct ctl *c, const struct resource_type *type, struct str namespace, const struct json *body,
@@ -194,7 +194,7 @@ int ctl_create(struct ctl *c, const struct resource_type *type, struct str names
     autobuf path = { 0 };
 
     path_collection(&path, type, namespace);
-    return order(c, "POST", &path, body, NULL, options, ret, e);
+    return ctl_order(c, "POST", &path, body, NULL, options, ret, e);
 }
 
 int ctl_delete(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name,
@@ -203,7 +203,7 @@ int ctl_delete(struct ctl *c, const struct resource_type *type, struct str names
     autobuf path = { 0 };
 
     path_object(&path, type, namespace, name, NULL);
-    return order(c, "DELETE", &path, NULL, NULL, options, NULL, e);
+    return ctl_order(c, "DELETE", &path, NULL, NULL, options, NULL, e);
 }
 
 int ctl_merge(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name,
@@ -212,7 +212,7 @@ int ctl_merge(struct ctl *c, const struct resource_type *type, struct str namesp
     autobuf path = { 0 };
 
     path_object(&path, type, namespace, name, NULL);
-    return order(c, "PATCH", &path, patch, "application/merge-patch+json", options, ret, e);
+    return ctl_order(c, "PATCH", &path, patch, "application/merge-patch+json", options, ret, e);
 }
 
 static struct json *reference_to(struct arena *a, const struct resource_type *type, const struct json *object)

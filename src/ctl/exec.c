@@ -95,7 +95,7 @@ static void take_input(struct exec *x)
 
 /* ---- in ---- */
 
-static void put(int fd, struct str bytes)
+static void exec_put(int fd, struct str bytes)
 {
     while (bytes.n) {
         ssize_t n = write(fd, bytes.p, bytes.n);
@@ -118,7 +118,7 @@ static void put_safe(struct exec *x, int i, struct str bytes, bool is_end)
     term_stream(&text, bytes, &x->safe[i]);
     if (is_end)
         term_stream_end(&text, &x->safe[i]);
-    put(i ? STDERR_FILENO : STDOUT_FILENO, buf_view(&text));
+    exec_put(i ? STDERR_FILENO : STDOUT_FILENO, buf_view(&text));
 }
 
 static void put_output(struct exec *x, int i, struct str bytes)
@@ -126,7 +126,7 @@ static void put_output(struct exec *x, int i, struct str bytes)
     if (x->is_screen[i])
         put_safe(x, i, bytes, false);
     else
-        put(i ? STDERR_FILENO : STDOUT_FILENO, bytes);
+        exec_put(i ? STDERR_FILENO : STDOUT_FILENO, bytes);
 }
 
 /* Status: how the program ended, or why it did not begin. */
@@ -149,7 +149,7 @@ static void take_verdict(struct exec *x, struct str text)
     (void)err_set(&x->err, ERR_INVALID, "%.*s", STR_ARG(str_sub(json_member_text(status, "message"), 0, 400)));
 }
 
-static void on_message(void *ctx, struct str message)
+static void exec_on_message(void *ctx, struct str message)
 {
     struct exec *x = ctx;
     int channel = message.n ? (unsigned char)message.p[0] : CHANNEL_STDOUT;
@@ -168,7 +168,7 @@ static void on_open(void *ctx)
     x->is_open = true;
 }
 
-static void on_end(void *ctx, const struct err *e)
+static void exec_on_end(void *ctx, const struct err *e)
 {
     struct exec *x = ctx;
 
@@ -191,7 +191,7 @@ static void take_signal(struct exec *x)
         x->signo = (int)info.ssi_signo;
 }
 
-static void turn(struct exec *x)
+static void exec_turn(struct exec *x)
 {
     bool reads = x->is_open && x->how->has_input && !x->is_input_over && kube_stream_queued(x->stream) < QUEUED_MAX;
     struct pollfd fds[3] = { { kube_ask_fd(x->how->ask), POLLIN, 0 },
@@ -206,9 +206,9 @@ static void turn(struct exec *x)
     kube_ask_turn(x->how->ask);
 }
 
-static int talk(struct exec *x, struct err *e)
+static int ctl_exec_talk(struct exec *x, struct err *e)
 {
-    struct kube_stream_events events = { x, on_open, on_message, on_end };
+    struct kube_stream_events events = { x, on_open, exec_on_message, exec_on_end };
     bool was_open = false;
 
     if (kube_ask_websocket(x->how->ask, x->how->path, "v5.channel.k8s.io", &events, &x->stream, e) < 0)
@@ -220,7 +220,7 @@ static int talk(struct exec *x, struct err *e)
             send_size(x, 0);
         }
         was_open = x->is_open;
-        turn(x);
+        exec_turn(x);
     }
     if (x->stream)
         kube_stream_end(x->stream);
@@ -242,7 +242,7 @@ static int talk_raw(struct exec *x, struct err *e)
     int rc;
 
     if (!x->how->is_tty || !x->how->has_input || tcgetattr(STDIN_FILENO, &before) < 0)
-        return talk(x, e);
+        return ctl_exec_talk(x, e);
     raw = before;
     cfmakeraw(&raw);
     (void)sigemptyset(&set);
@@ -253,7 +253,7 @@ static int talk_raw(struct exec *x, struct err *e)
     x->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     x->has_terminal = true;
     (void)tcsetattr(STDIN_FILENO, TCSANOW, &raw); /* it is a terminal: it was just asked */
-    rc = talk(x, e);
+    rc = ctl_exec_talk(x, e);
     (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
     if (x->signals >= 0)
         (void)close(x->signals);

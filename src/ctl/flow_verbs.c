@@ -8,34 +8,34 @@ static struct str cell_phase(struct ctl_verb *v, const struct json *flow, const 
     return json_text(json_find(flow, "status", "state", "phase", NULL), STR_NULL);
 }
 
-static struct str count(struct ctl_verb *v, const struct json *list)
+static struct str flow_verbs_count(struct ctl_verb *v, const struct json *list)
 {
     return arena_fmt(v->arena, "%zu", json_count(list));
 }
 
 static struct str cell_vertices(struct ctl_verb *v, const struct json *flow, const void *ctx)
 {
-    return count(v, json_find(flow, "spec", "flows", NULL));
+    return flow_verbs_count(v, json_find(flow, "spec", "flows", NULL));
 }
 
 static struct str cell_running(struct ctl_verb *v, const struct json *flow, const void *ctx)
 {
-    return count(v, json_find(flow, "status", "runningJobs", NULL));
+    return flow_verbs_count(v, json_find(flow, "status", "runningJobs", NULL));
 }
 
 static struct str cell_completed(struct ctl_verb *v, const struct json *flow, const void *ctx)
 {
-    return count(v, json_find(flow, "status", "completedJobs", NULL));
+    return flow_verbs_count(v, json_find(flow, "status", "completedJobs", NULL));
 }
 
 static struct str cell_tasks(struct ctl_verb *v, const struct json *template, const void *ctx)
 {
-    return count(v, json_find(template, "spec", "tasks", NULL));
+    return flow_verbs_count(v, json_find(template, "spec", "tasks", NULL));
 }
 
 static struct str cell_jobs(struct ctl_verb *v, const struct json *template, const void *ctx)
 {
-    return count(v, json_find(template, "status", "jobDependsOnList", NULL));
+    return flow_verbs_count(v, json_find(template, "status", "jobDependsOnList", NULL));
 }
 
 static const struct twin {
@@ -63,24 +63,24 @@ static const struct twin {
 };
 enum { TEMPLATE, FLOW };
 
-static int show(struct ctl_verb *v, const struct ctl_objects *all, bool is_one, struct err *e)
+static int flow_verbs_show(struct ctl_verb *v, const struct ctl_objects *all, bool is_one, struct err *e)
 {
     const struct twin *t = &twins[strncmp(v->command, "jobflow", 7) == 0 ? FLOW : TEMPLATE];
 
     return output_objects(v, all, is_one, t->columns + !v->o->all_namespaces, NULL, e);
 }
 
-static int list(struct ctl_verb *v, const struct twin *t, struct err *e)
+static int flow_verbs_list(struct ctl_verb *v, const struct twin *t, struct err *e)
 {
     struct verb_list all = { .type = ctl_type(t->kind),
                              .which = { .namespace = verb_namespace(v), .labels = str_of(v->o->labels) },
-                             .show = show };
+                             .show = flow_verbs_show };
 
     return verb_list(v, &all, e);
 }
 
 /* What a file says; a document of another kind is refused before anything is sent. */
-static int read_file(struct ctl_verb *v, const struct twin *t, struct ctl_objects *ret, struct err *e)
+static int flow_verbs_read_file(struct ctl_verb *v, const struct twin *t, struct ctl_objects *ret, struct err *e)
 {
     if (verb_read(v, v->o->file, ret, e) < 0)
         return -1;
@@ -94,18 +94,19 @@ static int read_file(struct ctl_verb *v, const struct twin *t, struct ctl_object
     return 0;
 }
 
-static void say(struct ctl_verb *v, const struct twin *t, const struct json *o, const char *done)
+static void flow_verbs_say(struct ctl_verb *v, const struct twin *t, const struct json *o, const char *done)
 {
     buf_fmt(&v->out, "%s %.*s/%.*s %s%s\n", t->word, STR_ARG(object_namespace(o)), STR_ARG(object_name(o)), done,
             verb_dry_note(v));
 }
 
-static struct str phase_of(const struct json *flow)
+static struct str flow_verbs_phase_of(const struct json *flow)
 {
     return json_text(json_find(flow, "status", "state", "phase", NULL), STR("Pending"));
 }
 
-static int wait_gone(struct ctl_verb *v, const struct twin *t, struct str namespace, struct str name, struct err *e)
+static int flow_verbs_wait_gone(struct ctl_verb *v, const struct twin *t, struct str namespace, struct str name,
+                                struct err *e)
 {
     struct verb_goal goal = { .type = ctl_type(t->kind), .namespace = namespace, .name = name };
 
@@ -116,7 +117,7 @@ static int wait_gone(struct ctl_verb *v, const struct twin *t, struct str namesp
 static int wait_done(struct ctl_verb *v, const struct twin *t, const struct json *o, struct err *e)
 {
     static const char *const over[] = { "Succeed", "Failed", NULL };
-    struct verb_goal goal = { .type = ctl_type(t->kind), .states = over, .state = phase_of };
+    struct verb_goal goal = { .type = ctl_type(t->kind), .states = over, .state = flow_verbs_phase_of };
     struct str phase = STR_NULL;
 
     goal.namespace = object_namespace(o);
@@ -126,18 +127,18 @@ static int wait_done(struct ctl_verb *v, const struct twin *t, const struct json
     if (verb_wait(v, &goal, &phase, e) < 0)
         return -1;
     if (phase.n)
-        say(v, t, o, arena_cstr(v->arena, phase));
+        flow_verbs_say(v, t, o, arena_cstr(v->arena, phase));
     if (str_is(phase, "Failed"))
         v->status = CTL_FAILED;
     return 0;
 }
 
 /* One that is refused does not keep the others; the exit status tells. Those that were made are waited for together. */
-static int each(struct ctl_verb *v, const struct twin *t, bool is_create, struct err *e)
+static int flow_verbs_each(struct ctl_verb *v, const struct twin *t, bool is_create, struct err *e)
 {
     struct ctl_objects all = { 0 }, done = { 0 };
 
-    if (read_file(v, t, &all, e) < 0)
+    if (flow_verbs_read_file(v, t, &all, e) < 0)
         return -1;
     VEC_FOREACH(o, &all.v) {
         struct str namespace = object_namespace(*o);
@@ -145,7 +146,7 @@ static int each(struct ctl_verb *v, const struct twin *t, bool is_create, struct
                            : ctl_delete(&v->ctl, ctl_type(t->kind), namespace, object_name(*o), verb_dry(v), e);
 
         if (rc == 0) {
-            say(v, t, *o, is_create ? "created" : "deleted");
+            flow_verbs_say(v, t, *o, is_create ? "created" : "deleted");
             *vec_push(v->arena, &done.v) = *o;
             continue;
         }
@@ -153,28 +154,29 @@ static int each(struct ctl_verb *v, const struct twin *t, bool is_create, struct
         v->status = ctl_exit(e);
     }
     VEC_FOREACH(o, &done.v)
-        if ((is_create ? wait_done(v, t, *o, e) : wait_gone(v, t, object_namespace(*o), object_name(*o), e)) < 0)
+        if ((is_create ? wait_done(v, t, *o, e)
+                       : flow_verbs_wait_gone(v, t, object_namespace(*o), object_name(*o), e)) < 0)
             return -1;
     return 0;
 }
 
-static int create(struct ctl_verb *v, const struct twin *t, struct err *e)
+static int flow_verbs_create(struct ctl_verb *v, const struct twin *t, struct err *e)
 {
     if (!v->o->file)
         return err_set(e, ERR_SYNTAX, "give -f FILE ('-' reads standard input)");
-    return each(v, t, true, e);
+    return flow_verbs_each(v, t, true, e);
 }
 
 static int delete_named(struct ctl_verb *v, const struct twin *t, struct err *e)
 {
     if (v->o->file)
-        return each(v, t, false, e);
+        return flow_verbs_each(v, t, false, e);
     if (verb_needs_names(v, t->word, e) < 0)
         return -1;
     for (size_t i = 0; i < v->args.n; i++) {
         if (ctl_delete(&v->ctl, ctl_type(t->kind), verb_namespace(v), str_of(v->args.v[i]), verb_dry(v), e) < 0)
             return -1;
-        if (wait_gone(v, t, verb_namespace(v), str_of(v->args.v[i]), e) < 0)
+        if (flow_verbs_wait_gone(v, t, verb_namespace(v), str_of(v->args.v[i]), e) < 0)
             return -1;
         buf_fmt(&v->out, "%s %.*s/%s deleted%s\n", t->word, STR_ARG(verb_namespace(v)), v->args.v[i], verb_dry_note(v));
     }
@@ -183,15 +185,15 @@ static int delete_named(struct ctl_verb *v, const struct twin *t, struct err *e)
 
 int verb_template_list(struct ctl_verb *v, struct err *e)
 {
-    return list(v, &twins[TEMPLATE], e);
+    return flow_verbs_list(v, &twins[TEMPLATE], e);
 }
 
 int verb_flow_list(struct ctl_verb *v, struct err *e)
 {
-    return list(v, &twins[FLOW], e);
+    return flow_verbs_list(v, &twins[FLOW], e);
 }
 
-static int describe(struct ctl_verb *v, const struct twin *t, struct err *e)
+static int flow_verbs_describe(struct ctl_verb *v, const struct twin *t, struct err *e)
 {
     struct ctl_options *o = arena_new(v->arena, struct ctl_options);
 
@@ -199,27 +201,27 @@ static int describe(struct ctl_verb *v, const struct twin *t, struct err *e)
     if (!o->output)
         o->output = "yaml";
     v->o = o;
-    return list(v, t, e);
+    return flow_verbs_list(v, t, e);
 }
 
 int verb_template_describe(struct ctl_verb *v, struct err *e)
 {
-    return describe(v, &twins[TEMPLATE], e);
+    return flow_verbs_describe(v, &twins[TEMPLATE], e);
 }
 
 int verb_flow_describe(struct ctl_verb *v, struct err *e)
 {
-    return describe(v, &twins[FLOW], e);
+    return flow_verbs_describe(v, &twins[FLOW], e);
 }
 
 int verb_template_create(struct ctl_verb *v, struct err *e)
 {
-    return create(v, &twins[TEMPLATE], e);
+    return flow_verbs_create(v, &twins[TEMPLATE], e);
 }
 
 int verb_flow_create(struct ctl_verb *v, struct err *e)
 {
-    return create(v, &twins[FLOW], e);
+    return flow_verbs_create(v, &twins[FLOW], e);
 }
 
 int verb_template_delete(struct ctl_verb *v, struct err *e)

@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "ctl/slurm.h"
 
-static struct str number(struct ctl_verb *v, const struct json *j)
+static struct str cells_number(struct ctl_verb *v, const struct json *j)
 {
     int64_t n = 0;
 
@@ -63,22 +63,22 @@ struct str cell_job_reason(struct ctl_verb *v, const struct json *job, const voi
 
 struct str cell_job_min(struct ctl_verb *v, const struct json *job, const void *ctx)
 {
-    return number(v, json_find(job, "spec", "minAvailable", NULL));
+    return cells_number(v, json_find(job, "spec", "minAvailable", NULL));
 }
 
 struct str cell_job_succeeded(struct ctl_verb *v, const struct json *job, const void *ctx)
 {
-    return number(v, json_find(job, "status", "succeeded", NULL));
+    return cells_number(v, json_find(job, "status", "succeeded", NULL));
 }
 
 struct str cell_job_failed(struct ctl_verb *v, const struct json *job, const void *ctx)
 {
-    return number(v, json_find(job, "status", "failed", NULL));
+    return cells_number(v, json_find(job, "status", "failed", NULL));
 }
 
 struct str cell_job_retries(struct ctl_verb *v, const struct json *job, const void *ctx)
 {
-    return number(v, json_find(job, "status", "retryCount", NULL));
+    return cells_number(v, json_find(job, "status", "retryCount", NULL));
 }
 
 struct str cell_job_priority(struct ctl_verb *v, const struct json *job, const void *ctx)

@@ -98,7 +98,7 @@ int job_words(struct arena *a, struct str line, struct json **ret, struct err *e
 
 /* ---- the object ---- */
 
-static void add(struct json *to, struct arena *a, const char *key, struct str text)
+static void job_form_add(struct json *to, struct arena *a, const char *key, struct str text)
 {
     if (text.n)
         json_add(to, str_of(key), json_str(a, text));
@@ -114,12 +114,12 @@ static struct json *make_container(struct arena *a, const struct job_form *f)
 {
     struct json *c = json_object(a), *resources = json_object(a);
 
-    add(c, a, "name", f->name);
-    add(c, a, "image", f->image);
+    job_form_add(c, a, "name", f->name);
+    job_form_add(c, a, "image", f->image);
     json_add(c, STR("imagePullPolicy"), json_str(a, STR("IfNotPresent")));
     add_tree(c, a, "command", f->command);
     add_tree(c, a, "args", f->args);
-    add(c, a, "workingDir", f->working_dir);
+    job_form_add(c, a, "workingDir", f->working_dir);
     add_tree(c, a, "env", f->env);
     add_tree(resources, a, "limits", f->limits);
     add_tree(resources, a, "requests", f->requests);
@@ -133,7 +133,7 @@ static struct json *make_template(struct arena *a, const struct job_form *f)
     struct json *t = json_object(a), *meta = json_add(t, STR("metadata"), json_object(a));
     struct json *spec = json_add(t, STR("spec"), json_object(a));
 
-    add(meta, a, "name", f->name);
+    job_form_add(meta, a, "name", f->name);
     json_add(json_add(meta, STR("labels"), json_object(a)), STR("job.volcano.sh"), json_str(a, f->name));
     json_add(spec, STR("restartPolicy"), json_str(a, STR("Never")));
     if (f->deadline_s)
@@ -151,21 +151,21 @@ struct json *job_form_make(struct arena *a, const struct job_form *f)
     json_add(job, STR("apiVersion"), json_str(a, STR("batch.volcano.sh/v1alpha1")));
     json_add(job, STR("kind"), json_str(a, STR(JOB_KIND)));
     meta = json_add(job, STR("metadata"), json_object(a));
-    add(meta, a, "name", f->name);
-    add(meta, a, "namespace", f->namespace);
+    job_form_add(meta, a, "name", f->name);
+    job_form_add(meta, a, "namespace", f->namespace);
     add_tree(meta, a, "labels", f->labels);
     add_tree(meta, a, "annotations", f->annotations);
     spec = json_add(job, STR("spec"), json_object(a));
     json_add(spec, STR("minAvailable"), json_int(a, f->min_available));
-    add(spec, a, "schedulerName", f->scheduler);
-    add(spec, a, "queue", f->queue);
-    add(spec, a, "priorityClassName", f->priority_class);
+    job_form_add(spec, a, "schedulerName", f->scheduler);
+    job_form_add(spec, a, "queue", f->queue);
+    job_form_add(spec, a, "priorityClassName", f->priority_class);
     if (f->max_retry >= 0)
         json_add(spec, STR("maxRetry"), json_int(a, f->max_retry));
     add_tree(spec, a, "plugins", f->plugins);
     add_tree(spec, a, "policies", f->policies);
     task = json_push(json_add(spec, STR("tasks"), json_array(a)), json_object(a));
-    add(task, a, "name", f->task);
+    job_form_add(task, a, "name", f->task);
     json_add(task, STR("replicas"), json_int(a, f->replicas));
     json_add(task, STR("template"), make_template(a, f));
     return job;

@@ -24,7 +24,7 @@ static const struct output_column columns[] = {
     { NULL },
 };
 
-static bool is_wanted(const struct ctl_options *o, const struct json *job)
+static bool job_list_is_wanted(const struct ctl_options *o, const struct json *job)
 {
     struct str queue = json_text(json_find(job, "spec", "queue", NULL), STR("default"));
     struct str phase = json_text(json_find(job, "status", "state", "phase", NULL), STR("Pending"));
@@ -55,7 +55,7 @@ int jobs_read(struct ctl_verb *v, struct ctl_objects *ret, struct err *e)
     if (ctl_list(&v->ctl, ctl_type("Job"), &which, &all, e) < 0)
         return -1;
     VEC_FOREACH(job, &all.v)
-        if (is_wanted(v->o, *job))
+        if (job_list_is_wanted(v->o, *job))
             *vec_push(v->arena, &ret->v) = *job;
     return 0;
 }
@@ -81,14 +81,14 @@ static bool is_of(const struct json *job, struct str user)
            str_eq(object_annotation(job, SLURM_ANNOTATION_USER), user);
 }
 
-static bool is_listed(const struct ctl_verb *v, const struct json *job)
+static bool job_list_is_listed(const struct ctl_verb *v, const struct json *job)
 {
-    return is_wanted(v->o, job) && (v->o->all || v->o->phase || is_recent(v, job)) &&
+    return job_list_is_wanted(v->o, job) && (v->o->all || v->o->phase || is_recent(v, job)) &&
            (!v->o->user || is_of(job, str_of(v->o->user)));
 }
 
 /* With -A the namespace comes first. */
-static int show(struct ctl_verb *v, const struct ctl_objects *jobs, bool is_one, struct err *e)
+static int job_list_show(struct ctl_verb *v, const struct ctl_objects *jobs, bool is_one, struct err *e)
 {
     struct output_column shown[ARRAY_LEN(columns) + 1] = { { "NAMESPACE", false, cell_namespace } };
     struct reasons reasons = { 0 };
@@ -104,7 +104,7 @@ int verb_job_list(struct ctl_verb *v, struct err *e)
     return verb_list(v,
                      &(struct verb_list){ .type = ctl_type("Job"),
                                           .which = { .namespace = verb_namespace(v), .labels = str_of(v->o->labels) },
-                                          .wants = is_listed,
-                                          .show = show },
+                                          .wants = job_list_is_listed,
+                                          .show = job_list_show },
                      e);
 }

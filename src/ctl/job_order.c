@@ -15,7 +15,7 @@ static const struct order {
 };
 enum { SUSPEND, RESUME, DELETE };
 
-static int give(struct ctl_verb *v, const struct order *o, const struct json *job, struct err *e)
+static int job_order_give(struct ctl_verb *v, const struct order *o, const struct json *job, struct err *e)
 {
     struct str namespace = object_namespace(job);
 
@@ -35,7 +35,7 @@ static int give_one(struct ctl_verb *v, const struct order *o, const struct json
                 STR_ARG(phase));
         return 0;
     }
-    if (give(v, o, job, e) < 0)
+    if (job_order_give(v, o, job, e) < 0)
         return -1;
     if (v->o->wait && !v->o->dry_run &&
         job_wait_phase(v, object_namespace(job), object_name(job), o->until, !o->action, timeout_ms, &phase, e) < 0)
@@ -45,7 +45,7 @@ static int give_one(struct ctl_verb *v, const struct order *o, const struct json
     return verb_flush(v, e);
 }
 
-static int order(struct ctl_verb *v, const struct order *o, struct err *e)
+static int job_order_order(struct ctl_verb *v, const struct order *o, struct err *e)
 {
     struct ctl_objects jobs = { 0 };
 
@@ -61,15 +61,15 @@ static int order(struct ctl_verb *v, const struct order *o, struct err *e)
 
 int verb_job_suspend(struct ctl_verb *v, struct err *e)
 {
-    return order(v, &orders[SUSPEND], e);
+    return job_order_order(v, &orders[SUSPEND], e);
 }
 
 int verb_job_resume(struct ctl_verb *v, struct err *e)
 {
-    return order(v, &orders[RESUME], e);
+    return job_order_order(v, &orders[RESUME], e);
 }
 
 int verb_job_delete(struct ctl_verb *v, struct err *e)
 {
-    return order(v, &orders[DELETE], e);
+    return job_order_order(v, &orders[DELETE], e);
 }

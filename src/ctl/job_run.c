@@ -6,7 +6,7 @@
 #include "ctl/job_wait.h"
 #include "ctl/output.h"
 
-static int number(const char *option, const char *text, int64_t fallback, int64_t *ret, struct err *e)
+static int job_run_number(const char *option, const char *text, int64_t fallback, int64_t *ret, struct err *e)
 {
     *ret = fallback;
     if (text && (str_to_i64(str_of(text), ret) < 0 || *ret < 1 || *ret > INT32_MAX))
@@ -23,7 +23,7 @@ static struct json *words_after(struct ctl_verb *v)
     return list;
 }
 
-static int environment(struct ctl_verb *v, struct json **ret, struct err *e)
+static int job_run_environment(struct ctl_verb *v, struct json **ret, struct err *e)
 {
     *ret = json_array(v->arena);
     for (size_t i = 0; i < v->o->env.n; i++) {
@@ -63,8 +63,8 @@ static int from_options(struct ctl_verb *v, struct ctl_objects *ret, struct err 
                           .max_retry = -1,
                           .command = words_after(v) };
 
-    if (number("replicas", o->replicas, 1, &f.replicas, e) < 0 ||
-        number("min", o->min, f.replicas, &f.min_available, e) < 0 || environment(v, &f.env, e) < 0)
+    if (job_run_number("replicas", o->replicas, 1, &f.replicas, e) < 0 ||
+        job_run_number("min", o->min, f.replicas, &f.min_available, e) < 0 || job_run_environment(v, &f.env, e) < 0)
         return -1;
     if (job_amounts(v->arena, str_of(o->requests ? o->requests : "cpu=1,memory=100Mi"), &f.requests, e) < 0)
         return err_wrap(e, "--requests");
@@ -76,7 +76,7 @@ static int from_options(struct ctl_verb *v, struct ctl_objects *ret, struct err 
 }
 
 /* Where it goes: what the file says, unless -n says another thing too. */
-static int place(struct ctl_verb *v, struct json *job, struct err *e)
+static int job_run_place(struct ctl_verb *v, struct json *job, struct err *e)
 {
     struct str own = object_namespace(job), asked = verb_namespace(v);
 
@@ -90,7 +90,7 @@ static int place(struct ctl_verb *v, struct json *job, struct err *e)
     return 0;
 }
 
-static int submit(struct ctl_verb *v, struct ctl_objects *jobs, struct ctl_objects *made, struct err *e)
+static int job_run_submit(struct ctl_verb *v, struct ctl_objects *jobs, struct ctl_objects *made, struct err *e)
 {
     VEC_FOREACH(job, &jobs->v) {
         struct json *answer;
@@ -116,9 +116,9 @@ int verb_job_run(struct ctl_verb *v, struct err *e)
     if ((v->o->file ? verb_read(v, v->o->file, &jobs, e) : from_options(v, &jobs, e)) < 0)
         return -1;
     VEC_FOREACH(job, &jobs.v)
-        if (v->o->file && place(v, *job, e) < 0)
+        if (v->o->file && job_run_place(v, *job, e) < 0)
             return -1;
-    if (submit(v, &jobs, &made, e) < 0)
+    if (job_run_submit(v, &jobs, &made, e) < 0)
         return -1;
     if (v->o->output && output_objects(v, &made, jobs.v.n == 1, NULL, NULL, e) < 0)
         return -1;

@@ -11,7 +11,7 @@ struct use {
     int64_t cpu_milli, memory_bytes, pods;
 };
 
-static int64_t amount(const struct json *usage, const char *resource, bool is_milli)
+static int64_t top_amount(const struct json *usage, const char *resource, bool is_milli)
 {
     struct quantity q;
 
@@ -20,12 +20,12 @@ static int64_t amount(const struct json *usage, const char *resource, bool is_mi
     return is_milli ? quantity_milli(q) : quantity_units(q);
 }
 
-static void add_pod(struct use *u, const struct json *pod)
+static void top_add_pod(struct use *u, const struct json *pod)
 {
     u->pods++;
     JSON_FOREACH(c, json_get(pod, "containers")) {
-        u->cpu_milli += amount(json_get(c, "usage"), "cpu", true);
-        u->memory_bytes += amount(json_get(c, "usage"), "memory", false);
+        u->cpu_milli += top_amount(json_get(c, "usage"), "cpu", true);
+        u->memory_bytes += top_amount(json_get(c, "usage"), "memory", false);
     }
 }
 
@@ -37,11 +37,11 @@ static int read_use(struct ctl_verb *v, const struct json *job, struct use *ret,
     if (kube_ask_get(v->ctl.ask, v->arena, path, &list, e) < 0)
         return -1;
     JSON_FOREACH(pod, json_get(list, "items"))
-        add_pod(ret, pod);
+        top_add_pod(ret, pod);
     return 0;
 }
 
-static int cannot(struct err *e)
+static int top_cannot(struct err *e)
 {
     if (e->code != ERR_NOT_FOUND && !strstr(e->text, "could not find the requested resource"))
         return -1;
@@ -66,7 +66,7 @@ int verb_job_top(struct ctl_verb *v, struct err *e)
         if (!v->args.n && job_has_ended(job_phase_word(*job)))
             continue;
         if (read_use(v, *job, &u, e) < 0)
-            return cannot(e);
+            return top_cannot(e);
         table_cell(&t, object_name(*job));
         table_cell(&t, arena_fmt(v->arena, "%lld", (long long)u.pods));
         table_cell(&t, arena_fmt(v->arena, "%lldm", (long long)u.cpu_milli));

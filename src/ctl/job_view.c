@@ -7,7 +7,7 @@
 #include "base/term.h"
 #include "yaml/yaml.h"
 
-static void field(struct ctl_verb *v, const char *name, struct str value)
+static void job_view_field(struct ctl_verb *v, const char *name, struct str value)
 {
     autobuf text = { 0 };
 
@@ -17,28 +17,28 @@ static void field(struct ctl_verb *v, const char *name, struct str value)
     buf_fmt(&v->out, "%-12s %s\n", name, text.p);
 }
 
-static void put_head(struct ctl_verb *v, const struct json *job, const struct reasons *reasons)
+static void job_view_put_head(struct ctl_verb *v, const struct json *job, const struct reasons *reasons)
 {
     const struct json *spec = json_get(job, "spec"), *state = json_find(job, "status", "state", NULL);
     struct str reason = reason_of(reasons, job);
 
-    field(v, "Name:", object_name(job));
-    field(v, "Namespace:", object_namespace(job));
-    field(v, "Phase:", job_phase_word(job));
-    field(v, "Reason:", reason);
-    field(v, "Message:", reason_message(reasons, job));
-    field(v, "Since:", ctl_age(v->arena, json_member_text(state, "lastTransitionTime"), v->ctl.now_ms));
-    field(v, "Age:", cell_since(v, job, NULL));
-    field(v, "Queue:", cell_job_queue(v, job, NULL));
-    field(v, "Priority:", json_member_text(spec, "priorityClassName"));
-    field(v, "Pods:",
-          arena_fmt(v->arena, "%.*s running, at least %.*s needed, %.*s succeeded, %.*s failed",
-                    STR_ARG(cell_job_pods(v, job, NULL)), STR_ARG(cell_job_min(v, job, NULL)),
-                    STR_ARG(cell_job_succeeded(v, job, NULL)), STR_ARG(cell_job_failed(v, job, NULL))));
-    field(v, "Retries:", cell_job_retries(v, job, NULL));
+    job_view_field(v, "Name:", object_name(job));
+    job_view_field(v, "Namespace:", object_namespace(job));
+    job_view_field(v, "Phase:", job_phase_word(job));
+    job_view_field(v, "Reason:", reason);
+    job_view_field(v, "Message:", reason_message(reasons, job));
+    job_view_field(v, "Since:", ctl_age(v->arena, json_member_text(state, "lastTransitionTime"), v->ctl.now_ms));
+    job_view_field(v, "Age:", cell_since(v, job, NULL));
+    job_view_field(v, "Queue:", cell_job_queue(v, job, NULL));
+    job_view_field(v, "Priority:", json_member_text(spec, "priorityClassName"));
+    job_view_field(v, "Pods:",
+                   arena_fmt(v->arena, "%.*s running, at least %.*s needed, %.*s succeeded, %.*s failed",
+                             STR_ARG(cell_job_pods(v, job, NULL)), STR_ARG(cell_job_min(v, job, NULL)),
+                             STR_ARG(cell_job_succeeded(v, job, NULL)), STR_ARG(cell_job_failed(v, job, NULL))));
+    job_view_field(v, "Retries:", cell_job_retries(v, job, NULL));
 }
 
-static struct str amounts(struct ctl_verb *v, const struct json *task)
+static struct str job_view_amounts(struct ctl_verb *v, const struct json *task)
 {
     autobuf text = { 0 };
 
@@ -65,7 +65,7 @@ static void put_tasks(struct ctl_verb *v, const struct json *job)
         table_cell(&t, json_text(json_get(task, "name"), STR("-")));
         table_cell(&t, arena_fmt(v->arena, "%lld", (long long)n));
         table_cell(&t, json_text(json_get(c, "image"), STR("-")));
-        table_cell(&t, amounts(v, task));
+        table_cell(&t, job_view_amounts(v, task));
     }
     buf_str(&v->out, STR("\nTasks:\n"));
     table_print(&v->out, &t, "  ");
@@ -142,7 +142,7 @@ int verb_job_view(struct ctl_verb *v, struct err *e)
 
         reasons_read(&v->ctl, object_namespace(*job), &reasons);
         buf_str(&v->out, job == jobs.v.v ? STR("") : STR("\n"));
-        put_head(v, *job, &reasons);
+        job_view_put_head(v, *job, &reasons);
         put_tasks(v, *job);
         put_pods(v, *job);
         put_events(v, *job);

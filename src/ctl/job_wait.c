@@ -16,7 +16,7 @@ struct want {
     struct str phase;
 };
 
-static bool on_event(void *ctx, struct str type, const struct json *job)
+static bool job_wait_on_event(void *ctx, struct str type, const struct json *job)
 {
     struct want *w = ctx;
 
@@ -45,7 +45,7 @@ int job_wait_phase(struct ctl_verb *v, struct str namespace, struct str name, co
         *ret_phase = STR("deleted");
         return 0;
     }
-    if (ctl_watch(&v->ctl, ctl_type("Job"), &which, timeout_ms, on_event, &w, e) < 0) {
+    if (ctl_watch(&v->ctl, ctl_type("Job"), &which, timeout_ms, job_wait_on_event, &w, e) < 0) {
         if (e->code == ERR_GONE)
             return err_set(e, ERR_GONE, "job %.*s is still %.*s after %s", STR_ARG(name), STR_ARG(w.phase),
                            v->o->timeout);

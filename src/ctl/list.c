@@ -21,12 +21,12 @@ struct follow {
     bool has_failed;
 };
 
-static struct str version_of(const struct json *object)
+static struct str list_version_of(const struct json *object)
 {
     return json_text(json_find(object, "metadata", "resourceVersion", NULL), STR_NULL);
 }
 
-static bool is_named(const struct ctl_verb *v, const struct json *object)
+static bool list_is_named(const struct ctl_verb *v, const struct json *object)
 {
     for (size_t i = 0; i < v->args.n; i++)
         if (str_is(object_name(object), v->args.v[i]))
@@ -34,12 +34,12 @@ static bool is_named(const struct ctl_verb *v, const struct json *object)
     return !v->args.n;
 }
 
-static bool is_wanted(const struct ctl_verb *v, const struct verb_list *l, const struct json *object)
+static bool list_is_wanted(const struct ctl_verb *v, const struct verb_list *l, const struct json *object)
 {
-    return is_named(v, object) && (v->args.n || !l->wants || l->wants(v, object));
+    return list_is_named(v, object) && (v->args.n || !l->wants || l->wants(v, object));
 }
 
-static int read_all(struct ctl_verb *v, const struct verb_list *l, struct ctl_objects *ret, struct err *e)
+static int list_read_all(struct ctl_verb *v, const struct verb_list *l, struct ctl_objects *ret, struct err *e)
 {
     struct ctl_objects all = { 0 };
 
@@ -49,7 +49,7 @@ static int read_all(struct ctl_verb *v, const struct verb_list *l, struct ctl_ob
     if (!v->args.n && ctl_list(&v->ctl, l->type, &l->which, &all, e) < 0)
         return -1;
     VEC_FOREACH(object, &all.v)
-        if (is_wanted(v, l, *object))
+        if (list_is_wanted(v, l, *object))
             *vec_push(v->arena, &ret->v) = *object;
     return 0;
 }
@@ -57,7 +57,7 @@ static int read_all(struct ctl_verb *v, const struct verb_list *l, struct ctl_ob
 /* After an interruption everything is told again. */
 static bool is_news(struct follow *f, const struct json *object)
 {
-    struct str version = version_of(object);
+    struct str version = list_version_of(object);
 
     VEC_FOREACH(s, &f->shown)
         if (str_eq(s->uid, object_uid(object))) {
@@ -83,7 +83,7 @@ static int show_one(struct ctl_verb *v, const struct verb_list *l, const struct 
 }
 
 /* Each row has memory of its own: a watch may last for days. */
-static bool on_event(void *ctx, struct str type, const struct json *object)
+static bool list_on_event(void *ctx, struct str type, const struct json *object)
 {
     struct follow *f = ctx;
     struct ctl_verb *v = f->v;
@@ -91,7 +91,7 @@ static bool on_event(void *ctx, struct str type, const struct json *object)
     autoarena own = { 0 };
 
     (void)type; /* what is gone is shown once more, as it was */
-    if (!object || !is_wanted(v, f->l, object) || !is_news(f, object))
+    if (!object || !list_is_wanted(v, f->l, object) || !is_news(f, object))
         return false;
     v->arena = v->ctl.arena = &own;
     v->ctl.now_ms = clock_now_ms(&clock_real);
@@ -103,7 +103,7 @@ static bool on_event(void *ctx, struct str type, const struct json *object)
     return f->has_failed;
 }
 
-static int watch(struct ctl_verb *v, const struct verb_list *l, const struct ctl_objects *seen, struct err *e)
+static int list_watch(struct ctl_verb *v, const struct verb_list *l, const struct ctl_objects *seen, struct err *e)
 {
     struct follow f = { .v = v, .l = l, .arena = v->arena, .o = *v->o };
     const struct ctl_options *before = v->o;
@@ -117,7 +117,7 @@ static int watch(struct ctl_verb *v, const struct verb_list *l, const struct ctl
         return -1;
     f.o.no_headers = f.o.no_headers || seen->v.n;
     v->o = &f.o;
-    rc = ctl_watch(&other, l->type, &l->which, -1, on_event, &f, e);
+    rc = ctl_watch(&other, l->type, &l->which, -1, list_on_event, &f, e);
     v->o = before;
     if (f.has_failed)
         *e = f.err;
@@ -128,7 +128,7 @@ int verb_list(struct ctl_verb *v, const struct verb_list *l, struct err *e)
 {
     struct ctl_objects list = { 0 };
 
-    if (read_all(v, l, &list, e) < 0 || l->show(v, &list, v->args.n == 1, e) < 0)
+    if (list_read_all(v, l, &list, e) < 0 || l->show(v, &list, v->args.n == 1, e) < 0)
         return -1;
-    return v->o->watch ? watch(v, l, &list, e) : 0;
+    return v->o->watch ? list_watch(v, l, &list, e) : 0;
 }

@@ -35,19 +35,19 @@ struct logs {
 
 /* ---- lines ---- */
 
-static void put_name(struct buf *out, struct str pod)
+static void logs_put_name(struct buf *out, struct str pod)
 {
     buf_char(out, '[');
     term_text(out, pod);
     buf_str(out, STR("] "));
 }
 
-static void put_line(struct source *s, struct str line)
+static void logs_put_line(struct source *s, struct str line)
 {
     struct ctl_verb *v = s->logs->v;
 
     if (s->logs->has_prefix)
-        put_name(&v->out, s->pod);
+        logs_put_name(&v->out, s->pod);
     if (s->logs->is_screen) /* nothing may be written over the pod's name */
         term_line(&v->out, line, s->safe.colour, &s->colours);
     else
@@ -55,7 +55,7 @@ static void put_line(struct source *s, struct str line)
     buf_char(&v->out, '\n');
 }
 
-static void on_data(void *ctx, struct str data)
+static void logs_on_data(void *ctx, struct str data)
 {
     struct source *s = ctx;
     ptrdiff_t end;
@@ -67,7 +67,7 @@ static void on_data(void *ctx, struct str data)
     } else {
         while ((end = str_find_char(data, '\n')) >= 0) {
             buf_str(&s->line, str_sub(data, 0, (size_t)end));
-            put_line(s, buf_view(&s->line));
+            logs_put_line(s, buf_view(&s->line));
             buf_reset(&s->line);
             data = str_from(data, (size_t)end + 1);
         }
@@ -86,13 +86,13 @@ static bool is_early(const struct logs *l, const struct err *e)
             strstr(e->text, "not started"));
 }
 
-static void on_end(void *ctx, const struct err *e)
+static void logs_on_end(void *ctx, const struct err *e)
 {
     struct source *s = ctx;
 
     s->stream = NULL;
     if (s->line.n)
-        put_line(s, buf_view(&s->line));
+        logs_put_line(s, buf_view(&s->line));
     buf_reset(&s->line);
     if (s->logs->is_screen)
         term_stream_end(&s->logs->v->out, &s->safe);
@@ -124,7 +124,7 @@ static int log_path(const struct source *s, struct buf *path, struct err *e)
 
 static int open_source(struct source *s, struct err *e)
 {
-    struct kube_stream_events events = { .ctx = s, .on_data = on_data, .on_end = on_end };
+    struct kube_stream_events events = { .ctx = s, .on_data = logs_on_data, .on_end = logs_on_end };
     autobuf path = { 0 };
 
     if (log_path(s, &path, e) < 0)
@@ -132,7 +132,7 @@ static int open_source(struct source *s, struct err *e)
     return kube_ask_stream(s->logs->v->ctl.ask, buf_view(&path), &events, &s->stream, e);
 }
 
-static void add_source(struct logs *l, const struct logs_of *of)
+static void logs_add_source(struct logs *l, const struct logs_of *of)
 {
     struct source *s = arena_new(l->v->arena, struct source);
 
@@ -145,7 +145,7 @@ static void add_source(struct logs *l, const struct logs_of *of)
 }
 
 /* Until each has ended; those that were early are asked again. */
-static int follow(struct logs *l, struct err *e)
+static int logs_follow(struct logs *l, struct err *e)
 {
     for (;;) {
         bool is_any = false, is_early_any = false;
@@ -190,9 +190,9 @@ int logs_print(struct ctl_verb *v, const struct logs_of *list, size_t n, struct 
     if (v->o->tail && str_to_u64(str_of(v->o->tail), &(uint64_t){ 0 }) < 0)
         return err_set(e, ERR_SYNTAX, "--tail: \"%s\" is no number of lines", v->o->tail);
     for (size_t i = 0; i < n; i++)
-        add_source(&l, &list[i]);
+        logs_add_source(&l, &list[i]);
     l.has_prefix = n > 1 || v->o->prefix;
-    rc = v->o->follow ? follow(&l, e) : one_by_one(&l, e);
+    rc = v->o->follow ? logs_follow(&l, e) : one_by_one(&l, e);
     VEC_FOREACH(s, &l.sources) {
         if ((*s)->stream)
             kube_stream_end((*s)->stream);

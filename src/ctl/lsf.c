@@ -9,34 +9,34 @@
 
 typedef VEC(char *) words_t;
 
-static ptrdiff_t find(struct str text, struct str part)
+static ptrdiff_t lsf_find(struct str text, struct str part)
 {
     const char *at = text.n ? memmem(text.p, text.n, part.p, part.n) : NULL;
 
     return at ? at - text.p : -1;
 }
 
-static void add(struct arena *a, words_t *to, const char *option, struct str value)
+static void lsf_add(struct arena *a, words_t *to, const char *option, struct str value)
 {
     *vec_push(a, to) = (char *)arena_fmt(a, "--%s=%.*s", option, STR_ARG(value)).p;
 }
 
 /* "name[1-10]%4" is an array of that name. */
-static int add_name(struct arena *a, words_t *to, struct str value, struct err *e)
+static int lsf_add_name(struct arena *a, words_t *to, struct str value, struct err *e)
 {
     ptrdiff_t open = str_find_char(value, '['), close = str_find_char(value, ']');
 
     if (open < 0) {
-        add(a, to, "job-name", value);
+        lsf_add(a, to, "job-name", value);
         return 0;
     }
     if (close < open)
         return err_set(e, ERR_SYNTAX, "-J: \"%.*s\" is no name[INDICES]", STR_ARG(value));
     if (open)
-        add(a, to, "job-name", str_sub(value, 0, (size_t)open));
-    add(a, to, "array",
-        arena_fmt(a, "%.*s%.*s", (int)(close - open - 1), value.p + open + 1,
-                  STR_ARG(str_from(value, (size_t)close + 1))));
+        lsf_add(a, to, "job-name", str_sub(value, 0, (size_t)open));
+    lsf_add(a, to, "array",
+            arena_fmt(a, "%.*s%.*s", (int)(close - open - 1), value.p + open + 1,
+                      STR_ARG(str_from(value, (size_t)close + 1))));
     return 0;
 }
 
@@ -47,12 +47,12 @@ static int add_tasks(struct arena *a, words_t *to, struct str value, struct err 
 
     (void)e;
     (void)str_split(&value, ',', &min);
-    add(a, to, "ntasks", min);
+    lsf_add(a, to, "ntasks", min);
     return 0;
 }
 
 /* Hours and minutes, or minutes; a host to compare with may follow. */
-static int add_time(struct arena *a, words_t *to, struct str value, struct err *e)
+static int lsf_add_time(struct arena *a, words_t *to, struct str value, struct err *e)
 {
     struct str time = value, hours, minutes;
 
@@ -60,16 +60,16 @@ static int add_time(struct arena *a, words_t *to, struct str value, struct err *
     (void)str_split(&value, '/', &time);
     minutes = time;
     if (str_find_char(time, ':') >= 0 && str_split(&minutes, ':', &hours))
-        add(a, to, "time", arena_fmt(a, "%.*s:%.*s:00", STR_ARG(hours), STR_ARG(minutes)));
+        lsf_add(a, to, "time", arena_fmt(a, "%.*s:%.*s:00", STR_ARG(hours), STR_ARG(minutes)));
     else
-        add(a, to, "time", time);
+        lsf_add(a, to, "time", time);
     return 0;
 }
 
 /* "name[key=value…]": the value; empty: it is not there. */
 static struct str value_in(struct str text, struct str section, struct str key)
 {
-    ptrdiff_t at = find(text, section), end;
+    ptrdiff_t at = lsf_find(text, section), end;
     struct str inside, part;
 
     if (at < 0)
@@ -93,9 +93,9 @@ static int add_requirement(struct arena *a, words_t *to, struct str value, struc
     bool is_one = str_has(value, STR("span[hosts=1]"));
 
     if (mem.n)
-        add(a, to, "mem-per-cpu", mem);
+        lsf_add(a, to, "mem-per-cpu", mem);
     if (tile.n)
-        add(a, to, "ntasks-per-node", tile);
+        lsf_add(a, to, "ntasks-per-node", tile);
     if (mem.n || tile.n || is_one)
         return 0;
     return err_set(e, ERR_SYNTAX, "-R: \"%.*s\" cannot be carried: only rusage[mem=N] and span[ptile=N] can",
@@ -109,7 +109,7 @@ static int add_gpus(struct arena *a, words_t *to, struct str value, struct err *
 
     while (str_split(&rest, ':', &part))
         if (str_starts(part, STR("num="))) {
-            add(a, to, "gpus-per-node", str_from(part, 4));
+            lsf_add(a, to, "gpus-per-node", str_from(part, 4));
             return 0;
         }
     return err_set(e, ERR_SYNTAX, "-gpu: \"%.*s\" does not say num=N", STR_ARG(value));
@@ -125,7 +125,7 @@ static const struct {
 };
 
 /* "done(a)": one of those that && joins. */
-static int add_condition(struct buf *list, struct str text, struct err *e)
+static int lsf_add_condition(struct buf *list, struct str text, struct err *e)
 {
     struct str inside = str_trim(text), word = STR("done");
     size_t i = 0;
@@ -155,19 +155,19 @@ static int add_dependency(struct arena *a, words_t *to, struct str value, struct
 
     if (str_has(value, STR("||")) || str_has(value, STR("!")))
         return err_set(e, ERR_SYNTAX, "-w: \"%.*s\": only && can be carried", STR_ARG(value));
-    while ((at = find(value, STR("&&"))) >= 0) {
-        if (add_condition(&list, str_sub(value, 0, (size_t)at), e) < 0)
+    while ((at = lsf_find(value, STR("&&"))) >= 0) {
+        if (lsf_add_condition(&list, str_sub(value, 0, (size_t)at), e) < 0)
             return -1;
         value = str_from(value, (size_t)at + 2);
     }
-    if (add_condition(&list, value, e) < 0)
+    if (lsf_add_condition(&list, value, e) < 0)
         return -1;
-    add(a, to, "dependency", arena_str(a, buf_view(&list)));
+    lsf_add(a, to, "dependency", arena_str(a, buf_view(&list)));
     return 0;
 }
 
 /* "out.%J.%I": Slurm's are %j and %a. */
-static struct str file_name(struct arena *a, struct str value)
+static struct str lsf_file_name(struct arena *a, struct str value)
 {
     struct str text = arena_str(a, value);
     char *p = (char *)text.p;
@@ -181,14 +181,14 @@ static struct str file_name(struct arena *a, struct str value)
 static int add_output(struct arena *a, words_t *to, struct str value, struct err *e)
 {
     (void)e;
-    add(a, to, "output", file_name(a, value));
+    lsf_add(a, to, "output", lsf_file_name(a, value));
     return 0;
 }
 
 static int add_error(struct arena *a, words_t *to, struct str value, struct err *e)
 {
     (void)e;
-    add(a, to, "error", file_name(a, value));
+    lsf_add(a, to, "error", lsf_file_name(a, value));
     return 0;
 }
 
@@ -197,12 +197,12 @@ static const struct bsub_option {
     int (*carry)(struct arena *a, words_t *to, struct str value, struct err *e);
     bool has_value;
 } options[] = {
-    { "-J", NULL, add_name, true },
+    { "-J", NULL, lsf_add_name, true },
     { "-q", "partition", NULL, true },
     { "-n", NULL, add_tasks, true },
     { "-M", "mem-per-cpu", NULL, true },
     { "-R", NULL, add_requirement, true },
-    { "-W", NULL, add_time, true },
+    { "-W", NULL, lsf_add_time, true },
     { "-gpu", NULL, add_gpus, true },
     { "-o", NULL, add_output, true },
     { "-oo", NULL, add_output, true },
@@ -242,7 +242,7 @@ int lsf_options(struct arena *a, char *const *from, char ***ret, struct err *e)
         if (o->carry && o->carry(a, &to, str_of(*from), e) < 0)
             return err_wrap(e, "#BSUB");
         if (o->option && o->has_value)
-            add(a, &to, o->option, str_of(*from));
+            lsf_add(a, &to, o->option, str_of(*from));
         else if (o->option)
             *vec_push(a, &to) = (char *)arena_fmt(a, "--%s", o->option).p;
     }

@@ -53,8 +53,8 @@ static void put_row(struct ctl_verb *v, struct table *t, const struct output_col
     }
 }
 
-static void print_table(struct ctl_verb *v, const struct ctl_objects *list, const struct output_column *columns,
-                        const void *ctx)
+static void output_print_table(struct ctl_verb *v, const struct ctl_objects *list, const struct output_column *columns,
+                               const void *ctx)
 {
     struct table t = { .arena = v->arena };
 
@@ -75,9 +75,9 @@ struct found {
     bool is_any;
 };
 
-static void find(struct found *f, const struct json *j, struct str path);
+static void output_find(struct found *f, const struct json *j, struct str path);
 
-static void show(struct found *f, const struct json *j)
+static void output_show(struct found *f, const struct json *j)
 {
     if (f->is_any)
         buf_char(&f->text, ',');
@@ -94,22 +94,22 @@ static void find_index(struct found *f, const struct json *j, struct str inside,
     uint64_t at;
 
     if (inside.n >= 2 && (inside.p[0] == '\'' || inside.p[0] == '"'))
-        find(f, json_get_str(j, str_sub(inside, 1, inside.n - 2)), rest);
+        output_find(f, json_get_str(j, str_sub(inside, 1, inside.n - 2)), rest);
     else if (str_is(inside, "*"))
         JSON_FOREACH(item, j)
-            find(f, item, rest);
+            output_find(f, item, rest);
     else if (str_to_u64(inside, &at) == 0)
-        find(f, json_at(j, at), rest);
+        output_find(f, json_at(j, at), rest);
 }
 
-static void find(struct found *f, const struct json *j, struct str path)
+static void output_find(struct found *f, const struct json *j, struct str path)
 {
     size_t n = 0;
 
     if (!j)
         return;
     if (!path.n) {
-        show(f, j);
+        output_show(f, j);
         return;
     }
     if (path.p[0] == '[') {
@@ -127,13 +127,13 @@ static void find(struct found *f, const struct json *j, struct str path)
         for (size_t i = 0; i < n; i++)
             if (path.p[i] != '\\')
                 buf_char(&key, path.p[i]);
-        find(f, json_get_str(j, buf_view(&key)), str_from(path, n));
+        output_find(f, json_get_str(j, buf_view(&key)), str_from(path, n));
     } else {
-        find(f, n ? json_get_str(j, str_sub(path, 0, n)) : j, str_from(path, n));
+        output_find(f, n ? json_get_str(j, str_sub(path, 0, n)) : j, str_from(path, n));
     }
 }
 
-static int check_path(struct str path, struct err *e)
+static int output_check_path(struct str path, struct err *e)
 {
     int depth = 0;
 
@@ -155,9 +155,9 @@ int output_path(struct arena *a, const struct json *object, struct str path, str
 
     if (path.n > 1 && path.p[0] == '{' && path.p[path.n - 1] == '}')
         path = str_sub(path, 1, path.n - 2);
-    if (check_path(path, e) < 0)
+    if (output_check_path(path, e) < 0)
         return -1;
-    find(&f, object, path);
+    output_find(&f, object, path);
     *ret = f.is_any ? arena_str(a, buf_view(&f.text)) : STR("<none>");
     buf_done(&f.text);
     return 0;
@@ -175,7 +175,7 @@ static int print_custom(struct ctl_verb *v, const struct ctl_objects *list, stru
         if (colon <= 0)
             return err_set(e, ERR_SYNTAX, "-o custom-columns: \"%.*s\" is not NAME:PATH", STR_ARG(part));
         *vec_push(v->arena, &paths) = str_from(part, (size_t)colon + 1);
-        if (check_path(paths.v[paths.n - 1], e) < 0 && part.p[colon + 1] != '{')
+        if (output_check_path(paths.v[paths.n - 1], e) < 0 && part.p[colon + 1] != '{')
             return err_wrap(e, "-o custom-columns");
         if (!v->o->no_headers)
             table_cell(&t, str_sub(part, 0, (size_t)colon));
@@ -201,7 +201,7 @@ struct keyed {
     size_t at;
 };
 
-static int by_key(const void *pa, const void *pb)
+static int output_by_key(const void *pa, const void *pb)
 {
     const struct keyed *a = pa, *b = pb;
     int64_t x, y;
@@ -214,7 +214,7 @@ static int by_key(const void *pa, const void *pb)
     return way ? way : (a->at > b->at) - (a->at < b->at);
 }
 
-static int sort(struct ctl_verb *v, const struct ctl_objects *list, struct ctl_objects *ret, struct err *e)
+static int output_sort(struct ctl_verb *v, const struct ctl_objects *list, struct ctl_objects *ret, struct err *e)
 {
     struct keyed *keyed = arena_array(v->arena, struct keyed, list->v.n + 1);
 
@@ -224,7 +224,7 @@ static int sort(struct ctl_verb *v, const struct ctl_objects *list, struct ctl_o
         if (output_path(v->arena, list->v.v[i], str_of(v->o->sort_by), &keyed[i].key, e) < 0)
             return err_wrap(e, "--sort-by");
     }
-    qsort(keyed, list->v.n, sizeof(*keyed), by_key);
+    qsort(keyed, list->v.n, sizeof(*keyed), output_by_key);
     for (size_t i = 0; i < list->v.n; i++)
         *vec_push(v->arena, &ret->v) = keyed[i].object;
     return 0;
@@ -232,7 +232,7 @@ static int sort(struct ctl_verb *v, const struct ctl_objects *list, struct ctl_o
 
 /* ---- all of it ---- */
 
-static struct json *whole(struct ctl_verb *v, const struct ctl_objects *list, bool is_one)
+static struct json *output_whole(struct ctl_verb *v, const struct ctl_objects *list, bool is_one)
 {
     struct json *j, *items;
 
@@ -266,15 +266,15 @@ int output_objects(struct ctl_verb *v, const struct ctl_objects *list, bool is_o
     VEC_FOREACH(object, &list->v)
         json_remove(json_get(*object, "metadata"), "managedFields");
     if (v->o->sort_by) {
-        if (sort(v, list, &sorted, e) < 0)
+        if (output_sort(v, list, &sorted, e) < 0)
             return -1;
         list = &sorted;
     }
     if (how && strcmp(how, "json") == 0) {
-        json_print_pretty(&v->out, whole(v, list, is_one), 4);
+        json_print_pretty(&v->out, output_whole(v, list, is_one), 4);
         buf_char(&v->out, '\n');
     } else if (how && strcmp(how, "yaml") == 0) {
-        yaml_print(&v->out, whole(v, list, is_one), NULL);
+        yaml_print(&v->out, output_whole(v, list, is_one), NULL);
     } else if (how && strcmp(how, "name") == 0) {
         print_names(v, list);
     } else if (how && strncmp(how, CUSTOM, strlen(CUSTOM)) == 0) {
@@ -286,7 +286,7 @@ int output_objects(struct ctl_verb *v, const struct ctl_objects *list, bool is_o
         fprintf(stderr, "No resources found%s%.*s%s\n", verb_namespace(v).n ? " in namespace " : "",
                 STR_ARG(verb_namespace(v)), verb_namespace(v).n ? "" : " in any namespace");
     } else {
-        print_table(v, list, columns, ctx);
+        output_print_table(v, list, columns, ctx);
     }
     return 0;
 }

@@ -28,7 +28,7 @@ bool pod_is_of_queue(const struct json *pod, struct str queue)
     return str_eq(object_label(pod, LABEL_QUEUE), queue) || str_eq(object_annotation(pod, ANNOTATION_QUEUE), queue);
 }
 
-static int by_name(const void *pa, const void *pb)
+static int pod_by_name(const void *pa, const void *pb)
 {
     const struct pod_row *a = pa, *b = pb;
     int way = str_cmp(object_namespace(a->object), object_namespace(b->object));
@@ -58,7 +58,7 @@ int pod_select(struct ctl *c, const struct pod_query *q, struct pod_rows *ret, s
         *vec_push(c->arena, &ret->v) = (struct pod_row){ pod, json_get(row, "cells") };
     }
     if (ret->v.n)
-        qsort(ret->v.v, ret->v.n, sizeof(*ret->v.v), by_name);
+        qsort(ret->v.v, ret->v.n, sizeof(*ret->v.v), pod_by_name);
     return 0;
 }
 

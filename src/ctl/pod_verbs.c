@@ -85,7 +85,7 @@ static void add_gone(struct ctl_verb *v, struct pod_rows *rows, const struct jso
     *vec_push(v->arena, &rows->v) = (struct pod_row){ pod, cells };
 }
 
-static int show(struct ctl_verb *v, const struct ctl_objects *pods, bool is_one, struct err *e)
+static int pod_verbs_show(struct ctl_verb *v, const struct ctl_objects *pods, bool is_one, struct err *e)
 {
     struct pod_query query = query_of(v);
     struct pod_rows rows = { 0 };
@@ -111,7 +111,7 @@ int verb_pod_list(struct ctl_verb *v, struct err *e)
     struct verb_list all = { .type = ctl_type("Pod"),
                              .which = { .namespace = query.namespace, .labels = pod_selector(v->arena, &query) },
                              .wants = wants,
-                             .show = show };
+                             .show = pod_verbs_show };
     struct pod_rows rows = { 0 };
 
     if (v->o->watch)

@@ -10,7 +10,7 @@ struct shown { /* for cells */
     size_t n;
 };
 
-static struct str number(struct ctl_verb *v, const struct json *j)
+static struct str queue_verbs_number(struct ctl_verb *v, const struct json *j)
 {
     int64_t n = 0;
 
@@ -20,7 +20,7 @@ static struct str number(struct ctl_verb *v, const struct json *j)
 
 static struct str cell_weight(struct ctl_verb *v, const struct json *queue, const void *ctx)
 {
-    return number(v, json_find(queue, "spec", "weight", NULL));
+    return queue_verbs_number(v, json_find(queue, "spec", "weight", NULL));
 }
 
 static struct str cell_state(struct ctl_verb *v, const struct json *queue, const void *ctx)
@@ -33,7 +33,8 @@ static struct str cell_parent(struct ctl_verb *v, const struct json *queue, cons
     return json_text(json_find(queue, "spec", "parent", NULL), STR_NULL);
 }
 
-static struct str count_of(struct ctl_verb *v, const struct json *queue, const struct shown *s, enum queue_count what)
+static struct str queue_verbs_count_of(struct ctl_verb *v, const struct json *queue, const struct shown *s,
+                                       enum queue_count what)
 {
     for (size_t i = 0; i < s->n; i++)
         if (str_eq(s->counts[i].queue, object_name(queue)))
@@ -43,22 +44,22 @@ static struct str count_of(struct ctl_verb *v, const struct json *queue, const s
 
 static struct str cell_pending(struct ctl_verb *v, const struct json *queue, const void *ctx)
 {
-    return count_of(v, queue, ctx, QUEUE_PENDING);
+    return queue_verbs_count_of(v, queue, ctx, QUEUE_PENDING);
 }
 
 static struct str cell_inqueue(struct ctl_verb *v, const struct json *queue, const void *ctx)
 {
-    return count_of(v, queue, ctx, QUEUE_INQUEUE);
+    return queue_verbs_count_of(v, queue, ctx, QUEUE_INQUEUE);
 }
 
 static struct str cell_running(struct ctl_verb *v, const struct json *queue, const void *ctx)
 {
-    return count_of(v, queue, ctx, QUEUE_RUNNING);
+    return queue_verbs_count_of(v, queue, ctx, QUEUE_RUNNING);
 }
 
 static struct str cell_completed(struct ctl_verb *v, const struct json *queue, const void *ctx)
 {
-    return count_of(v, queue, ctx, QUEUE_COMPLETED);
+    return queue_verbs_count_of(v, queue, ctx, QUEUE_COMPLETED);
 }
 
 static struct str cell_capability(struct ctl_verb *v, const struct json *queue, const void *ctx)
@@ -92,7 +93,7 @@ static const struct output_column columns[] = {
     { NULL },
 };
 
-static int show(struct ctl_verb *v, const struct ctl_objects *queues, bool is_one, struct err *e)
+static int queue_verbs_show(struct ctl_verb *v, const struct ctl_objects *queues, bool is_one, struct err *e)
 {
     struct queue_counts *counts = NULL;
     struct shown shown = { .n = queues->v.n };
@@ -111,7 +112,9 @@ static int read_queue(struct ctl_verb *v, const char *name, struct json **ret, s
 
 int verb_queue_list(struct ctl_verb *v, struct err *e)
 {
-    struct verb_list all = { .type = ctl_type("Queue"), .which = { .labels = str_of(v->o->labels) }, .show = show };
+    struct verb_list all = { .type = ctl_type("Queue"),
+                             .which = { .labels = str_of(v->o->labels) },
+                             .show = queue_verbs_show };
 
     return verb_list(v, &all, e);
 }
@@ -136,7 +139,7 @@ struct want {
     bool is_gone;
 };
 
-static bool on_event(void *ctx, struct str type, const struct json *queue)
+static bool queue_verbs_on_event(void *ctx, struct str type, const struct json *queue)
 {
     struct want *w = ctx;
 
@@ -145,7 +148,7 @@ static bool on_event(void *ctx, struct str type, const struct json *queue)
 }
 
 /* A queue with jobs in it closes when they are over: that can take long. */
-static int turn(struct ctl_verb *v, const struct json *queue, bool is_open, struct err *e)
+static int queue_verbs_turn(struct ctl_verb *v, const struct json *queue, bool is_open, struct err *e)
 {
     struct want want = { object_name(queue), is_open ? STR("Open") : STR("Closed"), false };
     struct ctl_select which = { .fields = arena_cat(v->arena, STR("metadata.name="), want.name) };
@@ -155,7 +158,7 @@ static int turn(struct ctl_verb *v, const struct json *queue, bool is_open, stru
         ctl_command(&v->ctl, STR("default"), queue, is_open ? "OpenQueue" : "CloseQueue", verb_dry(v), e) < 0)
         return -1;
     if (v->o->wait && !v->o->dry_run &&
-        ctl_watch(&v->ctl, ctl_type("Queue"), &which, timeout_ms, on_event, &want, e) < 0)
+        ctl_watch(&v->ctl, ctl_type("Queue"), &which, timeout_ms, queue_verbs_on_event, &want, e) < 0)
         return err_wrap(e, "queue %.*s is not %.*s", STR_ARG(want.name), STR_ARG(want.state));
     if (want.is_gone)
         return err_set(e, ERR_NOT_FOUND, "queue %.*s was deleted while it was waited for", STR_ARG(want.name));
@@ -165,7 +168,7 @@ static int turn(struct ctl_verb *v, const struct json *queue, bool is_open, stru
 
 static const char *const open_states[] = { "Open", NULL };
 
-static struct str state_of(const struct json *queue)
+static struct str queue_verbs_state_of(const struct json *queue)
 {
     return cell_state(NULL, queue, NULL);
 }
@@ -189,10 +192,11 @@ int verb_queue_create(struct ctl_verb *v, struct err *e)
             return -1;
         buf_fmt(&v->out, "queue %s created%s\n", v->args.v[i], verb_dry_note(v));
         if (verb_wait(v,
-                      &(struct verb_goal){ ctl_type("Queue"), STR_NULL, str_of(v->args.v[i]), open_states, state_of },
+                      &(struct verb_goal){ ctl_type("Queue"), STR_NULL, str_of(v->args.v[i]), open_states,
+                                           queue_verbs_state_of },
                       NULL, e) < 0)
             return -1;
-        if (closes && !v->o->dry_run && turn(v, made, false, e) < 0)
+        if (closes && !v->o->dry_run && queue_verbs_turn(v, made, false, e) < 0)
             return -1;
     }
     return 0;
@@ -242,7 +246,7 @@ int verb_queue_operate(struct ctl_verb *v, struct err *e)
         struct json *queue;
 
         if (is_update ? set_weight(v, v->args.v[i], e) < 0
-                      : read_queue(v, v->args.v[i], &queue, e) < 0 || turn(v, queue, is_open, e) < 0)
+                      : read_queue(v, v->args.v[i], &queue, e) < 0 || queue_verbs_turn(v, queue, is_open, e) < 0)
             return -1;
     }
     return 0;

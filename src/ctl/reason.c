@@ -13,7 +13,7 @@ void reasons_read(struct ctl *c, struct str namespace, struct reasons *ret)
     (void)ctl_list(c, ctl_type("Queue"), &(struct ctl_select){ 0 }, &ret->queues, &e);
 }
 
-static const struct json *group_of(const struct reasons *r, const struct json *job)
+static const struct json *reason_group_of(const struct reasons *r, const struct json *job)
 {
     VEC_FOREACH(group, &r->groups.v)
         if (str_eq(object_controller_uid(*group), object_uid(job)))
@@ -21,7 +21,7 @@ static const struct json *group_of(const struct reasons *r, const struct json *j
     return NULL;
 }
 
-static const struct json *queue_of(const struct reasons *r, const struct json *job)
+static const struct json *reason_queue_of(const struct reasons *r, const struct json *job)
 {
     struct str name = json_text(json_find(job, "spec", "queue", NULL), STR("default"));
 
@@ -62,7 +62,8 @@ static struct str word_of(struct str reason)
 
 struct str reason_of(const struct reasons *r, const struct json *job)
 {
-    const struct json *queue = queue_of(r, job), *group = group_of(r, job), *condition = condition_of(group);
+    const struct json *queue = reason_queue_of(r, job), *group = reason_group_of(r, job),
+                      *condition = condition_of(group);
     struct str state = json_text(json_find(queue, "status", "state", NULL), STR_NULL);
     struct str phase = json_text(json_find(job, "status", "state", "phase", NULL), STR("Pending"));
     struct str own = json_text(json_find(job, "status", "state", "reason", NULL), STR_NULL);
@@ -84,7 +85,7 @@ struct str reason_of(const struct reasons *r, const struct json *job)
 
 struct str reason_message(const struct reasons *r, const struct json *job)
 {
-    struct str message = json_member_text(condition_of(group_of(r, job)), "message");
+    struct str message = json_member_text(condition_of(reason_group_of(r, job)), "message");
 
     return message.n ? message : json_text(json_find(job, "status", "state", "message", NULL), STR_NULL);
 }

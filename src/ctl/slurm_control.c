@@ -5,7 +5,7 @@
 #include "ctl/slurm.h"
 #include "yaml/yaml.h"
 
-static int command(struct ctl_verb *v, const struct json *job, const char *action, struct err *e)
+static int slurm_control_command(struct ctl_verb *v, const struct json *job, const char *action, struct err *e)
 {
     return ctl_command(&v->ctl, object_namespace(job), job, action, NULL, e);
 }
@@ -16,12 +16,12 @@ static int command(struct ctl_verb *v, const struct json *job, const char *actio
 static int cancel(struct ctl_verb *v, const struct json *job, struct err *e)
 {
     if (!str_is(job_phase_word(job), "Aborted"))
-        return job_has_ended(job_phase_word(job)) ? 0 : command(v, job, "TerminateJob", e);
+        return job_has_ended(job_phase_word(job)) ? 0 : slurm_control_command(v, job, "TerminateJob", e);
     fprintf(stderr, "scancel: job %.*s has not begun or is suspended: it is deleted\n", STR_ARG(slurm_id(job)));
     return ctl_delete(&v->ctl, ctl_type("Job"), object_namespace(job), object_name(job), NULL, e);
 }
 
-static bool is_in(const char *list, struct str word)
+static bool slurm_control_is_in(const char *list, struct str word)
 {
     struct str rest = str_of(list), part;
 
@@ -43,9 +43,11 @@ static int cancel_matching(struct ctl_verb *v, struct err *e)
     VEC_FOREACH(job, &jobs.v) {
         struct str phase = slurm_phase(*job);
 
-        if (!is_in(user, object_annotation(*job, SLURM_ANNOTATION_USER)) || !is_in(o->names, object_name(*job)) ||
-            !is_in(o->partition, json_text(json_find(*job, "spec", "queue", NULL), STR("default"))) ||
-            (!is_in(o->states, str_of(slurm_state(phase))) && !is_in(o->states, str_of(slurm_state_long(phase)))))
+        if (!slurm_control_is_in(user, object_annotation(*job, SLURM_ANNOTATION_USER)) ||
+            !slurm_control_is_in(o->names, object_name(*job)) ||
+            !slurm_control_is_in(o->partition, json_text(json_find(*job, "spec", "queue", NULL), STR("default"))) ||
+            (!slurm_control_is_in(o->states, str_of(slurm_state(phase))) &&
+             !slurm_control_is_in(o->states, str_of(slurm_state_long(phase)))))
             continue;
         if (cancel(v, *job, e) < 0)
             return -1;
@@ -93,7 +95,7 @@ static int show_job(struct ctl_verb *v, const struct json *job)
     return 0;
 }
 
-static int show(struct ctl_verb *v, struct err *e)
+static int slurm_control_show(struct ctl_verb *v, struct err *e)
 {
     static const struct {
         const char *word, *kind;
@@ -135,17 +137,17 @@ static int show(struct ctl_verb *v, struct err *e)
 
 static int suspend(struct ctl_verb *v, const struct json *job, struct err *e)
 {
-    return command(v, job, "AbortJob", e);
+    return slurm_control_command(v, job, "AbortJob", e);
 }
 
 static int resume(struct ctl_verb *v, const struct json *job, struct err *e)
 {
-    return command(v, job, "ResumeJob", e);
+    return slurm_control_command(v, job, "ResumeJob", e);
 }
 
 static int requeue(struct ctl_verb *v, const struct json *job, struct err *e)
 {
-    return command(v, job, "RestartJob", e);
+    return slurm_control_command(v, job, "RestartJob", e);
 }
 
 static int mark_held(struct ctl_verb *v, const struct json *job, bool is_held, struct err *e)
@@ -158,20 +160,20 @@ static int mark_held(struct ctl_verb *v, const struct json *job, bool is_held, s
 }
 
 /* What waits to begin has no pods, so it is aborted without a loss, and marked as held. */
-static int hold(struct ctl_verb *v, const struct json *job, struct err *e)
+static int slurm_control_hold(struct ctl_verb *v, const struct json *job, struct err *e)
 {
     if (!str_is(slurm_phase(job), "Pending"))
         return err_set(e, ERR_INVALID,
                        "Job is no longer pending execution: %.*s is %s; 'scontrol suspend' ends its pods",
                        STR_ARG(slurm_id(job)), slurm_state_long(slurm_phase(job)));
-    return mark_held(v, job, true, e) < 0 ? -1 : command(v, job, "AbortJob", e);
+    return mark_held(v, job, true, e) < 0 ? -1 : slurm_control_command(v, job, "AbortJob", e);
 }
 
-static int release(struct ctl_verb *v, const struct json *job, struct err *e)
+static int slurm_control_release(struct ctl_verb *v, const struct json *job, struct err *e)
 {
     if (str_eq(slurm_phase(job), job_phase_word(job)))
         return 0; /* it is not held: as Slurm, silently */
-    return command(v, job, "ResumeJob", e) < 0 ? -1 : mark_held(v, job, false, e);
+    return slurm_control_command(v, job, "ResumeJob", e) < 0 ? -1 : mark_held(v, job, false, e);
 }
 
 /* ---- update ---- "JobId=12 NumTasks=4 Priority=high" ---- */
@@ -213,7 +215,8 @@ static const struct {
     { "TimeLimit", NULL, "the time of a Job cannot be changed: cancel it and submit it again" },
 };
 
-static int change(struct ctl_verb *v, struct json *patch, const struct json *job, struct str pair, struct err *e)
+static int slurm_control_change(struct ctl_verb *v, struct json *patch, const struct json *job, struct str pair,
+                                struct err *e)
 {
     struct str key = pair, value = pair;
 
@@ -239,7 +242,8 @@ static int update(struct ctl_verb *v, struct err *e)
     if (!job || v->args.n < 3)
         return err_set(e, ERR_SYNTAX, "update: say which job and what: scontrol update JobId=12 NumTasks=4");
     for (size_t i = 1; i < v->args.n; i++)
-        if (strncasecmp(v->args.v[i], "JobId=", 6) != 0 && change(v, patch, job, str_of(v->args.v[i]), e) < 0)
+        if (strncasecmp(v->args.v[i], "JobId=", 6) != 0 &&
+            slurm_control_change(v, patch, job, str_of(v->args.v[i]), e) < 0)
             return -1;
     return ctl_merge(&v->ctl, ctl_type("Job"), object_namespace(job), object_name(job), patch, NULL, NULL, e);
 }
@@ -248,7 +252,11 @@ static const struct {
     const char *word;
     int (*order)(struct ctl_verb *v, const struct json *job, struct err *e);
 } orders[] = {
-    { "suspend", suspend }, { "resume", resume }, { "requeue", requeue }, { "hold", hold }, { "release", release },
+    { "suspend", suspend },
+    { "resume", resume },
+    { "requeue", requeue },
+    { "hold", slurm_control_hold },
+    { "release", slurm_control_release },
 };
 
 int verb_scontrol(struct ctl_verb *v, struct err *e)
@@ -256,7 +264,7 @@ int verb_scontrol(struct ctl_verb *v, struct err *e)
     const char *word = v->args.n ? v->args.v[0] : "";
 
     if (strcmp(word, "show") == 0)
-        return show(v, e);
+        return slurm_control_show(v, e);
     if (strcmp(word, "update") == 0)
         return update(v, e);
     for (size_t i = 0; i < ARRAY_LEN(orders); i++) {

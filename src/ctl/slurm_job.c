@@ -59,7 +59,7 @@ struct shape {
     struct slurm_array array;
 };
 
-static int number(const char *option, const char *text, int64_t fallback, int64_t *ret, struct err *e)
+static int slurm_job_number(const char *option, const char *text, int64_t fallback, int64_t *ret, struct err *e)
 {
     *ret = fallback;
     if (text && (str_to_i64(str_of(text), ret) < 0 || *ret < 1 || *ret > 1000000))
@@ -67,7 +67,7 @@ static int number(const char *option, const char *text, int64_t fallback, int64_
     return 0;
 }
 
-static int share(const char *option, int64_t of_node, int64_t per_node, int64_t *ret, struct err *e)
+static int slurm_job_share(const char *option, int64_t of_node, int64_t per_node, int64_t *ret, struct err *e)
 {
     if (of_node % per_node)
         return err_set(e, ERR_SYNTAX,
@@ -80,9 +80,10 @@ static int share(const char *option, int64_t of_node, int64_t per_node, int64_t 
 /* -N, -n and --ntasks-per-node: two of them give the third. */
 static int read_tasks(const struct slurm_options *o, struct shape *s, struct err *e)
 {
-    if (number("nodes", o->nodes, 0, &s->nodes, e) < 0 || number("ntasks", o->ntasks, 0, &s->tasks, e) < 0 ||
-        number("ntasks-per-node", o->per_node, 0, &s->per_node, e) < 0 ||
-        number("cpus-per-task", o->cpus, 1, &s->cpus, e) < 0)
+    if (slurm_job_number("nodes", o->nodes, 0, &s->nodes, e) < 0 ||
+        slurm_job_number("ntasks", o->ntasks, 0, &s->tasks, e) < 0 ||
+        slurm_job_number("ntasks-per-node", o->per_node, 0, &s->per_node, e) < 0 ||
+        slurm_job_number("cpus-per-task", o->cpus, 1, &s->cpus, e) < 0)
         return -1;
     if (!s->tasks)
         s->tasks = MAX_OF(s->nodes, 1) * MAX_OF(s->per_node, 1);
@@ -99,14 +100,16 @@ static int read_gpus(const struct slurm_options *o, struct shape *s, struct slur
     struct str kind = STR_NULL;
     int64_t n;
 
-    if (o->gpus_per_task && number("gpus-per-task", o->gpus_per_task, 0, &s->gpus, e) < 0)
+    if (o->gpus_per_task && slurm_job_number("gpus-per-task", o->gpus_per_task, 0, &s->gpus, e) < 0)
         return -1;
-    if (o->gres && (slurm_gres(str_of(o->gres), &n, &kind, e) < 0 || share("--gres", n, s->per_node, &s->gpus, e) < 0))
+    if (o->gres &&
+        (slurm_gres(str_of(o->gres), &n, &kind, e) < 0 || slurm_job_share("--gres", n, s->per_node, &s->gpus, e) < 0))
         return -1;
-    if (o->gpus_per_node && (number("gpus-per-node", o->gpus_per_node, 0, &n, e) < 0 ||
-                             share("--gpus-per-node", n, s->per_node, &s->gpus, e) < 0))
+    if (o->gpus_per_node && (slurm_job_number("gpus-per-node", o->gpus_per_node, 0, &n, e) < 0 ||
+                             slurm_job_share("--gpus-per-node", n, s->per_node, &s->gpus, e) < 0))
         return -1;
-    if (o->gpus && (number("gpus", o->gpus, 0, &n, e) < 0 || share("--gpus", n, s->tasks, &s->gpus, e) < 0))
+    if (o->gpus &&
+        (slurm_job_number("gpus", o->gpus, 0, &n, e) < 0 || slurm_job_share("--gpus", n, s->tasks, &s->gpus, e) < 0))
         return -1;
     if (kind.n)
         *vec_push(a, &notes->v) = arena_fmt(a, "--gres: the type \"%.*s\" is not asked for, only the number of GPUs",
@@ -156,7 +159,7 @@ static void put_env(struct arena *a, struct json *env, const char *name, struct 
     json_add(j, STR("value"), json_str(a, arena_str(a, value)));
 }
 
-static void put_number(struct arena *a, struct json *env, const char *name, int64_t n)
+static void slurm_job_put_number(struct arena *a, struct json *env, const char *name, int64_t n)
 {
     put_env(a, env, name, arena_fmt(a, "%lld", (long long)n));
 }
@@ -169,10 +172,10 @@ static void put_array(struct arena *a, struct json *env, const struct slurm_arra
     for (size_t i = 0; i < n; i++)
         buf_fmt(&list, "%s%lld", i ? "," : "", (long long)array->index.v[i]);
     put_env(a, env, "SLURM_ARRAY_INDICES", buf_view(&list));
-    put_number(a, env, "SLURM_ARRAY_JOB_ID", id);
-    put_number(a, env, "SLURM_ARRAY_TASK_COUNT", (int64_t)n);
-    put_number(a, env, "SLURM_ARRAY_TASK_MIN", array->index.v[0]);
-    put_number(a, env, "SLURM_ARRAY_TASK_MAX", array->index.v[n - 1]);
+    slurm_job_put_number(a, env, "SLURM_ARRAY_JOB_ID", id);
+    slurm_job_put_number(a, env, "SLURM_ARRAY_TASK_COUNT", (int64_t)n);
+    slurm_job_put_number(a, env, "SLURM_ARRAY_TASK_MIN", array->index.v[0]);
+    slurm_job_put_number(a, env, "SLURM_ARRAY_TASK_MAX", array->index.v[n - 1]);
 }
 
 /* "ALL" and "NONE" are about the environment of the submitter, which a container has no use for. */
@@ -194,28 +197,29 @@ static void put_exported(struct arena *a, struct json *env, const char *list, st
     }
 }
 
-static struct json *environment(struct arena *a, const struct slurm_options *o, const struct slurm_script *s,
-                                const struct shape *shape, struct str name, struct slurm_notes *notes)
+static struct json *slurm_job_environment(struct arena *a, const struct slurm_options *o, const struct slurm_script *s,
+                                          const struct shape *shape, struct str name, struct slurm_notes *notes)
 {
     struct json *env = json_array(a);
     int64_t tasks = o->array ? 1 : shape->tasks;
 
-    put_number(a, env, "SLURM_JOB_ID", s->id);
-    put_number(a, env, "SLURM_JOBID", s->id);
+    slurm_job_put_number(a, env, "SLURM_JOB_ID", s->id);
+    slurm_job_put_number(a, env, "SLURM_JOBID", s->id);
     put_env(a, env, "SLURM_JOB_NAME", name);
     put_env(a, env, "SLURM_JOB_PARTITION", str_of(o->partition ? o->partition : "default"));
     put_env(a, env, "SLURM_JOB_USER", s->user);
     put_env(a, env, "SLURM_SUBMIT_DIR", s->directory);
     put_env(a, env, "SLURM_SUBMIT_HOST", s->host);
-    put_number(a, env, "SLURM_NTASKS", tasks);
-    put_number(a, env, "SLURM_NPROCS", tasks);
-    put_number(a, env, "SLURM_NNODES", tasks); /* a task is a pod, and a pod is what looks like a node inside */
-    put_number(a, env, "SLURM_JOB_NUM_NODES", tasks);
-    put_number(a, env, "SLURM_NTASKS_PER_NODE", 1);
-    put_number(a, env, "SLURM_CPUS_PER_TASK", shape->cpus);
-    put_number(a, env, "SLURM_CPUS_ON_NODE", shape->cpus);
+    slurm_job_put_number(a, env, "SLURM_NTASKS", tasks);
+    slurm_job_put_number(a, env, "SLURM_NPROCS", tasks);
+    slurm_job_put_number(a, env, "SLURM_NNODES",
+                         tasks); /* a task is a pod, and a pod is what looks like a node inside */
+    slurm_job_put_number(a, env, "SLURM_JOB_NUM_NODES", tasks);
+    slurm_job_put_number(a, env, "SLURM_NTASKS_PER_NODE", 1);
+    slurm_job_put_number(a, env, "SLURM_CPUS_PER_TASK", shape->cpus);
+    slurm_job_put_number(a, env, "SLURM_CPUS_ON_NODE", shape->cpus);
     if (shape->gpus)
-        put_number(a, env, "SLURM_GPUS_ON_NODE", shape->gpus);
+        slurm_job_put_number(a, env, "SLURM_GPUS_ON_NODE", shape->gpus);
     if (o->array)
         put_array(a, env, &shape->array, s->id);
     if (o->output)
@@ -223,7 +227,7 @@ static struct json *environment(struct arena *a, const struct slurm_options *o, 
     if (o->error)
         put_env(a, env, "PUMICE_ERROR", str_of(o->error));
     if (shape->time_s)
-        put_number(a, env, "PUMICE_TIME_LIMIT", shape->time_s);
+        slurm_job_put_number(a, env, "PUMICE_TIME_LIMIT", shape->time_s);
     put_exported(a, env, o->export, notes);
     return env;
 }
@@ -255,7 +259,7 @@ static struct json *limits(struct arena *a, const struct json *requests_)
 /* ---- the Job ---- */
 
 /* As a name that Kubernetes takes: "My Job.sh" is "my-job-sh". */
-static struct str clean(struct arena *a, struct str text)
+static struct str slurm_job_clean(struct arena *a, struct str text)
 {
     struct str name = arena_lower(a, str_sub(text, 0, 40));
     char *p = (char *)name.p;
@@ -270,7 +274,7 @@ static struct str clean(struct arena *a, struct str text)
     return name.n ? name : STR("job");
 }
 
-static struct json *command(struct arena *a, const struct slurm_script *s)
+static struct json *slurm_job_command(struct arena *a, const struct slurm_script *s)
 {
     struct json *list = json_array(a);
 
@@ -309,7 +313,7 @@ int slurm_job(struct arena *a, const struct slurm_options *o, const struct slurm
               struct json **ret, struct slurm_notes *notes, struct err *e)
 {
     struct shape shape = { 0 };
-    struct str name = clean(a, o->name ? str_of(o->name) : script->base);
+    struct str name = slurm_job_clean(a, o->name ? str_of(o->name) : script->base);
     struct job_form f = { .namespace = namespace, .task = STR("task"), .scheduler = STR("volcano"), .max_retry = -1 };
 
     if (read_shape(a, o, &shape, notes, e) < 0)
@@ -325,8 +329,8 @@ int slurm_job(struct arena *a, const struct slurm_options *o, const struct slurm
     f.min_available = o->array ? 1 : shape.tasks;
     f.requests = requests(a, o, &shape);
     f.limits = limits(a, f.requests);
-    f.command = command(a, script);
-    f.env = environment(a, o, script, &shape, o->name ? str_of(o->name) : script->base, notes);
+    f.command = slurm_job_command(a, script);
+    f.env = slurm_job_environment(a, o, script, &shape, o->name ? str_of(o->name) : script->base, notes);
     f.working_dir = str_of(o->chdir);
     f.deadline_s = shape.time_s;
     f.plugins = plugins(a);

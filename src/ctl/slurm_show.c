@@ -54,7 +54,7 @@ struct str slurm_reason(const struct reasons *r, const struct json *job)
 
 /* ---- which ---- */
 
-static bool is_in(const char *list, struct str word)
+static bool show_is_in(const char *list, struct str word)
 {
     struct str rest = str_of(list), part;
 
@@ -74,19 +74,20 @@ static struct str queue_name(const struct json *job)
     return json_text(json_find(job, "spec", "queue", NULL), STR("default"));
 }
 
-static bool is_wanted(const struct ctl_verb *v, const struct json *job)
+static bool show_is_wanted(const struct ctl_verb *v, const struct json *job)
 {
     const struct slurm_options *o = v->o->slurm;
     struct str phase = slurm_phase(job);
     const char *me = getenv("USER");
 
-    if ((o->jobs && !is_in(o->jobs, slurm_id(job)) && !is_in(o->jobs, object_name(job))) ||
-        (o->names && !is_in(o->names, object_name(job))) || (o->partition && !is_in(o->partition, queue_name(job))) ||
-        (o->user && !is_in(o->user, user_of(job))) || (o->me && !str_eq(user_of(job), str_of(me ? me : ""))))
+    if ((o->jobs && !show_is_in(o->jobs, slurm_id(job)) && !show_is_in(o->jobs, object_name(job))) ||
+        (o->names && !show_is_in(o->names, object_name(job))) ||
+        (o->partition && !show_is_in(o->partition, queue_name(job))) ||
+        (o->user && !show_is_in(o->user, user_of(job))) || (o->me && !str_eq(user_of(job), str_of(me ? me : ""))))
         return false;
     if (o->states)
-        return is_in(o->states, str_of(slurm_state(phase))) || is_in(o->states, str_of(slurm_state_long(phase))) ||
-               is_in(o->states, STR("all"));
+        return show_is_in(o->states, str_of(slurm_state(phase))) ||
+               show_is_in(o->states, str_of(slurm_state_long(phase))) || show_is_in(o->states, STR("all"));
     return true;
 }
 
@@ -98,14 +99,14 @@ static int read_jobs(struct ctl_verb *v, struct ctl_objects *ret, struct err *e)
     if (ctl_list(&v->ctl, ctl_type("Job"), &which, &all, e) < 0)
         return -1;
     VEC_FOREACH(job, &all.v)
-        if (is_wanted(v, *job))
+        if (show_is_wanted(v, *job))
             *vec_push(v->arena, &ret->v) = *job;
     return 0;
 }
 
 /* ---- fields ---- */
 
-static int64_t time_of(struct str text)
+static int64_t show_time_of(struct str text)
 {
     int64_t ms;
 
@@ -119,9 +120,9 @@ static int64_t elapsed_s(const struct ctl_verb *v, const struct json *job)
 
     JSON_FOREACH(c, json_find(job, "status", "conditions", NULL))
         if (str_is(json_member_text(c, "status"), "Running"))
-            began = time_of(json_member_text(c, "lastTransitionTime"));
+            began = show_time_of(json_member_text(c, "lastTransitionTime"));
     if (job_has_ended(job_phase_word(job)))
-        end = time_of(json_text(json_find(job, "status", "state", "lastTransitionTime", NULL), STR_NULL));
+        end = show_time_of(json_text(json_find(job, "status", "state", "lastTransitionTime", NULL), STR_NULL));
     return began && end > began ? (end - began) / 1000 : 0;
 }
 
@@ -152,7 +153,7 @@ static struct str nodes_of(struct ctl_verb *v, const struct seen *s, const struc
     return arena_str(v->arena, buf_view(&text));
 }
 
-static struct str where(struct ctl_verb *v, const struct seen *s, const struct json *job)
+static struct str show_where(struct ctl_verb *v, const struct seen *s, const struct json *job)
 {
     struct str reason;
     size_t n;
@@ -193,7 +194,7 @@ static struct str job_field(struct ctl_verb *v, const struct seen *s, const stru
     case 'r':
         return slurm_reason(&s->reasons, job);
     case 'R':
-        return where(v, s, job);
+        return show_where(v, s, job);
     case 'V':
     case 'S':
         return json_text(json_find(job, "metadata", "creationTimestamp", NULL), STR_NULL);
@@ -521,7 +522,7 @@ int verb_sinfo(struct ctl_verb *v, struct err *e)
         struct str name = object_name(*queue);
         bool is_open = str_is(json_text(json_find(*queue, "status", "state", NULL), STR("Open")), "Open");
 
-        if (str_is(name, "root") || (v->o->slurm->partition && !is_in(v->o->slurm->partition, name)))
+        if (str_is(name, "root") || (v->o->slurm->partition && !show_is_in(v->o->slurm->partition, name)))
             continue;
         if (str_is(name, "default"))
             name = STR("default*");

@@ -12,7 +12,7 @@ static const char *const over[] = { "Completed", "Failed", "Terminated", "Aborte
 static const char *const begun[] = { "Running", "Restarting", "Completing", "Completed",
                                      "Failed",  "Terminated", "Aborted",    NULL };
 
-static bool holds(enum slurm_after after, struct str phase)
+static bool submit_holds(enum slurm_after after, struct str phase)
 {
     bool is_fine = str_is(phase, "Completed");
 
@@ -20,7 +20,7 @@ static bool holds(enum slurm_after after, struct str phase)
 }
 
 /* One that can never hold is an error: nothing is submitted that would wait for ever. */
-static int wait_for(struct ctl_verb *v, const struct slurm_dependency *d, struct err *e)
+static int submit_wait_for(struct ctl_verb *v, const struct slurm_dependency *d, struct err *e)
 {
     struct json *job;
     struct str phase;
@@ -32,7 +32,7 @@ static int wait_for(struct ctl_verb *v, const struct slurm_dependency *d, struct
     if (job_wait_phase(v, object_namespace(job), object_name(job), d->after == AFTER_BEGIN ? begun : over, false, -1,
                        &phase, e) < 0)
         return -1;
-    if (!holds(d->after, phase))
+    if (!submit_holds(d->after, phase))
         return err_set(e, ERR_INVALID,
                        "--dependency: job %.*s is %s, so this one never runs (DependencyNeverSatisfied)",
                        STR_ARG(d->job), slurm_state_long(phase));
@@ -48,14 +48,14 @@ static int wait_for_all(struct ctl_verb *v, struct err *e)
     if (slurm_dependencies(v->arena, str_of(v->o->slurm->dependency), &all, e) < 0)
         return -1;
     VEC_FOREACH(d, &all.v)
-        if (wait_for(v, d, e) < 0)
+        if (submit_wait_for(v, d, e) < 0)
             return -1;
     return 0;
 }
 
 /* ---- submitting ---- */
 
-static int submit(struct ctl_verb *v, struct json **ret, struct err *e)
+static int submit_submit(struct ctl_verb *v, struct json **ret, struct err *e)
 {
     struct slurm_notes notes = { 0 };
     struct json *job;
@@ -103,7 +103,7 @@ int verb_sbatch(struct ctl_verb *v, struct err *e)
 {
     struct json *job;
 
-    if (submit(v, &job, e) < 0)
+    if (submit_submit(v, &job, e) < 0)
         return -1;
     if (v->o->slurm->test_only)
         buf_fmt(&v->out, "sbatch: Job %.*s can be submitted\n", STR_ARG(object_name(job)));
@@ -128,7 +128,7 @@ int verb_srun(struct ctl_verb *v, struct err *e)
     struct str phase;
     int rc;
 
-    if (submit(v, &job, e) < 0)
+    if (submit_submit(v, &job, e) < 0)
         return -1;
     *name = arena_cstr(v->arena, object_name(job));
     fprintf(stderr, "srun: job %.*s queued and waiting for resources\n", STR_ARG(slurm_id(job)));

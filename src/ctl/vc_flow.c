@@ -36,7 +36,7 @@ static bool next_part(struct str *rest, struct str *ret)
     return true;
 }
 
-static int read_part(struct vc *v, const struct twin *t, struct str part, struct json **ret, struct err *e)
+static int vc_flow_read_part(struct vc *v, const struct twin *t, struct str part, struct json **ret, struct err *e)
 {
     const struct resource_type *type = ctl_type(t->kind);
     struct yaml_docs docs = { 0 };
@@ -56,7 +56,7 @@ static int read_part(struct vc *v, const struct twin *t, struct str part, struct
     return 0;
 }
 
-static int read_text(struct vc *v, struct str *ret, struct err *e)
+static int vc_flow_read_text(struct vc *v, struct str *ret, struct err *e)
 {
     const char *path = v->values->file;
 
@@ -72,7 +72,7 @@ static int for_each_part(struct vc *v, const struct twin *t, bool is_create, str
 {
     struct str text, part;
 
-    if (read_text(v, &text, e) < 0)
+    if (vc_flow_read_text(v, &text, e) < 0)
         return -1;
     while (next_part(&text, &part)) {
         struct json *object;
@@ -80,7 +80,7 @@ static int for_each_part(struct vc *v, const struct twin *t, bool is_create, str
 
         if (!part.n)
             continue;
-        if (read_part(v, t, part, &object, e) < 0)
+        if (vc_flow_read_part(v, t, part, &object, e) < 0)
             return -1;
         rc = is_create ? ctl_create(&v->ctl, ctl_type(t->kind), object_namespace(object), object, NULL, NULL, e)
                        : ctl_delete(&v->ctl, ctl_type(t->kind), object_namespace(object), object_name(object), NULL, e);
@@ -94,7 +94,7 @@ static int for_each_part(struct vc *v, const struct twin *t, bool is_create, str
     return 0;
 }
 
-static int delete_one(struct vc *v, const struct twin *t, struct err *e)
+static int vc_flow_delete_one(struct vc *v, const struct twin *t, struct err *e)
 {
     struct str namespace = str_of(v->values->namespace), name = str_of(v->values->name);
     struct json *object;
@@ -112,7 +112,7 @@ static int delete_one(struct vc *v, const struct twin *t, struct err *e)
 
 /* ---- tables ---- */
 
-static void show(struct vc *v, const struct twin *t, const struct ctl_objects *list)
+static void vc_flow_show(struct vc *v, const struct twin *t, const struct ctl_objects *list)
 {
     static const struct vc_column columns[] = {
         { "Name", 0, 4, 4 }, { "Namespace", 0, 4, 4 }, { "Phase", 0, 4, 4 }, { "Age", 0, 4, 4 }
@@ -131,7 +131,7 @@ static void show(struct vc *v, const struct twin *t, const struct ctl_objects *l
     vc_table(v, columns, t->has_status ? 4 : 2, cells.v, cells.n);
 }
 
-static int list(struct vc *v, const struct twin *t, struct err *e)
+static int ctl_vc_flow_list(struct vc *v, const struct twin *t, struct err *e)
 {
     struct ctl_select which = { .namespace = vc_namespace(v) };
     struct ctl_objects all = { 0 };
@@ -140,11 +140,11 @@ static int list(struct vc *v, const struct twin *t, struct err *e)
         return -1;
     if (!all.v.n)
         return vc_none(v);
-    show(v, t, &all);
+    vc_flow_show(v, t, &all);
     return 0;
 }
 
-static int get(struct vc *v, const struct twin *t, struct err *e)
+static int ctl_vc_flow_get(struct vc *v, const struct twin *t, struct err *e)
 {
     struct ctl_objects one = { 0 };
     struct json *object;
@@ -154,7 +154,7 @@ static int get(struct vc *v, const struct twin *t, struct err *e)
     if (ctl_get(&v->ctl, ctl_type(t->kind), str_of(v->values->namespace), str_of(v->values->name), &object, e) < 0)
         return -1;
     *vec_push(v->arena, &one.v) = object;
-    show(v, t, &one);
+    vc_flow_show(v, t, &one);
     return 0;
 }
 
@@ -200,10 +200,10 @@ static struct json *in_order(struct arena *a, const struct json *object)
 }
 
 /* Quantities in the form that Kubernetes prints. */
-static void tidy(struct arena *a, const struct json *amounts)
+static void vc_flow_tidy(struct arena *a, const struct json *amounts)
 {
-    JSON_FOREACH(list, amounts)
-        JSON_FOREACH(amount, list) {
+    JSON_FOREACH(ctl_vc_flow_list, amounts)
+        JSON_FOREACH(amount, ctl_vc_flow_list) {
             autobuf text = { 0 };
             struct quantity q;
             struct str printed;
@@ -218,7 +218,7 @@ static void tidy(struct arena *a, const struct json *amounts)
 }
 
 /* Parts that are there whether anything is in them or not. */
-static void fill(struct vc *v, const struct twin *t, struct json *o)
+static void vc_flow_fill(struct vc *v, const struct twin *t, struct json *o)
 {
     json_remove(json_get(o, "metadata"), "managedFields");
     (void)json_need_object(v->arena, o, "spec");
@@ -228,13 +228,13 @@ static void fill(struct vc *v, const struct twin *t, struct json *o)
     JSON_FOREACH(task, json_find(o, "spec", "tasks", NULL)) {
         (void)json_need_object(v->arena, json_need_object(v->arena, task, "template"), "metadata");
         JSON_FOREACH(c, json_find(task, "template", "spec", "containers", NULL))
-            tidy(v->arena, json_need_object(v->arena, c, "resources"));
+            vc_flow_tidy(v->arena, json_need_object(v->arena, c, "resources"));
     }
 }
 
 static void print_object(struct vc *v, const struct twin *t, struct json *o)
 {
-    fill(v, t, o);
+    vc_flow_fill(v, t, o);
     if (strcmp(v->values->format, "json") == 0) {
         json_print_pretty(&v->out, in_order(v->arena, o), 2);
         buf_char(&v->out, '\n');
@@ -246,7 +246,7 @@ static void print_object(struct vc *v, const struct twin *t, struct json *o)
     }
 }
 
-static int describe(struct vc *v, const struct twin *t, struct err *e)
+static int ctl_vc_flow_describe(struct vc *v, const struct twin *t, struct err *e)
 {
     struct ctl_select which = { .namespace = str_of(v->values->namespace) };
     struct ctl_objects all = { 0 };
@@ -279,40 +279,40 @@ int vc_flow_create(struct vc *v, struct err *e)
 
 int vc_template_delete(struct vc *v, struct err *e)
 {
-    return delete_one(v, &twins[TEMPLATE], e);
+    return vc_flow_delete_one(v, &twins[TEMPLATE], e);
 }
 
 int vc_flow_delete(struct vc *v, struct err *e)
 {
-    return delete_one(v, &twins[FLOW], e);
+    return vc_flow_delete_one(v, &twins[FLOW], e);
 }
 
 int vc_template_list(struct vc *v, struct err *e)
 {
-    return list(v, &twins[TEMPLATE], e);
+    return ctl_vc_flow_list(v, &twins[TEMPLATE], e);
 }
 
 int vc_flow_list(struct vc *v, struct err *e)
 {
-    return list(v, &twins[FLOW], e);
+    return ctl_vc_flow_list(v, &twins[FLOW], e);
 }
 
 int vc_template_get(struct vc *v, struct err *e)
 {
-    return get(v, &twins[TEMPLATE], e);
+    return ctl_vc_flow_get(v, &twins[TEMPLATE], e);
 }
 
 int vc_flow_get(struct vc *v, struct err *e)
 {
-    return get(v, &twins[FLOW], e);
+    return ctl_vc_flow_get(v, &twins[FLOW], e);
 }
 
 int vc_template_describe(struct vc *v, struct err *e)
 {
-    return describe(v, &twins[TEMPLATE], e);
+    return ctl_vc_flow_describe(v, &twins[TEMPLATE], e);
 }
 
 int vc_flow_describe(struct vc *v, struct err *e)
 {
-    return describe(v, &twins[FLOW], e);
+    return ctl_vc_flow_describe(v, &twins[FLOW], e);
 }

@@ -4,7 +4,7 @@
 
 enum { NAME_WIDTH = 11 }; /* of the lists of commands; one longer would widen it */
 
-static void put_path(struct buf *out, const struct vc_line *line)
+static void vc_help_put_path(struct buf *out, const struct vc_line *line)
 {
     for (size_t i = 0; i < line->depth; i++)
         buf_fmt(out, "%s%s", i ? " " : "", line->path[i]->name);
@@ -107,7 +107,7 @@ static void put_usage(struct buf *out, const struct vc_line *line, bool lists_he
     bool is_tool = line->depth == 1;
 
     buf_str(out, STR("Usage:\n  "));
-    put_path(out, line);
+    vc_help_put_path(out, line);
     buf_str(out, c->subs ? STR(" [command]\n") : STR(" [flags]\n"));
     if (c->example)
         buf_fmt(out, "\nExamples:\n%s\n", c->example);
@@ -138,7 +138,7 @@ static void put_usage(struct buf *out, const struct vc_line *line, bool lists_he
     }
     if (c->subs) {
         buf_str(out, STR("\nUse \""));
-        put_path(out, line);
+        vc_help_put_path(out, line);
         buf_str(out, STR(" [command] --help\" for more information about a command.\n"));
     }
 }

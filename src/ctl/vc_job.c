@@ -11,7 +11,7 @@
 
 /* ---- a new one ---- */
 
-static int read_job(struct vc *v, struct json **ret, struct err *e)
+static int vc_job_read(struct vc *v, struct json **ret, struct err *e)
 {
     const char *path = v->values->filename;
     struct yaml_docs docs = { 0 };
@@ -33,7 +33,7 @@ static int read_job(struct vc *v, struct json **ret, struct err *e)
     return 0;
 }
 
-static int submit(struct vc *v, struct json *job, struct err *e)
+static int vc_job_submit(struct vc *v, struct json *job, struct err *e)
 {
     struct json *made;
 
@@ -43,7 +43,7 @@ static int submit(struct vc *v, struct json *job, struct err *e)
     return 0;
 }
 
-static int make_job(struct vc *v, struct job_form *form, struct json **ret, struct err *e)
+static int vc_job_make(struct vc *v, struct job_form *form, struct json **ret, struct err *e)
 {
     const struct vc_values *o = v->values;
     struct json *command = NULL;
@@ -52,7 +52,7 @@ static int make_job(struct vc *v, struct job_form *form, struct json **ret, stru
         job_amounts(v->arena, str_of(o->limits), &form->limits, e) < 0)
         return -1;
     if (o->filename && o->filename[0])
-        return read_job(v, ret, e);
+        return vc_job_read(v, ret, e);
     if (o->command && o->command[0] && job_words(v->arena, str_of(o->command), &command, e) < 0)
         return -1;
     form->command = command;
@@ -78,7 +78,7 @@ int vc_job_run(struct vc *v, struct err *e)
 
     if (!v->values->name[0] && !(v->values->filename && v->values->filename[0]))
         return err_set(e, ERR_INVALID, "job name cannot be left blank");
-    return make_job(v, &form, &job, e) < 0 ? -1 : submit(v, job, e);
+    return vc_job_make(v, &form, &job, e) < 0 ? -1 : vc_job_submit(v, job, e);
 }
 
 static const char *or_env(const char *given, const char *variable, const char *fallback)
@@ -146,7 +146,7 @@ static void add_row(struct vc *v, struct cells *cells, const struct json *job)
         *vec_push(v->arena, &cells->v) = vc_number(v, json_get(status, counts[i]));
 }
 
-static bool is_wanted(const struct vc_values *o, const struct json *job)
+static bool vc_job_is_wanted(const struct vc_values *o, const struct json *job)
 {
     const struct json *spec = json_get(job, "spec");
 
@@ -168,7 +168,7 @@ static int list_jobs(struct vc *v, bool is_vjobs, struct err *e)
     if (ctl_list(&v->ctl, ctl_type("Job"), &which, &jobs, e) < 0)
         return -1;
     VEC_FOREACH(job, &jobs.v) {
-        if (is_wanted(v->values, *job))
+        if (vc_job_is_wanted(v->values, *job))
             add_row(v, &cells, *job);
         if (is_vjobs) {
             shown[0].width = MAX_OF(shown[0].width, object_namespace(*job).n + 3);
@@ -193,7 +193,7 @@ int vc_jobs(struct vc *v, struct err *e)
 
 /* ---- orders ---- */
 
-static int order(struct vc *v, const char *verb, const char *action, struct err *e)
+static int vc_job_order(struct vc *v, const char *verb, const char *action, struct err *e)
 {
     struct str namespace = str_of(v->values->namespace);
     struct json *job;
@@ -207,12 +207,12 @@ static int order(struct vc *v, const char *verb, const char *action, struct err 
 
 int vc_job_suspend(struct vc *v, struct err *e)
 {
-    return order(v, "suspend", "AbortJob", e);
+    return vc_job_order(v, "suspend", "AbortJob", e);
 }
 
 int vc_job_resume(struct vc *v, struct err *e)
 {
-    return order(v, "resume", "ResumeJob", e);
+    return vc_job_order(v, "resume", "ResumeJob", e);
 }
 
 static int end_job(struct vc *v, const char *verb, struct err *e)

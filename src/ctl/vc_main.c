@@ -127,7 +127,7 @@ static void say_failed(struct vc *v, const struct vc_line *line, const struct er
 
 /* ---- running ---- */
 
-static int connect_to(struct vc *v, struct err *e)
+static int vc_main_connect_to(struct vc *v, struct err *e)
 {
     struct ctl_where where = { .kubeconfig = v->values->kubeconfig[0] ? v->values->kubeconfig : NULL,
                                .server = v->values->master[0] ? v->values->master : NULL,
@@ -138,12 +138,12 @@ static int connect_to(struct vc *v, struct err *e)
     return ctl_open(&v->ctl, v->arena, &where, e);
 }
 
-static int run(struct arena *a, const struct vc_line *line)
+static int vc_main_run(struct arena *a, const struct vc_line *line)
 {
     const struct vc_command *c = line->path[line->depth - 1];
     struct vc v = { .arena = a, .values = &line->values };
     struct err e = { 0 };
-    int rc = line->values.master ? connect_to(&v, &e) : 0;
+    int rc = line->values.master ? vc_main_connect_to(&v, &e) : 0;
 
     if (rc == 0)
         rc = c->run(&v, &e);
@@ -156,7 +156,7 @@ static int run(struct arena *a, const struct vc_line *line)
     return rc < 0 ? VC_FAILED : 0;
 }
 
-static int print(FILE *f, const struct buf *text, int status)
+static int vc_main_print(FILE *f, const struct buf *text, int status)
 {
     return term_write(f, text) < 0 && status == 0 ? VC_USAGE : status;
 }
@@ -169,14 +169,14 @@ static int help_about(struct arena *a, const struct vc_command *tool, char **wor
 
     if (vc_parse(a, tool, words, &line, &wrong) == 0) {
         vc_help(&text, &line);
-        return print(stdout, &text, 0);
+        return vc_main_print(stdout, &text, 0);
     }
     buf_str(&text, STR("Unknown help topic [`"));
     for (size_t i = 0; words[i]; i++)
         buf_fmt(&text, "%s%s", i ? "` `" : "", words[i]);
     buf_str(&text, STR("`]\n"));
     vc_usage_without_help(&text, tool);
-    return print(stderr, &text, 0);
+    return vc_main_print(stderr, &text, 0);
 }
 
 static int wrong_use(const struct vc_line *line, const struct buf *wrong, bool is_flag)
@@ -188,7 +188,7 @@ static int wrong_use(const struct vc_line *line, const struct buf *wrong, bool i
         buf_char(&text, '\n');
     }
     buf_fmt(&text, "Error: %s\n", wrong->p);
-    return print(stderr, &text, VC_USAGE);
+    return vc_main_print(stderr, &text, VC_USAGE);
 }
 
 static int tool_main(const struct vc_command *tool, char **words)
@@ -203,9 +203,9 @@ static int tool_main(const struct vc_command *tool, char **words)
         return wrong_use(&line, &wrong, strncmp(wrong.p, "unknown command", 15) != 0);
     if (line.values.help || line.path[line.depth - 1]->subs) {
         vc_help(&text, &line);
-        return print(stdout, &text, 0);
+        return vc_main_print(stdout, &text, 0);
     }
-    return run(&a, &line);
+    return vc_main_run(&a, &line);
 }
 
 int vc_main(int argc, char **argv)

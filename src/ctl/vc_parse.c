@@ -24,7 +24,7 @@ static bool has_value_behind(const char *word)
 
 /* The first word that is neither a flag nor the value of one, from '*at' on; NULL: none. In front of a command every
  * flag is taken to have a value. */
-static const char *next_word(char **words, size_t *at)
+static const char *vc_parse_next_word(char **words, size_t *at)
 {
     for (; words[*at]; (*at)++) {
         if (strcmp(words[*at], "--") == 0)
@@ -53,7 +53,7 @@ static const char *find_command(const struct vc_command *tool, char **words, str
         size_t at = 0;
         const struct vc_command *sub;
 
-        word = next_word(words, &at);
+        word = vc_parse_next_word(words, &at);
         sub = word ? sub_by_name(line->path[line->depth - 1], word) : NULL;
         if (!sub)
             return word;
@@ -103,7 +103,7 @@ static void unknown_command(struct buf *wrong, const struct vc_command *tool, co
 
 /* ---- flags ---- */
 
-static bool is_named(const struct vc_flag *f, struct str name)
+static bool vc_parse_is_named(const struct vc_flag *f, struct str name)
 {
     if (strlen(f->name) != name.n)
         return false;
@@ -116,7 +116,7 @@ static bool is_named(const struct vc_flag *f, struct str name)
 static const struct vc_flag *flag_in(const struct vc_flag *list, char letter, struct str name)
 {
     for (const struct vc_flag *f = list; f && f->name; f++)
-        if (letter ? f->letter == letter : is_named(f, name))
+        if (letter ? f->letter == letter : vc_parse_is_named(f, name))
             return f;
     return NULL;
 }
@@ -177,7 +177,7 @@ static int store_bool(struct vc_values *v, const struct vc_flag *f, const char *
     return bad_value(wrong, f, value, why.p);
 }
 
-static int store(struct vc_line *line, const struct vc_flag *f, const char *value, struct buf *wrong)
+static int vc_parse_store(struct vc_line *line, const struct vc_flag *f, const char *value, struct buf *wrong)
 {
     switch (f->kind) {
     case VC_INT:
@@ -216,7 +216,7 @@ static int take_long(struct vc_line *line, const char *word, char ***next, struc
         buf_fmt(wrong, "flag needs an argument: --%.*s", STR_ARG(name));
         return -1;
     }
-    return store(line, f, value, wrong);
+    return vc_parse_store(line, f, value, wrong);
 }
 
 static int take_letters(struct vc_line *line, const char *word, char ***next, struct buf *wrong)
@@ -230,9 +230,9 @@ static int take_letters(struct vc_line *line, const char *word, char ***next, st
             return -1;
         }
         if (at[1] == '=')
-            return store(line, f, at + 2, wrong);
+            return vc_parse_store(line, f, at + 2, wrong);
         if (f->kind == VC_BOOL) {
-            if (store(line, f, "true", wrong) < 0)
+            if (vc_parse_store(line, f, "true", wrong) < 0)
                 return -1;
             continue;
         }
@@ -241,7 +241,7 @@ static int take_letters(struct vc_line *line, const char *word, char ***next, st
             buf_fmt(wrong, "flag needs an argument: '%c' in -%s", *at, at);
             return -1;
         }
-        return store(line, f, value, wrong);
+        return vc_parse_store(line, f, value, wrong);
     }
     return 0;
 }
@@ -272,7 +272,7 @@ static void set_fallbacks(struct vc_line *line)
         if (f->kind == VC_STRING)
             *(const char **)((char *)&line->values + f->offset) = "";
         if (f->fallback)
-            (void)store(line, f, f->fallback, &nothing); /* they are right: they are ours */
+            (void)vc_parse_store(line, f, f->fallback, &nothing); /* they are right: they are ours */
     }
 }
 

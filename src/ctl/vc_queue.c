@@ -17,19 +17,19 @@ struct cells {
     VEC(struct str) v;
 };
 
-static void put(struct vc *v, struct cells *to, struct str text)
+static void vc_queue_put(struct vc *v, struct cells *to, struct str text)
 {
     *vec_push(v->arena, &to->v) = text;
 }
 
 static void put_spec(struct vc *v, struct cells *cells, const struct json *queue)
 {
-    put(v, cells, object_name(queue));
-    put(v, cells, vc_number(v, json_find(queue, "spec", "weight", NULL)));
-    put(v, cells, json_text(json_find(queue, "status", "state", NULL), STR_NULL));
+    vc_queue_put(v, cells, object_name(queue));
+    vc_queue_put(v, cells, vc_number(v, json_find(queue, "spec", "weight", NULL)));
+    vc_queue_put(v, cells, json_text(json_find(queue, "status", "state", NULL), STR_NULL));
 }
 
-static int show(struct vc *v, const struct ctl_objects *queues, const char *trouble, struct err *e)
+static int vc_queue_show(struct vc *v, const struct ctl_objects *queues, const char *trouble, struct err *e)
 {
     struct queue_counts *counts;
     struct cells cells = { 0 };
@@ -40,9 +40,9 @@ static int show(struct vc *v, const struct ctl_objects *queues, const char *trou
     }
     for (size_t i = 0; i < queues->v.n; i++) {
         put_spec(v, &cells, queues->v.v[i]);
-        put(v, &cells, json_text(json_find(queues->v.v[i], "spec", "parent", NULL), STR_NULL));
+        vc_queue_put(v, &cells, json_text(json_find(queues->v.v[i], "spec", "parent", NULL), STR_NULL));
         for (size_t k = 0; k < QUEUE_COUNT_MAX; k++)
-            put(v, &cells, arena_fmt(v->arena, "%lld", (long long)counts[i].n[k]));
+            vc_queue_put(v, &cells, arena_fmt(v->arena, "%lld", (long long)counts[i].n[k]));
     }
     vc_table(v, columns, ARRAY_LEN(columns), cells.v.v, cells.v.n);
     return 0;
@@ -54,7 +54,7 @@ int vc_queue_list(struct vc *v, struct err *e)
 
     if (ctl_list(&v->ctl, ctl_type("Queue"), &(struct ctl_select){ 0 }, &queues, e) < 0)
         return -1;
-    return queues.v.n ? show(v, &queues, "failed to list podgroups with err", e) : vc_none(v);
+    return queues.v.n ? vc_queue_show(v, &queues, "failed to list podgroups with err", e) : vc_none(v);
 }
 
 static int get_queue(struct vc *v, struct ctl_objects *ret, struct err *e)
@@ -74,7 +74,7 @@ int vc_queue_get(struct vc *v, struct err *e)
 
     if (!v->values->name[0])
         return err_set(e, ERR_INVALID, "name is mandatory to get the particular queue details");
-    return get_queue(v, &queue, e) < 0 ? -1 : show(v, &queue, trouble, e);
+    return get_queue(v, &queue, e) < 0 ? -1 : vc_queue_show(v, &queue, trouble, e);
 }
 
 /* What the queue says of itself, which nobody writes any more. */
@@ -93,7 +93,7 @@ int vc_queues(struct vc *v, struct err *e)
     VEC_FOREACH(queue, &queues.v) {
         put_spec(v, &cells, *queue);
         for (size_t i = 0; i < ARRAY_LEN(counts); i++)
-            put(v, &cells, vc_number(v, json_find(*queue, "status", counts[i], NULL)));
+            vc_queue_put(v, &cells, vc_number(v, json_find(*queue, "status", counts[i], NULL)));
     }
     vc_table(v, vqueues_columns, ARRAY_LEN(vqueues_columns), cells.v.v, cells.v.n);
     return 0;
@@ -130,7 +130,7 @@ static int set_weight(struct vc *v, struct err *e)
     return ctl_merge(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(v->values->name), patch, NULL, NULL, e);
 }
 
-static int command(struct vc *v, const char *action, struct err *e)
+static int vc_queue_command(struct vc *v, const char *action, struct err *e)
 {
     struct json *queue;
 
@@ -146,9 +146,9 @@ int vc_queue_operate(struct vc *v, struct err *e)
     if (!v->values->name[0])
         return err_set(e, ERR_INVALID, "queue name must be specified");
     if (strcmp(action, "open") == 0)
-        return command(v, "OpenQueue", e);
+        return vc_queue_command(v, "OpenQueue", e);
     if (strcmp(action, "close") == 0)
-        return command(v, "CloseQueue", e);
+        return vc_queue_command(v, "CloseQueue", e);
     if (strcmp(action, "update") == 0)
         return set_weight(v, e);
     if (!action[0])

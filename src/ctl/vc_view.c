@@ -4,13 +4,13 @@
 #include "base/util.h"
 #include "ctl/vc.h"
 
-static void line(struct vc *v, unsigned level, const char *key, struct str value)
+static void vc_view_line(struct vc *v, unsigned level, const char *key, struct str value)
 {
     buf_repeat(&v->out, ' ', 2 * level);
     buf_fmt(&v->out, "%s\t%.*s\n", key, STR_ARG(value));
 }
 
-static void head(struct vc *v, unsigned level, const char *text)
+static void vc_view_head(struct vc *v, unsigned level, const char *text)
 {
     buf_repeat(&v->out, ' ', 2 * level);
     buf_fmt(&v->out, "%s\n", text);
@@ -37,7 +37,7 @@ static struct str map_of(struct vc *v, const struct json *map)
     return arena_str(v->arena, buf_view(&out));
 }
 
-static struct str list_of(struct vc *v, const struct json *list)
+static struct str vc_view_list_of(struct vc *v, const struct json *list)
 {
     autobuf out = { 0 };
 
@@ -46,7 +46,7 @@ static struct str list_of(struct vc *v, const struct json *list)
     return arena_fmt(v->arena, "[%.*s]", STR_ARG(buf_view(&out)));
 }
 
-static struct str amount_of(struct vc *v, const struct json *list, const char *resource)
+static struct str vc_view_amount_of(struct vc *v, const struct json *list, const char *resource)
 {
     const struct json *j = json_get(list, resource);
     struct quantity q;
@@ -63,29 +63,29 @@ static struct str amount_of(struct vc *v, const struct json *list, const char *r
 
 static void put_amounts(struct vc *v, const char *title, const struct json *list)
 {
-    head(v, 6, title);
-    line(v, 7, "Cpu:   ", amount_of(v, list, "cpu"));
-    line(v, 7, "Memory:", amount_of(v, list, "memory"));
+    vc_view_head(v, 6, title);
+    vc_view_line(v, 7, "Cpu:   ", vc_view_amount_of(v, list, "cpu"));
+    vc_view_line(v, 7, "Memory:", vc_view_amount_of(v, list, "memory"));
 }
 
 static void put_container(struct vc *v, const struct json *c)
 {
-    head(v, 5, "Command:");
+    vc_view_head(v, 5, "Command:");
     JSON_FOREACH(word, json_get(c, "command")) {
         buf_repeat(&v->out, ' ', 12);
         buf_fmt(&v->out, "%.*s\n", STR_ARG(json_text(word, STR_NULL)));
     }
-    line(v, 5, "Image:", json_member_text(c, "image"));
-    line(v, 5, "Name: ", json_member_text(c, "name"));
-    head(v, 5, "Ports:");
+    vc_view_line(v, 5, "Image:", json_member_text(c, "image"));
+    vc_view_line(v, 5, "Name: ", json_member_text(c, "name"));
+    vc_view_head(v, 5, "Ports:");
     JSON_FOREACH(port, json_get(c, "ports")) {
-        line(v, 6, "Container Port:", vc_number(v, json_get(port, "containerPort")));
-        line(v, 6, "Name:          ", json_member_text(port, "name"));
+        vc_view_line(v, 6, "Container Port:", vc_number(v, json_get(port, "containerPort")));
+        vc_view_line(v, 6, "Name:          ", json_member_text(port, "name"));
     }
-    head(v, 5, "Resources:");
+    vc_view_head(v, 5, "Resources:");
     put_amounts(v, "Limits:", json_find(c, "resources", "limits", NULL));
     put_amounts(v, "Requests:", json_find(c, "resources", "requests", NULL));
-    line(v, 6, "Working Dir:", json_member_text(c, "workingDir"));
+    vc_view_line(v, 6, "Working Dir:", json_member_text(c, "workingDir"));
 }
 
 static void put_task(struct vc *v, const struct json *task)
@@ -93,35 +93,37 @@ static void put_task(struct vc *v, const struct json *task)
     const struct json *meta = json_find(task, "template", "metadata", NULL), *notes = json_get(meta, "annotations");
     const struct json *spec = json_find(task, "template", "spec", NULL);
 
-    line(v, 2, "Name:", json_member_text(task, "name"));
-    line(v, 2, "Replicas:", vc_number(v, json_get(task, "replicas")));
-    head(v, 2, "Template:");
-    head(v, 3, "Metadata:");
-    head(v, 4, "Annotations:");
-    line(v, 5, "Cri . Cci . Io / Container - Type:          ", json_member_text(notes, "cri.cci.io/container-type"));
-    line(v, 5, "Kubernetes . Io / Availablezone:            ", json_member_text(notes, "kubernetes.io/availablezone"));
-    line(v, 5, "Network . Alpha . Kubernetes . Io / Network:",
-         json_member_text(notes, "network.alpha.kubernetes.io/network"));
-    line(v, 4, "Creation Timestamp:", vc_time(v, json_member_text(meta, "creationTimestamp")));
-    head(v, 3, "Spec:");
-    head(v, 4, "Containers:");
+    vc_view_line(v, 2, "Name:", json_member_text(task, "name"));
+    vc_view_line(v, 2, "Replicas:", vc_number(v, json_get(task, "replicas")));
+    vc_view_head(v, 2, "Template:");
+    vc_view_head(v, 3, "Metadata:");
+    vc_view_head(v, 4, "Annotations:");
+    vc_view_line(v, 5,
+                 "Cri . Cci . Io / Container - Type:          ", json_member_text(notes, "cri.cci.io/container-type"));
+    vc_view_line(
+        v, 5, "Kubernetes . Io / Availablezone:            ", json_member_text(notes, "kubernetes.io/availablezone"));
+    vc_view_line(v, 5, "Network . Alpha . Kubernetes . Io / Network:",
+                 json_member_text(notes, "network.alpha.kubernetes.io/network"));
+    vc_view_line(v, 4, "Creation Timestamp:", vc_time(v, json_member_text(meta, "creationTimestamp")));
+    vc_view_head(v, 3, "Spec:");
+    vc_view_head(v, 4, "Containers:");
     JSON_FOREACH(c, json_get(spec, "containers"))
         put_container(v, c);
-    head(v, 4, "Image Pull Secrets:");
+    vc_view_head(v, 4, "Image Pull Secrets:");
     JSON_FOREACH(secret, json_get(spec, "imagePullSecrets"))
-        line(v, 5, "Name:     ", json_member_text(secret, "name"));
-    line(v, 4, "Restart Policy:   ", json_member_text(spec, "restartPolicy"));
+        vc_view_line(v, 5, "Name:     ", json_member_text(secret, "name"));
+    vc_view_line(v, 4, "Restart Policy:   ", json_member_text(spec, "restartPolicy"));
 }
 
 static void put_spec(struct vc *v, const struct json *spec)
 {
-    head(v, 0, "Spec:");
-    line(v, 1, "Min Available:     ", vc_number(v, json_get(spec, "minAvailable")));
-    head(v, 1, "Plugins:");
-    line(v, 2, "Env:", list_of(v, json_find(spec, "plugins", "env", NULL)));
-    line(v, 2, "Ssh:", list_of(v, json_find(spec, "plugins", "ssh", NULL)));
-    line(v, 1, "Scheduler Name:    ", json_member_text(spec, "schedulerName"));
-    head(v, 1, "Tasks:");
+    vc_view_head(v, 0, "Spec:");
+    vc_view_line(v, 1, "Min Available:     ", vc_number(v, json_get(spec, "minAvailable")));
+    vc_view_head(v, 1, "Plugins:");
+    vc_view_line(v, 2, "Env:", vc_view_list_of(v, json_find(spec, "plugins", "env", NULL)));
+    vc_view_line(v, 2, "Ssh:", vc_view_list_of(v, json_find(spec, "plugins", "ssh", NULL)));
+    vc_view_line(v, 1, "Scheduler Name:    ", json_member_text(spec, "schedulerName"));
+    vc_view_head(v, 1, "Tasks:");
     JSON_FOREACH(task, json_get(spec, "tasks"))
         put_task(v, task);
 }
@@ -132,18 +134,18 @@ static void put_meta(struct vc *v, const struct json *job)
 {
     const struct json *meta = json_get(job, "metadata");
 
-    line(v, 0, "Name:       ", object_name(job));
-    line(v, 0, "Namespace:  ", object_namespace(job));
-    line(v, 0, "Labels:     ", map_of(v, json_get(meta, "labels")));
-    line(v, 0, "Annotations:", map_of(v, json_get(meta, "annotations")));
-    line(v, 0, "API Version:", STR_NULL); /* those tools never know them */
-    line(v, 0, "Kind:       ", STR_NULL);
-    head(v, 0, "Metadata:");
-    line(v, 1, "Creation Timestamp:", vc_time(v, json_member_text(meta, "creationTimestamp")));
-    line(v, 1, "Generate Name:     ", json_member_text(meta, "generateName"));
-    line(v, 1, "Generation:        ", vc_number(v, json_get(meta, "generation")));
-    line(v, 1, "Resource Version:  ", json_member_text(meta, "resourceVersion"));
-    line(v, 1, "UID:               ", object_uid(job));
+    vc_view_line(v, 0, "Name:       ", object_name(job));
+    vc_view_line(v, 0, "Namespace:  ", object_namespace(job));
+    vc_view_line(v, 0, "Labels:     ", map_of(v, json_get(meta, "labels")));
+    vc_view_line(v, 0, "Annotations:", map_of(v, json_get(meta, "annotations")));
+    vc_view_line(v, 0, "API Version:", STR_NULL); /* those tools never know them */
+    vc_view_line(v, 0, "Kind:       ", STR_NULL);
+    vc_view_head(v, 0, "Metadata:");
+    vc_view_line(v, 1, "Creation Timestamp:", vc_time(v, json_member_text(meta, "creationTimestamp")));
+    vc_view_line(v, 1, "Generate Name:     ", json_member_text(meta, "generateName"));
+    vc_view_line(v, 1, "Generation:        ", vc_number(v, json_get(meta, "generation")));
+    vc_view_line(v, 1, "Resource Version:  ", json_member_text(meta, "resourceVersion"));
+    vc_view_line(v, 1, "UID:               ", object_uid(job));
 }
 
 static void put_status(struct vc *v, const struct json *status, bool has_conditions)
@@ -157,19 +159,19 @@ static void put_status(struct vc *v, const struct json *status, bool has_conditi
     };
     int64_t n;
 
-    head(v, 0, "Status:");
+    vc_view_head(v, 0, "Status:");
     for (size_t i = 0; i < ARRAY_LEN(counts); i++)
         if (json_to_i64(json_get(status, counts[i].key), &n) == 0 && n > 0)
-            line(v, 1, counts[i].title, vc_number(v, json_get(status, counts[i].key)));
-    head(v, 1, "State:");
-    line(v, 2, "Phase:", json_text(json_find(status, "state", "phase", NULL), STR_NULL));
+            vc_view_line(v, 1, counts[i].title, vc_number(v, json_get(status, counts[i].key)));
+    vc_view_head(v, 1, "State:");
+    vc_view_line(v, 2, "Phase:", json_text(json_find(status, "state", "phase", NULL), STR_NULL));
     if (json_count(json_get(status, "controlledResources")))
-        head(v, 1, "Controlled Resources:");
+        vc_view_head(v, 1, "Controlled Resources:");
     JSON_FOREACH(r, json_get(status, "controlledResources"))
         buf_fmt(&v->out, "    %.*s: \t%.*s\n", STR_ARG(json_key(r)), STR_ARG(json_text(r, STR_NULL)));
     if (!has_conditions || !json_count(json_get(status, "conditions")))
         return;
-    head(v, 1, "Conditions:\n    Status\tTransitionTime");
+    vc_view_head(v, 1, "Conditions:\n    Status\tTransitionTime");
     JSON_FOREACH(c, json_get(status, "conditions")) {
         struct str since = json_member_text(c, "lastTransitionTime");
 
@@ -219,7 +221,7 @@ static void put_events(struct vc *v, const struct json *job)
         put_event(v, *event);
     }
     if (is_first)
-        head(v, 0, "Events: \t<none>");
+        vc_view_head(v, 0, "Events: \t<none>");
 }
 
 int vc_job_view(struct vc *v, struct err *e)

@@ -20,7 +20,7 @@ int verb_flush(struct ctl_verb *v, struct err *e)
     return rc < 0 ? err_errno(e, "standard output") : 0;
 }
 
-static int fail(const struct ctl_verb *v, const struct err *e)
+static int verb_fail(const struct ctl_verb *v, const struct err *e)
 {
     autobuf text = { 0 };
 
@@ -31,7 +31,7 @@ static int fail(const struct ctl_verb *v, const struct err *e)
     return e->code == ERR_SYNTAX ? CTL_USAGE : ctl_exit(e);
 }
 
-static void warn(const struct ctl_verb *v)
+static void verb_warn(const struct ctl_verb *v)
 {
     VEC_FOREACH(text, &v->ctl.config.warnings) {
         autobuf line = { 0 };
@@ -52,12 +52,12 @@ int ctl_run(struct arena *a, const char *command, const struct ctl_options *o, s
 
     v.ctl.is_dry = verb_is_dry(&v);
     if (rc == 0) {
-        warn(&v);
+        verb_warn(&v);
         rc = verb(&v, &e);
     }
     if (verb_flush(&v, rc < 0 ? &quiet : &e) < 0)
         rc = -1;
-    rc = rc < 0 ? fail(&v, &e) : v.status;
+    rc = rc < 0 ? verb_fail(&v, &e) : v.status;
     ctl_close(&v.ctl);
     buf_done(&v.out);
     return rc;

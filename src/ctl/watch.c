@@ -21,7 +21,7 @@ struct watch {
     struct err err;
 };
 
-static void put_path(const struct watch *w, struct buf *path)
+static void watch_put_path(const struct watch *w, struct buf *path)
 {
     path_collection(path, w->type, w->which->namespace);
     path_query(path, "labelSelector", w->which->labels);
@@ -44,7 +44,7 @@ static void take_line(struct watch *w, struct str line)
         w->is_found = w->on_event(w->ctx, type, json_get(event, "object"));
 }
 
-static void on_data(void *ctx, struct str data)
+static void watch_on_data(void *ctx, struct str data)
 {
     struct watch *w = ctx;
     ptrdiff_t end;
@@ -59,7 +59,7 @@ static void on_data(void *ctx, struct str data)
     buf_str(&w->line, data);
 }
 
-static void on_end(void *ctx, const struct err *e)
+static void watch_on_end(void *ctx, const struct err *e)
 {
     struct watch *w = ctx;
 
@@ -68,18 +68,18 @@ static void on_end(void *ctx, const struct err *e)
         w->err = *e;
 }
 
-static int follow(struct watch *w, struct str version, struct err *e)
+static int watch_follow(struct watch *w, struct str version, struct err *e)
 {
     struct kube_stream *stream;
     autobuf path = { 0 };
 
-    put_path(w, &path);
+    watch_put_path(w, &path);
     path_query(&path, "watch", STR("true"));
     path_query(&path, "resourceVersion", version);
     w->is_over = false;
     buf_reset(&w->line);
-    if (kube_ask_stream(w->c->ask, buf_view(&path), &(struct kube_stream_events){ w, NULL, on_data, on_end }, &stream,
-                        e) < 0)
+    if (kube_ask_stream(w->c->ask, buf_view(&path),
+                        &(struct kube_stream_events){ w, NULL, watch_on_data, watch_on_end }, &stream, e) < 0)
         return -1;
     while (!w->is_over && !w->is_found) {
         int64_t left_ms = w->end_ms - clock_mono_ms(&clock_real);
@@ -97,12 +97,12 @@ static int follow(struct watch *w, struct str version, struct err *e)
 /* ---- one round ---- */
 
 /* What is there, so that nothing is missed that happened before the watch began: also that it is not there any more. */
-static int list(struct watch *w, struct arena *a, struct str *ret_version, struct err *e)
+static int watch_list(struct watch *w, struct arena *a, struct str *ret_version, struct err *e)
 {
     autobuf path = { 0 };
     struct json *all;
 
-    put_path(w, &path);
+    watch_put_path(w, &path);
     if (kube_ask_get(w->c->ask, a, buf_view(&path), &all, e) < 0)
         return -1;
     w->heard_ms = clock_mono_ms(&clock_real);
@@ -120,7 +120,7 @@ static int round_of(struct watch *w, struct err *e)
     struct str version;
 
     w->err = (struct err){ 0 };
-    if (list(w, &a, &version, &w->err) == 0 && !w->is_found && follow(w, version, e) < 0)
+    if (watch_list(w, &a, &version, &w->err) == 0 && !w->is_found && watch_follow(w, version, e) < 0)
         return -1;
     if (w->err.code == ERR_OK || (w->err.code == ERR_IO && clock_mono_ms(&clock_real) - w->heard_ms < PATIENCE_MS))
         return 0;

@@ -58,7 +58,7 @@ const struct known_types *known_types(void)
     return &k;
 }
 
-static struct cache_type *type_of(const struct cache *c, const struct resource_type *type)
+static struct cache_type *cache_type_of(const struct cache *c, const struct resource_type *type)
 {
     for (size_t i = 0; i < c->n_types; i++)
         if (c->types[i].type == type)
@@ -68,7 +68,7 @@ static struct cache_type *type_of(const struct cache *c, const struct resource_t
 
 void cache_want(struct cache *c, const struct resource_type *type)
 {
-    if (type_of(c, type))
+    if (cache_type_of(c, type))
         return;
     assert(c->n_types < n_all_types + TYPE_CUSTOM_MAX);
     list_init(&c->types[c->n_types].objects);
@@ -85,12 +85,12 @@ bool cache_is_synced(const struct cache *c)
 
 bool cache_wants(const struct cache *c, const struct resource_type *type)
 {
-    return type_of(c, type);
+    return cache_type_of(c, type);
 }
 
 const struct relist *cache_told(const struct cache *c, const struct resource_type *type)
 {
-    const struct cache_type *t = type_of(c, type);
+    const struct cache_type *t = cache_type_of(c, type);
 
     return t && t->is_listing ? &t->told : NULL;
 }
@@ -182,7 +182,7 @@ static void touch_queue(struct cache *c, const struct cache_queue *q)
         c->hooks.queue(c->hooks.ctx, q->name);
 }
 
-static struct str parent_of(const struct cached *queue)
+static struct str cache_parent_of(const struct cached *queue)
 {
     struct str name = json_member_text(json_get(queue->object->root, "spec"), "parent");
 
@@ -192,19 +192,19 @@ static struct str parent_of(const struct cached *queue)
 /* Children follow their parent; jobs wait for their queue to open, or run in one that closes. */
 static void queue_changed(struct cache *c, struct cache_queue *q, enum queue_state before)
 {
-    const struct cache_type *t = type_of(c, known_types()->queue);
+    const struct cache_type *t = cache_type_of(c, known_types()->queue);
 
     touch_queue(c, q);
     if (cache_queue_state(q) == before)
         return;
     LIST_FOREACH(struct cached, child, &t->objects, in_type)
-        if (child->queue && child->queue != q && str_eq(parent_of(child), q->name))
+        if (child->queue && child->queue != q && str_eq(cache_parent_of(child), q->name))
             touch_queue(c, child->queue);
     LIST_FOREACH(struct cache_job, j, &q->jobs, in_queue)
         cache_touch_job(j);
 }
 
-static uint8_t count_of(const struct object *group)
+static uint8_t cache_count_of(const struct object *group)
 {
     static const char *const phases[QUEUE_COUNTS] = { "Pending", "Inqueue", "Running", "Unknown", "Completed" };
     struct str phase = json_member_text(json_get(group->root, "status"), "phase");
@@ -220,7 +220,7 @@ static void group_count(struct cache *c, struct cached *o)
     struct str name = json_member_text(json_get(o->object->root, "spec"), "queue");
 
     o->queue = cache_queue_need(c, str_empty(name) ? STR("default") : name);
-    o->counted = count_of(o->object);
+    o->counted = cache_count_of(o->object);
     o->queue->counts[o->counted]++;
     o->queue->n_groups++;
 }
@@ -234,7 +234,7 @@ static void group_uncount(struct cached *o)
 /* ---- other objects ---- */
 
 /* "podgroups.scheduling.volcano.sh/namespace/name"; valid until the next call. */
-static struct str key_of(struct cache *c, const struct resource_type *type, struct str namespace, struct str name)
+static struct str cache_key_of(struct cache *c, const struct resource_type *type, struct str namespace, struct str name)
 {
     buf_reset(&c->scratch);
     buf_fmt(&c->scratch, "%s.%s/", type->plural, type->group);
@@ -248,13 +248,13 @@ static struct str key_of(struct cache *c, const struct resource_type *type, stru
 const struct object *cache_find(struct cache *c, const struct resource_type *type, struct str namespace,
                                 struct str name)
 {
-    const struct cached *o = map_get(&c->objects, key_of(c, type, namespace, name));
+    const struct cached *o = map_get(&c->objects, cache_key_of(c, type, namespace, name));
 
     return o ? o->object : NULL;
 }
 
 /* Where an object belongs by type: whose uid, and in which list. */
-static void attach(struct cache *c, struct cached *o)
+static void cache_attach(struct cache *c, struct cached *o)
 {
     const struct known_types *k = known_types();
     const struct json *root = o->object->root, *target = json_get(root, "target");
@@ -280,7 +280,7 @@ static void attach(struct cache *c, struct cached *o)
         group_count(c, o);
 }
 
-static void detach(struct cache *c, struct cached *o)
+static void cache_detach(struct cache *c, struct cached *o)
 {
     const struct resource_type *type = o->object->type;
     struct cache_queue *q = o->queue;
@@ -337,7 +337,7 @@ static void touch_watchers(struct cache *c, const struct object *o)
 }
 
 /* Tell everybody whom the object concerns. 'before': what was known of it, or NULL. */
-static void changed(struct cache *c, struct cached *o, const struct object *before, enum queue_state state)
+static void cache_changed(struct cache *c, struct cached *o, const struct object *before, enum queue_state state)
 {
     const struct known_types *k = known_types();
     const struct object *now = o->object;
@@ -371,7 +371,7 @@ static void remove_cached(struct cache *c, struct cached *o)
     }
     if (q)
         q->n_groups++; /* keep it while it is told about */
-    detach(c, o);
+    cache_detach(c, o);
     if (q) {
         q->n_groups--;
         if (last->type == known_types()->queue)
@@ -401,8 +401,8 @@ static struct cached *cached_new(struct cache *c, struct cache_type *t, struct s
 
 static void put_cached(struct cache *c, const struct object *now)
 {
-    struct cache_type *t = type_of(c, now->type);
-    struct str key = key_of(c, now->type, now->namespace, now->name);
+    struct cache_type *t = cache_type_of(c, now->type);
+    struct str key = cache_key_of(c, now->type, now->namespace, now->name);
     struct cached *o = map_get(&c->objects, key);
     autounref struct object *before = NULL;
     enum queue_state state = QUEUE_UNKNOWN;
@@ -413,7 +413,7 @@ static void put_cached(struct cache *c, const struct object *now)
         cache_bury(c, o->object->uid, CACHE_FOR_GOOD);
         remove_cached(c, o);
         o = NULL;
-        key = key_of(c, now->type, now->namespace, now->name);
+        key = cache_key_of(c, now->type, now->namespace, now->name);
     }
     if (o) {
         state = now->type == known_types()->queue ? cache_queue_state(o->queue) : state;
@@ -422,19 +422,19 @@ static void put_cached(struct cache *c, const struct object *now)
             touch_queue(c, o->queue); /* a PodGroup may leave it */
         if (o->job && !str_eq(object_job_uid(now->root), str_of(o->job->uid)))
             cache_touch_job(o->job);
-        detach(c, o);
+        cache_detach(c, o);
     } else {
         o = cached_new(c, t, key);
     }
     o->object = object_ref(now);
-    attach(c, o);
-    changed(c, o, before, state);
+    cache_attach(c, o);
+    cache_changed(c, o, before, state);
 }
 
 /* ---- news ---- */
 
 /* Types that only the garbage collector wants are not kept here. */
-static bool is_kept(const struct resource_type *type)
+static bool cache_is_kept(const struct resource_type *type)
 {
     const struct known_types *k = known_types();
 
@@ -445,7 +445,7 @@ static bool is_kept(const struct resource_type *type)
 
 void cache_put(struct cache *c, const struct object *o)
 {
-    struct cache_type *t = type_of(c, o->type);
+    struct cache_type *t = cache_type_of(c, o->type);
 
     if (cache_is_buried(c, o->uid, o->rev))
         return;
@@ -455,12 +455,12 @@ void cache_put(struct cache *c, const struct object *o)
         cache_put_job(c, o);
     else if (o->type == known_types()->pod)
         cache_put_pod(c, o);
-    else if (is_kept(o->type))
+    else if (cache_is_kept(o->type))
         put_cached(c, o);
 }
 
-static void gone(struct cache *c, const struct resource_type *type, struct str namespace, struct str name,
-                 struct str uid, struct str job_uid, uint64_t rev)
+static void driver_cache_gone(struct cache *c, const struct resource_type *type, struct str namespace, struct str name,
+                              struct str uid, struct str job_uid, uint64_t rev)
 {
     struct cached *o;
 
@@ -469,8 +469,8 @@ static void gone(struct cache *c, const struct resource_type *type, struct str n
         cache_gone_job(c, uid);
     } else if (type == known_types()->pod) {
         cache_gone_pod(c, name, uid, job_uid);
-    } else if (is_kept(type)) {
-        o = map_get(&c->objects, key_of(c, type, namespace, name));
+    } else if (cache_is_kept(type)) {
+        o = map_get(&c->objects, cache_key_of(c, type, namespace, name));
         if (o && str_eq(o->object->uid, uid))
             remove_cached(c, o);
     }
@@ -479,7 +479,7 @@ static void gone(struct cache *c, const struct resource_type *type, struct str n
 void cache_gone(struct cache *c, const struct resource_type *type, struct str namespace, struct str name,
                 struct str uid)
 {
-    gone(c, type, namespace, name, uid, STR_NULL, CACHE_FOR_GOOD);
+    driver_cache_gone(c, type, namespace, name, uid, STR_NULL, CACHE_FOR_GOOD);
 }
 
 static void sweep_objects(struct cache *c, struct cache_type *t, uint64_t rev)
@@ -515,7 +515,7 @@ static void list_ended(struct cache *c, struct cache_type *t, uint64_t rev)
 
 void cache_event(struct cache *c, const struct cluster_event *ev)
 {
-    struct cache_type *t = type_of(c, ev->type);
+    struct cache_type *t = cache_type_of(c, ev->type);
     struct cache_job *j;
 
     if (!t)
@@ -529,8 +529,8 @@ void cache_event(struct cache *c, const struct cluster_event *ev)
     case CLUSTER_GONE:
         if (ev->type == known_types()->pod && (j = cache_job(c, object_job_uid(ev->object->root))))
             j->drive.gone_rev = MAX_OF(j->drive.gone_rev, ev->object->rev);
-        gone(c, ev->type, ev->object->namespace, ev->object->name, ev->object->uid, object_job_uid(ev->object->root),
-             ev->object->rev);
+        driver_cache_gone(c, ev->type, ev->object->namespace, ev->object->name, ev->object->uid,
+                          object_job_uid(ev->object->root), ev->object->rev);
         if (ev->type == known_types()->pod)
             cache_touch_heir(c, ev->object);
         break;

@@ -37,7 +37,7 @@ struct cache_job *cache_job_need(struct cache *c, struct str uid)
     return j;
 }
 
-static bool is_empty(const struct cache_job *j)
+static bool cache_job_is_empty(const struct cache_job *j)
 {
     return !j->object && map_count(&j->pods.by_name) == 0 && list_is_empty(&j->owned) && list_is_empty(&j->commands) &&
            list_is_empty(&j->groups);
@@ -104,7 +104,7 @@ static void entry_remove(struct cache_job *j)
 
 void cache_job_let_go(struct cache_job *j)
 {
-    if (is_empty(j))
+    if (cache_job_is_empty(j))
         entry_remove(j);
 }
 
@@ -117,7 +117,7 @@ void cache_touch_job(struct cache_job *j)
 
 /* ---- the view ---- */
 
-static struct json *share(struct arena *a, const struct json *node)
+static struct json *cache_job_share(struct arena *a, const struct json *node)
 {
     struct json *copy = arena_alloc(a, sizeof(*copy)); /* the children stay where they are */
 
@@ -134,14 +134,14 @@ static void view_build(struct cache_job *j)
     root = json_object(&j->arena);
     JSON_FOREACH(member, j->object->root)
         if (!str_is(json_key(member), "spec"))
-            json_add(root, json_key(member), share(&j->arena, member));
+            json_add(root, json_key(member), cache_job_share(&j->arena, member));
     job_decode(&j->arena, root, &j->job);
     j->job.spec = j->spec;
     j->job.meta.namespace = j->spec_object->namespace; /* plugins keep them, and live as long as the spec */
     j->job.meta.name = j->spec_object->name;
     j->job.meta.uid = j->spec_object->uid;
     if (j->spec_tree)
-        json_add(root, STR("spec"), share(&j->arena, j->spec_tree));
+        json_add(root, STR("spec"), cache_job_share(&j->arena, j->spec_tree));
 }
 
 static struct admit_env env_of(const struct cache_job *j)
@@ -233,7 +233,7 @@ static void recall(struct cache_job *j, const struct object *before, bool is_oth
     }
 }
 
-static int make_keys(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e)
+static int cache_job_make_keys(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e)
 {
     const struct cache_hooks *hooks = &((struct cache_job *)ctx)->cache->hooks;
 
@@ -251,7 +251,7 @@ void cache_job_need_set(struct cache_job *j)
     if (j->has_set)
         return;
     arena_reset(&j->set_arena);
-    world.make_keys = j->cache->hooks.make_keys ? make_keys : NULL;
+    world.make_keys = j->cache->hooks.make_keys ? cache_job_make_keys : NULL;
     schema_check(&schema_job, &root, &ps);
     j->set = plugin_set_new(&j->set_arena, &j->job, &world, &ps);
     j->spec_problem = STR_NULL;
@@ -277,7 +277,7 @@ static void join_queue(struct cache_job *j)
     list_push(&q->jobs, &j->in_queue);
 }
 
-static void take_name(struct cache_job *j, struct str name_key)
+static void cache_job_take_name(struct cache_job *j, struct str name_key)
 {
     if (j->name_key)
         return;
@@ -358,7 +358,7 @@ void cache_put_job(struct cache *c, const struct object *o)
     j = cache_job_need(c, o->uid);
     if (!j)
         return;
-    take_name(j, name_key);
+    cache_job_take_name(j, name_key);
     before = j->object;
     j->object = object_ref(o);
     if (!before || spec_differs(before, o))

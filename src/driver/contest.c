@@ -35,7 +35,8 @@ void contests_done(struct driver *d)
     free(d->contest_ring);
 }
 
-static uint64_t id_of(const struct driver *d, const struct resource_type *type, struct str namespace, struct str name)
+static uint64_t contest_id_of(const struct driver *d, const struct resource_type *type, struct str namespace,
+                              struct str name)
 {
     if (type->scope != SCOPE_NAMESPACED)
     namespace = STR_NULL;
@@ -71,7 +72,8 @@ static int64_t delay_of(const struct contest *c)
 int64_t contest_wait(struct driver *d, const struct op *op)
 {
     struct str name = str_empty(op->name) && op->body ? object_name(op->body) : op->name;
-    struct contest *c = is_shared(op->type) ? map_u64_get(&d->contests, id_of(d, op->type, op->namespace, name)) : NULL;
+    struct contest *c = is_shared(op->type) ? map_u64_get(&d->contests, contest_id_of(d, op->type, op->namespace, name))
+                                            : NULL;
     int64_t delay_ms, passed_ms;
 
     if (!c || known_rev(d, op, name) == c->rev)
@@ -86,7 +88,7 @@ int64_t contest_wait(struct driver *d, const struct op *op)
 
 bool contest_is_on(struct driver *d, const struct object *o)
 {
-    const struct contest *c = map_u64_get(&d->contests, id_of(d, o->type, o->namespace, o->name));
+    const struct contest *c = map_u64_get(&d->contests, contest_id_of(d, o->type, o->namespace, o->name));
 
     return c && c->n >= FREE && c->rev != o->rev;
 }
@@ -94,7 +96,7 @@ bool contest_is_on(struct driver *d, const struct object *o)
 void contest_wrote(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
                    uint64_t rev)
 {
-    uint64_t id = id_of(d, type, namespace, name);
+    uint64_t id = contest_id_of(d, type, namespace, name);
     struct contest *c = is_shared(type) ? map_u64_get(&d->contests, id) : NULL;
 
     if (!is_shared(type))

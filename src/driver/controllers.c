@@ -32,7 +32,7 @@ static void look_at_conditions(const struct json *group, struct podgroup_view *v
     }
 }
 
-static bool is_deleting(const struct object *o)
+static bool controllers_is_deleting(const struct object *o)
 {
     return !str_empty(json_member_text(json_get(o->root, "metadata"), "deletionTimestamp"));
 }
@@ -58,14 +58,15 @@ static bool wants_native(const struct driver *d, const struct cache_job *j)
 
 /* A job has one PodGroup; where there are two (one of an older program, one on its way out, one of the kind that was
  * wanted before) take the one that stays, of those Volcano's, and of those the one named after the uid. */
-static const struct object *group_of(const struct cache_job *j, bool is_native_wanted)
+static const struct object *controllers_group_of(const struct cache_job *j, bool is_native_wanted)
 {
     const struct object *best = NULL;
     int best_score = -1;
 
     LIST_FOREACH(struct cached, o, &j->groups, in_owner) {
         bool is_native = o->object->type == known_types()->native_group;
-        int score = (is_deleting(o->object) ? 0 : 4) + (is_native ? 0 : 2) + str_ends(o->object->name, str_of(j->uid));
+        int score = (controllers_is_deleting(o->object) ? 0 : 4) + (is_native ? 0 : 2) +
+                    str_ends(o->object->name, str_of(j->uid));
 
         if (score > best_score && (is_native_wanted || !is_native)) {
             best = o->object;
@@ -75,9 +76,9 @@ static const struct object *group_of(const struct cache_job *j, bool is_native_w
     return best;
 }
 
-static void look_at_group(const struct driver *d, const struct cache_job *j, struct job_observed *seen)
+static void controllers_look_at_group(const struct driver *d, const struct cache_job *j, struct job_observed *seen)
 {
-    const struct object *o = group_of(j, seen->wants_native);
+    const struct object *o = controllers_group_of(j, seen->wants_native);
     struct podgroup_view *v = &seen->group;
 
     if (!o && seen->wants_native && !d->opt.native_groups) /* it was wanted before, and its pods are in it */
@@ -85,7 +86,7 @@ static void look_at_group(const struct driver *d, const struct cache_job *j, str
     if (!o)
         return;
     v->exists = true;
-    v->is_deleting = is_deleting(o);
+    v->is_deleting = controllers_is_deleting(o);
     v->uid = o->uid;
     v->raw = (struct json *)o->root; /* read only, as everything a planner gets */
     v->is_native = o->type == known_types()->native_group;
@@ -98,7 +99,7 @@ static void look_at_group(const struct driver *d, const struct cache_job *j, str
     look_at_conditions(o->root, v);
 }
 
-static int by_age(const void *x, const void *y)
+static int controllers_by_age(const void *x, const void *y)
 {
     const struct object *a = *(const struct object *const *)x, *b = *(const struct object *const *)y;
 
@@ -121,7 +122,7 @@ static struct commands commands_of(struct arena *a, const struct list *list, str
             *vec_push(a, &all.list) = o->object;
     }
     if (all.list.n)
-        qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_age);
+        qsort(all.list.v, all.list.n, sizeof(*all.list.v), controllers_by_age);
     return all;
 }
 
@@ -148,7 +149,8 @@ static void look_at_owned(struct arena *a, const struct cache_job *j, struct job
     LIST_FOREACH(struct cached, o, &j->owned, in_owner)
         if (o->object->type != known_types()->claim) /* claims outlive what plugins made */
             *vec_push(a, &list) = (struct owned_object){ o->object->type, o->object->name, o->object->uid,
-                                                         is_deleting(o->object), is_labelled(j, o->object) };
+                                                         controllers_is_deleting(o->object),
+                                                         is_labelled(j, o->object) };
     seen->owned = list.v;
     seen->n_owned = list.n;
 }
@@ -214,7 +216,7 @@ static struct job_observed observe_job(struct driver *d, struct cache_job *j, co
     seen.spec_problem = j->spec_problem;
     seen.pods = &j->pods;
     seen.wants_native = wants_native(d, j);
-    look_at_group(d, j, &seen);
+    controllers_look_at_group(d, j, &seen);
     seen.own_scheduler = d->opt.scheduler_name;
     look_at_commands(plan->arena, j, &seen);
     look_at_owned(plan->arena, j, &seen);
@@ -301,7 +303,7 @@ static void plan_ensure(struct driver *d, struct str rest, int64_t now_ms, struc
                  cache_find(&d->cache, queue, STR_NULL, STR("default")), plan);
 }
 
-static void plan_group(struct driver *d, struct str rest, int64_t now_ms, struct plan *plan)
+static void controllers_plan_group(struct driver *d, struct str rest, int64_t now_ms, struct plan *plan)
 {
     const struct object *o;
     struct str namespace = STR_NULL;
@@ -309,7 +311,7 @@ static void plan_group(struct driver *d, struct str rest, int64_t now_ms, struct
     (void)now_ms;
     (void)str_split(&rest, '/', &namespace);
     o = cache_find(&d->cache, known_types()->group, namespace, rest);
-    if (o && !is_deleting(o))
+    if (o && !controllers_is_deleting(o))
         podgroup_plan(o->root, plan);
 }
 
@@ -328,7 +330,7 @@ static const struct {
 } controllers[] = {
     { KEY_JOB, plan_job },
     { KEY_QUEUE, plan_queue },
-    { KEY_GROUP, plan_group },
+    { KEY_GROUP, controllers_plan_group },
     { KEY_GC, plan_garbage },
     { KEY_ENSURE, plan_ensure },
     { KEY_SCHED, sched_write_plan },

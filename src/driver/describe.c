@@ -35,7 +35,7 @@ void latency_add(struct latency *l, int64_t us)
 
 /* ---- queues ---- */
 
-static int by_name(const void *x, const void *y)
+static int describe_by_name(const void *x, const void *y)
 {
     return str_cmp((*(const struct cache_queue *const *)x)->name, (*(const struct cache_queue *const *)y)->name);
 }
@@ -48,7 +48,7 @@ void driver_queues(struct driver *d, struct arena *a, void (*each)(void *ctx, co
         if (q->self)
             *vec_push(a, &list) = q;
     if (list.n)
-        qsort(list.v, list.n, sizeof(*list.v), by_name);
+        qsort(list.v, list.n, sizeof(*list.v), describe_by_name);
     VEC_FOREACH(at, &list) {
         const struct cache_queue *q = *at;
         struct driver_queue out = { .name = q->name,
@@ -67,7 +67,7 @@ void driver_queues(struct driver *d, struct arena *a, void (*each)(void *ctx, co
 
 /* ---- a job ---- */
 
-static void put_number(struct arena *a, struct json *to, const char *key, int64_t n)
+static void describe_put_number(struct arena *a, struct json *to, const char *key, int64_t n)
 {
     if (n)
         json_set(to, key, json_int(a, n));
@@ -81,12 +81,12 @@ static struct json *describe_task(struct arena *a, const struct cache_job *j, si
     json_set(task, "name", json_str(a, j->job.spec.tasks.v[pos].name));
     json_set(task, "replicas", json_int(a, j->job.spec.tasks.v[pos].replicas));
     for (int p = 0; p < POD_PHASE_MAX; p++)
-        put_number(a, task, pod_phase_names[p], t->live[p]);
-    put_number(a, task, "terminating", t->terminating);
-    put_number(a, task, "surplus", t->surplus);
-    put_number(a, task, "ready", t->ready);
-    put_number(a, task, "done", t->n_done);
-    put_number(a, task, "beingCreated", t->n_creating);
+        describe_put_number(a, task, pod_phase_names[p], t->live[p]);
+    describe_put_number(a, task, "terminating", t->terminating);
+    describe_put_number(a, task, "surplus", t->surplus);
+    describe_put_number(a, task, "ready", t->ready);
+    describe_put_number(a, task, "done", t->n_done);
+    describe_put_number(a, task, "beingCreated", t->n_creating);
     return task;
 }
 
@@ -116,7 +116,7 @@ static struct json *describe_observed(struct arena *a, const struct cache_job *j
     for (size_t i = 0; i < j->pods.n_tasks && i < j->job.spec.tasks.n; i++)
         json_push(tasks, describe_task(a, j, i));
     json_set(seen, "tasks", tasks);
-    put_number(a, seen, "podsBeingDeleted", j->pods.n_deleting);
+    describe_put_number(a, seen, "podsBeingDeleted", j->pods.n_deleting);
     describe_names(a, seen, "podGroups", &j->groups);
     describe_names(a, seen, "objects", &j->owned);
     describe_names(a, seen, "commands", &j->commands);
@@ -142,7 +142,7 @@ static struct json *describe_next(struct driver *d, struct arena *a, struct cach
         json_push(writes, json_fmt(a, "%s %s %.*s", op_verb(op->kind), op->type->kind, STR_ARG(name)));
     }
     json_set(next, "writes", writes);
-    put_number(a, next, "moreWrites", plan.ops.n > WRITES_SHOWN ? (int64_t)plan.ops.n - WRITES_SHOWN : 0);
+    describe_put_number(a, next, "moreWrites", plan.ops.n > WRITES_SHOWN ? (int64_t)plan.ops.n - WRITES_SHOWN : 0);
     if (plan.wake_ms) {
         clock_print(&at, plan.wake_ms);
         json_set(next, "lookAgain", json_str(a, arena_str(a, buf_view(&at))));

@@ -103,7 +103,7 @@ static void on_ask(void *ctx, const struct resource_type *type, struct str names
 
 /* ---- life ---- */
 
-static void want(struct driver *d, const struct resource_type *type)
+static void driver_driver_want(struct driver *d, const struct resource_type *type)
 {
     cache_want(&d->cache, type);
     if (d->opt.collects_garbage)
@@ -125,20 +125,20 @@ static void want_all(struct driver *d)
                                             k->claim,    k->flow,       k->template, k->cron };
 
     for (size_t i = 0; i < ARRAY_LEN(types); i++)
-        want(d, types[i]);
+        driver_driver_want(d, types[i]);
     if (d->opt.native_groups) {
-        want(d, k->native_workload);
-        want(d, k->native_group);
+        driver_driver_want(d, k->native_workload);
+        driver_driver_want(d, k->native_group);
     }
     for (size_t i = 0; d->opt.collects_garbage && i < n_type_rows; i++)
         if (type_at(i) && is_collectable(type_at(i)) && !cache_wants(&d->cache, type_at(i)))
-            want(d, type_at(i));
+            driver_driver_want(d, type_at(i));
 }
 
 void driver_want(struct driver *d, const struct resource_type *type)
 {
     if (d->opt.collects_garbage && is_collectable(type) && !cache_wants(&d->cache, type))
-        want(d, type);
+        driver_driver_want(d, type);
 }
 
 static void want_for_scheduler(struct driver *d)
@@ -152,7 +152,7 @@ static void want_for_scheduler(struct driver *d)
             continue;
         sched_feed_want(d, type);
         if (!cache_wants(&d->cache, type))
-            want(d, type);
+            driver_driver_want(d, type);
     }
 }
 

@@ -68,16 +68,16 @@ static const char *prefix_of(const struct resource_type *type)
     return type == k->flow ? KEY_FLOW : type == k->template ? KEY_TEMPLATE : type == k->cron ? KEY_CRON : NULL;
 }
 
-static struct str key_of(struct arena *a, const char *prefix, struct str namespace, struct str name)
+static struct str flows_key_of(struct arena *a, const char *prefix, struct str namespace, struct str name)
 {
     return arena_fmt(a, "%s%.*s/%.*s", prefix, STR_ARG(namespace), STR_ARG(name));
 }
 
-static void touch(struct driver *d, const char *prefix, struct str namespace, struct str name)
+static void flows_touch(struct driver *d, const char *prefix, struct str namespace, struct str name)
 {
     autoarena scratch = { 0 };
 
-    work_queue_add(&d->queue, key_of(&scratch, prefix, namespace, name));
+    work_queue_add(&d->queue, flows_key_of(&scratch, prefix, namespace, name));
 }
 
 /* ---- what is remembered ---- */
@@ -133,7 +133,7 @@ static struct maker *maker_need(struct driver *d, struct str key)
     return m;
 }
 
-static void leave(struct driver *d, struct made_link *l)
+static void flows_leave(struct driver *d, struct made_link *l)
 {
     struct maker *m = l->maker;
 
@@ -145,12 +145,12 @@ static void leave(struct driver *d, struct made_link *l)
     free(m);
 }
 
-static void join(struct driver *d, struct made_link *l, struct made_job *job, struct str key)
+static void flows_join(struct driver *d, struct made_link *l, struct made_job *job, struct str key)
 {
     l->job = job;
     if (str_empty(key) || (l->maker && str_eq(l->maker->key, key)))
         return;
-    leave(d, l);
+    flows_leave(d, l);
     l->maker = maker_need(d, key);
     list_push(&l->maker->jobs, &l->in_maker);
 }
@@ -182,9 +182,9 @@ static void touch_makers(struct driver *d, const struct object *job)
     const struct resource_type *type = owner_type(job->root, &name);
 
     if (type)
-        touch(d, prefix_of(type), job->namespace, name);
+        flows_touch(d, prefix_of(type), job->namespace, name);
     if (template_name(job).n)
-        touch(d, KEY_TEMPLATE, job->namespace, template_name(job));
+        flows_touch(d, KEY_TEMPLATE, job->namespace, template_name(job));
 }
 
 /* ---- jobs ---- */
@@ -205,8 +205,8 @@ static bool looks_the_same(const struct object *a, const struct object *b)
 static void forget_job(struct driver *d, struct made_job *j)
 {
     touch_makers(d, j->object);
-    leave(d, &j->owner);
-    leave(d, &j->template);
+    flows_leave(d, &j->owner);
+    flows_leave(d, &j->template);
     map_remove(&d->flows.jobs, j->object->uid);
     object_unref(j->object);
     free(j);
@@ -229,13 +229,13 @@ static void put_job(struct driver *d, struct made_job *j, const struct object *n
     j->object = object_ref(now);
     map_put(&d->flows.jobs, j->object->uid, j); /* the key is in the object: it moves too */
     if (has_owner)
-        join(d, &j->owner, j, arena_cat(&scratch, STR(KEY_FLOW), object_controller_uid(now->root)));
+        flows_join(d, &j->owner, j, arena_cat(&scratch, STR(KEY_FLOW), object_controller_uid(now->root)));
     else
-        leave(d, &j->owner);
+        flows_leave(d, &j->owner);
     if (template.n)
-        join(d, &j->template, j, key_of(&scratch, KEY_TEMPLATE, now->namespace, template));
+        flows_join(d, &j->template, j, flows_key_of(&scratch, KEY_TEMPLATE, now->namespace, template));
     else
-        leave(d, &j->template);
+        flows_leave(d, &j->template);
     if (!before || !looks_the_same(before, now))
         touch_makers(d, now);
     if (before && !str_eq(object_controller_uid(before->root), object_controller_uid(now->root)))
@@ -290,7 +290,7 @@ static void touch_heirs(struct driver *d, struct str namespace, struct str job)
 
         if (!job.n || (str_eq(o->object->namespace, namespace) && str_starts(job, name) && job.n > name.n &&
                        job.p[name.n] == '-'))
-            touch(d, KEY_FLOW, o->object->namespace, name);
+            flows_touch(d, KEY_FLOW, o->object->namespace, name);
     }
 }
 
@@ -305,7 +305,7 @@ static uint64_t schedule_hash(const struct object *cron)
 static void note_schedule(struct driver *d, const struct object *cron)
 {
     autoarena scratch = { 0 };
-    struct flow_note *n = note_need(d, key_of(&scratch, KEY_CRON, cron->namespace, cron->name));
+    struct flow_note *n = note_need(d, flows_key_of(&scratch, KEY_CRON, cron->namespace, cron->name));
     uint64_t hash = schedule_hash(cron);
 
     if (n->schedule && n->schedule != hash)
@@ -320,7 +320,7 @@ static void touch_flows(struct driver *d, struct str namespace, struct str templ
         if (str_eq(o->object->namespace, namespace))
             JSON_FOREACH(flow, json_find(o->object->root, "spec", "flows", NULL))
                 if (str_eq(json_member_text(flow, "name"), template)) {
-                    touch(d, KEY_FLOW, namespace, o->object->name);
+                    flows_touch(d, KEY_FLOW, namespace, o->object->name);
                     break;
                 }
 }
@@ -330,14 +330,14 @@ static void maker_told(struct driver *d, const struct resource_type *type, struc
     const struct object *now = cache_find(&d->cache, type, namespace, name);
     autoarena scratch = { 0 };
 
-    touch(d, prefix_of(type), namespace, name);
+    flows_touch(d, prefix_of(type), namespace, name);
     if (type == known_types()->template)
         touch_flows(d, namespace, name);
     if (type == known_types()->cron && now)
         note_schedule(d, now);
     if (!now) {
-        note_drop(d, key_of(&scratch, prefix_of(type), namespace, name));
-        probes_forget(d, key_of(&scratch, prefix_of(type), namespace, name));
+        note_drop(d, flows_key_of(&scratch, prefix_of(type), namespace, name));
+        probes_forget(d, flows_key_of(&scratch, prefix_of(type), namespace, name));
     }
 }
 
@@ -385,8 +385,8 @@ struct maker_view {
     int64_t again_ms; /* probes are to be looked at by then; INT64_MAX: none is */
 };
 
-static bool look(struct driver *d, const struct resource_type *type, struct str key_rest, struct arena *a,
-                 struct maker_view *ret)
+static bool flows_look(struct driver *d, const struct resource_type *type, struct str key_rest, struct arena *a,
+                       struct maker_view *ret)
 {
     struct str name = key_rest, namespace = STR_NULL;
     const struct maker *m;
@@ -422,7 +422,7 @@ static struct str take_trouble(struct maker_view *v, struct arena *a)
     return text;
 }
 
-static const struct json *find_template(void *ctx, struct str name)
+static const struct json *flows_find_template(void *ctx, struct str name)
 {
     const struct maker_view *v = ctx;
     const struct object *o = cache_find(&v->driver->cache, known_types()->template, v->object->namespace, name);
@@ -430,7 +430,7 @@ static const struct json *find_template(void *ctx, struct str name)
     return o ? o->root : NULL;
 }
 
-static const struct json *find_job(void *ctx, struct str name)
+static const struct json *flows_find_job(void *ctx, struct str name)
 {
     const struct maker_view *v = ctx;
     const struct object *o = cache_find_job(&v->driver->cache, v->object->namespace, name);
@@ -448,10 +448,12 @@ static bool answers(void *ctx, const struct flow_question *q)
 
 void flow_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan)
 {
-    struct jobflow_observed seen = { .find_template = find_template, .find_job = find_job, .answers = answers };
+    struct jobflow_observed seen = { .find_template = flows_find_template,
+                                     .find_job = flows_find_job,
+                                     .answers = answers };
     struct maker_view v;
 
-    if (!look(d, known_types()->flow, key_rest, plan->arena, &v))
+    if (!flows_look(d, known_types()->flow, key_rest, plan->arena, &v))
         return;
     seen.flow = v.object->root;
     seen.jobs = v.jobs.v;
@@ -469,7 +471,7 @@ void template_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, st
     struct maker_view v;
 
     (void)now_ms;
-    if (look(d, known_types()->template, key_rest, plan->arena, &v))
+    if (flows_look(d, known_types()->template, key_rest, plan->arena, &v))
         jobtemplate_plan(v.object->root, v.jobs.v, v.jobs.n, plan);
 }
 
@@ -495,10 +497,10 @@ static void read_zone(struct arena *a, const struct json *cron, struct cronjob_o
 
 void cron_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan)
 {
-    struct cronjob_observed seen = { .find_job = find_job };
+    struct cronjob_observed seen = { .find_job = flows_find_job };
     struct maker_view v;
 
-    if (!look(d, known_types()->cron, key_rest, plan->arena, &v))
+    if (!flows_look(d, known_types()->cron, key_rest, plan->arena, &v))
         return;
     seen.cron = v.object->root;
     seen.jobs = v.jobs.v;

@@ -43,12 +43,12 @@ static struct str uid_of(const struct gc_node *node)
     return (struct str){ node->text, node->uid_n };
 }
 
-static struct str namespace_of(const struct gc_node *node)
+static struct str garbage_namespace_of(const struct gc_node *node)
 {
     return (struct str){ node->text + node->uid_n, node->namespace_n };
 }
 
-static struct str name_of(const struct gc_node *node)
+static struct str garbage_name_of(const struct gc_node *node)
 {
     return (struct str){ node->text + node->uid_n + node->namespace_n, node->name_n };
 }
@@ -86,7 +86,7 @@ void garbage_done(struct garbage *g)
     free(g->types);
 }
 
-static struct garbage_type *type_of(const struct garbage *g, const struct resource_type *type)
+static struct garbage_type *garbage_type_of(const struct garbage *g, const struct resource_type *type)
 {
     for (size_t i = 0; i < g->n_types; i++)
         if (g->types[i].type == type)
@@ -96,7 +96,7 @@ static struct garbage_type *type_of(const struct garbage *g, const struct resour
 
 void garbage_want(struct garbage *g, const struct resource_type *type)
 {
-    if (type_of(g, type))
+    if (garbage_type_of(g, type))
         return;
     assert(g->n_types < n_type_rows);
     list_init(&g->types[g->n_types].nodes);
@@ -181,7 +181,7 @@ static bool same(const struct json *a, const struct json *b, const char *key)
     return x == y || (x && y && json_equal(x, y));
 }
 
-static bool is_deleting(const struct gc_node *node)
+static bool garbage_is_deleting(const struct gc_node *node)
 {
     return !str_empty(json_member_text(ties_of(node), "deletionTimestamp"));
 }
@@ -224,16 +224,16 @@ static struct gc_node *node_make(const struct object *o)
     return node;
 }
 
-static void node_new(struct garbage *g, struct garbage_type *t, const struct object *o)
+static void garbage_node_new(struct garbage *g, struct garbage_type *t, const struct object *o)
 {
     struct gc_node *node = node_make(o);
 
     map_put(&g->nodes, uid_of(node), node);
     list_push(&t->nodes, &node->in_type);
     edges_add(g, node);
-    if (node->n_edges || is_deleting(node))
+    if (node->n_edges || garbage_is_deleting(node))
         g->touch(g->ctx, o->uid);
-    if (is_deleting(node))
+    if (garbage_is_deleting(node))
         touch_dependents(g, o->uid);
 }
 
@@ -258,7 +258,7 @@ static void node_change(struct garbage *g, struct gc_node *node, const struct ob
 }
 
 /* Uids are the server's: one that would not fit is nobody's whom we could collect. */
-static bool fits(const struct object *o)
+static bool garbage_fits(const struct object *o)
 {
     return o->uid.n && o->uid.n <= UINT16_MAX && o->namespace.n <= UINT16_MAX && o->name.n <= UINT16_MAX;
 }
@@ -266,12 +266,12 @@ static bool fits(const struct object *o)
 void garbage_put(struct garbage *g, const struct object *o)
 {
     struct gc_node *node = map_get(&g->nodes, o->uid);
-    struct garbage_type *t = type_of(g, o->type);
+    struct garbage_type *t = garbage_type_of(g, o->type);
 
-    if (!t || !fits(o) || cache_is_buried(g->cache, o->uid, o->rev))
+    if (!t || !garbage_fits(o) || cache_is_buried(g->cache, o->uid, o->rev))
         return;
     if (!node)
-        node_new(g, t, o);
+        garbage_node_new(g, t, o);
     else if (node->rev < o->rev)
         node_change(g, node, o);
 }
@@ -290,7 +290,7 @@ void garbage_gone(struct garbage *g, struct str uid)
 }
 
 /* The cache comes first and has asked for what is in doubt; here it is enough to wait for that answer. */
-static void sweep(struct garbage *g, struct garbage_type *t, uint64_t rev)
+static void garbage_sweep(struct garbage *g, struct garbage_type *t, uint64_t rev)
 {
     if (!rev)
         rev = t->told.max_rev;
@@ -303,7 +303,7 @@ static void sweep(struct garbage *g, struct garbage_type *t, uint64_t rev)
 
 void garbage_event(struct garbage *g, const struct cluster_event *ev)
 {
-    struct garbage_type *t = type_of(g, ev->type);
+    struct garbage_type *t = garbage_type_of(g, ev->type);
 
     if (!t)
         return;
@@ -324,7 +324,7 @@ void garbage_event(struct garbage *g, const struct cluster_event *ev)
         break;
     case CLUSTER_SYNCED:
         if (t->is_listing)
-            sweep(g, t, ev->rev);
+            garbage_sweep(g, t, ev->rev);
         t->is_listing = false;
         relist_end(&t->told);
         break;
@@ -351,17 +351,18 @@ static struct gc_owner owner_of(struct garbage *g, const struct gc_node *depende
     const struct gc_node *node = map_get(&g->nodes, uid);
     struct gc_owner owner = { 0 };
 
-    if (node && node->type->scope == SCOPE_NAMESPACED && !str_eq(namespace_of(node), namespace_of(dependent))) {
+    if (node && node->type->scope == SCOPE_NAMESPACED &&
+        !str_eq(garbage_namespace_of(node), garbage_namespace_of(dependent))) {
         owner.is_known = true; /* nobody can be owned across namespaces */
     } else if (node) {
         owner.is_known = owner.exists = true;
-        owner.is_deleting = is_deleting(node);
+        owner.is_deleting = garbage_is_deleting(node);
         owner.waits_for_dependents = has_finalizer(node, "foregroundDeletion");
         owner.orphans = has_finalizer(node, "orphan");
     } else if (cache_is_buried(g->cache, uid, 0)) {
         owner.is_known = true;
-    } else if (type && type_of(g, type)) {
-        g->ask(g->ctx, type, namespace_of(dependent), json_member_text(ref, "name"), uid, uid_of(dependent));
+    } else if (type && garbage_type_of(g, type)) {
+        g->ask(g->ctx, type, garbage_namespace_of(dependent), json_member_text(ref, "name"), uid, uid_of(dependent));
     }
     return owner;
 }
@@ -383,7 +384,7 @@ static bool is_in_circle(struct garbage *g, struct arena *a, const struct gc_nod
                                                                    : NULL;
 
             found = owner == node && owner;
-            if (owner && is_deleting(owner) && has_finalizer(owner, "foregroundDeletion") &&
+            if (owner && garbage_is_deleting(owner) && has_finalizer(owner, "foregroundDeletion") &&
                 map_add(&seen, a, uid_of(owner)))
                 *vec_push(a, &todo) = owner;
         }
@@ -418,10 +419,10 @@ void garbage_plan(struct garbage *g, struct str uid, struct plan *plan)
     JSON_FOREACH(ref, json_get(ties_of(node), "ownerReferences"))
         owners[seen.n_owners++] = owner_of(g, node, ref);
     seen.type = node->type;
-    seen.namespace = arena_str(plan->arena, namespace_of(node));
-    seen.name = arena_str(plan->arena, name_of(node));
+    seen.namespace = arena_str(plan->arena, garbage_namespace_of(node));
+    seen.name = arena_str(plan->arena, garbage_name_of(node));
     seen.uid = arena_str(plan->arena, uid_of(node));
-    seen.is_deleting = is_deleting(node);
+    seen.is_deleting = garbage_is_deleting(node);
     seen.has_foreground = has_finalizer(node, "foregroundDeletion");
     seen.has_orphan = has_finalizer(node, "orphan");
     seen.meta = meta_of(plan->arena, node);

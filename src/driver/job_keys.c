@@ -52,7 +52,7 @@ static void wait_for_keys(struct driver *d, struct str key)
         key_maker_want(d->keys.maker, map_count(&d->keys.by_key));
 }
 
-static int make_keys(struct driver *d, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e)
+static int job_keys_make(struct driver *d, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e)
 {
     if (d->opt.make_keys)
         return d->opt.make_keys(d->opt.keys_ctx, a, type, ret, e);
@@ -67,7 +67,7 @@ int job_keys_take(struct driver *d, struct arena *a, const char *type, struct ss
 {
     struct key_waiter *w = map_get(&d->keys.by_key, d->planned);
 
-    if (make_keys(d, a, type, ret, e) < 0)
+    if (job_keys_make(d, a, type, ret, e) < 0)
         return -1;
     if (!ret->private_pem.n)
         wait_for_keys(d, d->planned);

@@ -30,7 +30,7 @@ struct str object_job_name(const struct json *root)
     return json_member_text(job_ref(root), "name");
 }
 
-static int64_t time_of(const struct json *text)
+static int64_t podview_time_of(const struct json *text)
 {
     int64_t ms = 0;
 
@@ -38,12 +38,12 @@ static int64_t time_of(const struct json *text)
     return ms;
 }
 
-static int32_t int32_of(int64_t v)
+static int32_t podview_int32_of(int64_t v)
 {
     return (int32_t)MAX_OF(MIN_OF(v, INT32_MAX), INT32_MIN);
 }
 
-static uint8_t phase_of(struct str text)
+static uint8_t podview_phase_of(struct str text)
 {
     if (str_empty(text)) /* nobody has looked at it yet */
         return POD_PENDING;
@@ -62,14 +62,14 @@ static bool look_at_containers(const struct json *statuses, struct pod_view *v)
     JSON_FOREACH(status, statuses) {
         const struct json *ended = json_find(status, "state", "terminated", NULL);
         int64_t code = json_i64(json_get(ended, "exitCode"), 0);
-        int64_t end_ms = time_of(json_get(ended, "finishedAt"));
+        int64_t end_ms = podview_time_of(json_get(ended, "finishedAt"));
 
         restarts += MAX_OF(json_i64(json_get(status, "restartCount"), 0), 0);
         restarts = MIN_OF(restarts, INT32_MAX);
         all_ready &= json_bool(json_get(status, "ready"), false);
         v->finished_ms = MAX_OF(v->finished_ms, end_ms);
         if (code && v->n_exit_codes < POD_EXIT_CODES)
-            v->exit_codes[v->n_exit_codes++] = int32_of(code);
+            v->exit_codes[v->n_exit_codes++] = podview_int32_of(code);
     }
     v->restarts = (int32_t)restarts;
     return all_ready;
@@ -83,7 +83,7 @@ static struct str note_of(const struct json *root, const char *key)
     return str_empty(text) ? object_label(root, key) : text;
 }
 
-static uint32_t index_of(const struct object *o)
+static uint32_t podview_index_of(const struct object *o)
 {
     struct str text = note_of(o->root, "volcano.sh/task-index");
     uint64_t index;
@@ -94,11 +94,11 @@ static uint32_t index_of(const struct object *o)
 }
 
 /* A number in an annotation; -1 if there is none. */
-static int32_t number_of(const struct json *pod, const char *key)
+static int32_t podview_number_of(const struct json *pod, const char *key)
 {
     int64_t n;
 
-    return str_to_i64(object_annotation(pod, key), &n) < 0 ? -1 : int32_of(n);
+    return str_to_i64(object_annotation(pod, key), &n) < 0 ? -1 : podview_int32_of(n);
 }
 
 /* In the native PodGroup of its job, which has the name of Volcano's. A template may name another, of somebody else: that
@@ -118,10 +118,10 @@ void pod_view_decode(const struct object *o, struct pod_view *ret, struct str *r
     *ret = (struct pod_view){ .rev = o->rev };
     if (uid.n)
         memcpy(ret->uid, uid.p, uid.n);
-    ret->created_ms = time_of(json_get(meta, "creationTimestamp"));
-    ret->version = number_of(o->root, "volcano.sh/job-version");
-    ret->retry = number_of(o->root, "volcano.sh/job-retry-count");
-    ret->phase = phase_of(json_member_text(status, "phase"));
+    ret->created_ms = podview_time_of(json_get(meta, "creationTimestamp"));
+    ret->version = podview_number_of(o->root, "volcano.sh/job-version");
+    ret->retry = podview_number_of(o->root, "volcano.sh/job-retry-count");
+    ret->phase = podview_phase_of(json_member_text(status, "phase"));
     ret->is_deleting = !str_empty(json_member_text(meta, "deletionTimestamp"));
     ret->is_ready = look_at_containers(json_get(status, "containerStatuses"), ret);
     (void)look_at_containers(json_get(status, "initContainerStatuses"), ret); /* they are never "ready" when done */
@@ -129,5 +129,5 @@ void pod_view_decode(const struct object *o, struct pod_view *ret, struct str *r
     ret->is_disrupted = condition_is_true(status, "DisruptionTarget");
     ret->is_native = is_in_own_group(o->root);
     *ret_task = note_of(o->root, "volcano.sh/task-spec");
-    *ret_index = index_of(o);
+    *ret_index = podview_index_of(o);
 }

@@ -83,7 +83,7 @@ void probes_forget(struct driver *d, struct str key)
 
 /* ---- addresses ---- */
 
-static bool is_wanted(const struct driver *d, struct str uid)
+static bool probe_is_wanted(const struct driver *d, struct str uid)
 {
     MAP_FOREACH(const struct probe *, p, &d->probes.by_key)
         if (str_starts(p->key, uid))
@@ -97,7 +97,8 @@ void probe_seen(struct driver *d, const struct object *pod)
     struct pod_address *a;
     char *text;
 
-    if (!map_count(&d->probes.by_key) || !ip.n || map_get(&d->probes.addresses, pod->uid) || !is_wanted(d, pod->uid))
+    if (!map_count(&d->probes.by_key) || !ip.n || map_get(&d->probes.addresses, pod->uid) ||
+        !probe_is_wanted(d, pod->uid))
         return;
     a = xcalloc(1, sizeof(*a) + pod->uid.n + ip.n);
     text = (char *)(a + 1);
@@ -108,14 +109,14 @@ void probe_seen(struct driver *d, const struct object *pod)
 
 /* ---- one connection ---- */
 
-static void rest(struct probe *p, int64_t now_ms)
+static void probe_rest(struct probe *p, int64_t now_ms)
 {
     hang_up(p);
     p->state = PROBE_RESTS;
     p->due_ms = now_ms + REST_MS;
 }
 
-static socklen_t address_of(struct str ip, uint16_t port, struct sockaddr_storage *ret)
+static socklen_t probe_address_of(struct str ip, uint16_t port, struct sockaddr_storage *ret)
 {
     struct sockaddr_in6 *six = (struct sockaddr_in6 *)ret;
     struct sockaddr_in *four = (struct sockaddr_in *)ret;
@@ -137,22 +138,23 @@ static socklen_t address_of(struct str ip, uint16_t port, struct sockaddr_storag
     return sizeof(*six);
 }
 
-static int open_socket(const struct driver *d, sa_family_t family)
+static int probe_open_socket(const struct driver *d, sa_family_t family)
 {
     if (d->opt.open_socket && family == AF_INET)
         return d->opt.open_socket(d->opt.socket_ctx);
     return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-static void begin(const struct driver *d, struct probe *p, struct str ip, const struct flow_question *q, int64_t now_ms)
+static void probe_begin(const struct driver *d, struct probe *p, struct str ip, const struct flow_question *q,
+                        int64_t now_ms)
 {
     struct sockaddr_storage to;
-    socklen_t n = address_of(ip, q->port, &to);
+    socklen_t n = probe_address_of(ip, q->port, &to);
 
     p->n = 0;
-    p->fd = n ? open_socket(d, to.ss_family) : -1;
+    p->fd = n ? probe_open_socket(d, to.ss_family) : -1;
     if (p->fd < 0 || (connect(p->fd, (struct sockaddr *)&to, n) < 0 && errno != EINPROGRESS)) {
-        rest(p, now_ms);
+        probe_rest(p, now_ms);
         return;
     }
     p->state = PROBE_CONNECTS;
@@ -173,13 +175,13 @@ static bool send_request(const struct probe *p, struct str ip, const struct flow
     return send(p->fd, text.p, text.n, MSG_NOSIGNAL) == (ssize_t)text.n;
 }
 
-static void connected(struct probe *p, struct str ip, const struct flow_question *q, int64_t now_ms)
+static void probe_connected(struct probe *p, struct str ip, const struct flow_question *q, int64_t now_ms)
 {
     socklen_t n = sizeof(int);
     int failed = 0;
 
     if (getsockopt(p->fd, SOL_SOCKET, SO_ERROR, &failed, &n) < 0 || failed || (q->is_http && !send_request(p, ip, q))) {
-        rest(p, now_ms);
+        probe_rest(p, now_ms);
         return;
     }
     p->state = q->is_http ? PROBE_READS : PROBE_PASSED;
@@ -196,7 +198,7 @@ static void readable(struct probe *p, int64_t now_ms)
 
     if (n <= 0) {
         if (n == 0 || (errno != EAGAIN && errno != EINTR))
-            rest(p, now_ms);
+            probe_rest(p, now_ms);
         return;
     }
     p->n += (size_t)n;
@@ -206,27 +208,28 @@ static void readable(struct probe *p, int64_t now_ms)
         p->state = PROBE_PASSED;
         hang_up(p);
     } else {
-        rest(p, now_ms);
+        probe_rest(p, now_ms);
     }
 }
 
-static void look(const struct driver *d, struct probe *p, struct str ip, const struct flow_question *q, int64_t now_ms)
+static void probe_look(const struct driver *d, struct probe *p, struct str ip, const struct flow_question *q,
+                       int64_t now_ms)
 {
     struct pollfd poller = { .fd = p->fd, .events = p->state == PROBE_CONNECTS ? POLLOUT : POLLIN };
 
     if (p->state == PROBE_NEW || (p->state == PROBE_RESTS && now_ms >= p->due_ms)) {
-        begin(d, p, ip, q, now_ms);
+        probe_begin(d, p, ip, q, now_ms);
         poller = (struct pollfd){ .fd = p->fd, .events = POLLOUT };
     }
     if (p->fd < 0)
         return;
     if (poll(&poller, 1, 0) > 0) {
         if (p->state == PROBE_CONNECTS)
-            connected(p, ip, q, now_ms);
+            probe_connected(p, ip, q, now_ms);
         else if (p->state == PROBE_READS)
             readable(p, now_ms);
     } else if (now_ms >= p->due_ms) {
-        rest(p, now_ms);
+        probe_rest(p, now_ms);
     }
 }
 
@@ -268,7 +271,7 @@ static bool probe_pod(struct driver *d, struct str key, const struct cache_job *
     }
     if (!at)
         return false;
-    look(d, p, at->ip, q, now_ms);
+    probe_look(d, p, at->ip, q, now_ms);
     if (p->state == PROBE_CONNECTS || p->state == PROBE_READS)
         *again_ms = MIN_OF(*again_ms, (int64_t)LOOK_MS);
     return p->state == PROBE_PASSED;

@@ -49,7 +49,7 @@ struct busy {
     struct str key; /* the bytes follow this struct */
 };
 
-static int earlier(const struct heap_node *a, const struct heap_node *b)
+static int request_earlier(const struct heap_node *a, const struct heap_node *b)
 {
     const struct request *x = HEAP_ITEM(a, const struct request, node), *y = HEAP_ITEM(b, const struct request, node);
 
@@ -63,7 +63,7 @@ void requests_init(struct driver *d, uint64_t seed)
     map_u64_init(&d->requests, seed);
     recorder_init(&d->recorder, seed);
     map_init(&d->busy, seed);
-    heap_init(&d->timers, earlier);
+    heap_init(&d->timers, request_earlier);
     list_init(&d->all_requests);
 }
 
@@ -131,7 +131,7 @@ static struct request *request_new(struct driver *d, struct str key, const struc
     return f;
 }
 
-static void set_timer(struct driver *d, struct request *f, int64_t delay_ms)
+static void request_set_timer(struct driver *d, struct request *f, int64_t delay_ms)
 {
     heap_remove(&d->timers, &f->node);
     f->due_ms = d->run_ms + delay_ms;
@@ -253,10 +253,10 @@ static void read_start(struct driver *d, struct request *f)
     f->state = READING;
     f->reads++;
     set_token(d, f, cluster_read(d->cluster, f->type, f->namespace, f->name));
-    set_timer(d, f, REQUEST_LOST_MS);
+    request_set_timer(d, f, REQUEST_LOST_MS);
 }
 
-static void read_rest(struct driver *d, struct request *f)
+static void request_read_rest(struct driver *d, struct request *f)
 {
     int64_t delay = READ_AGAIN_MAX_MS;
 
@@ -264,7 +264,7 @@ static void read_rest(struct driver *d, struct request *f)
         delay = MIN_OF((int64_t)READ_AGAIN_MIN_MS << f->reads, delay);
     f->state = RESTING;
     set_token(d, f, 0);
-    set_timer(d, f, delay);
+    request_set_timer(d, f, delay);
 }
 
 static void forget_object(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
@@ -466,7 +466,7 @@ static void send_write(struct driver *d, struct str key, const struct op *op)
         d->is_full = true;
     note_start(d, f, op);
     set_token(d, f, cluster_write(d->cluster, op));
-    set_timer(d, f, REQUEST_LOST_MS);
+    request_set_timer(d, f, REQUEST_LOST_MS);
 }
 
 void request_send(struct driver *d, struct str key, const struct op *op)
@@ -521,7 +521,7 @@ static enum answer answer_of(const struct request *f, enum err_code code, bool i
     return table[code];
 }
 
-static void note_failure(struct driver *d, struct request *f, const struct err *e, enum answer answer)
+static void request_note_failure(struct driver *d, struct request *f, const struct err *e, enum answer answer)
 {
     struct cache_job *j = driver_key_job(d, f->key);
 
@@ -564,7 +564,7 @@ static void write_failed(struct driver *d, struct request *f, const struct err *
         request_end(d, f);
         return;
     }
-    note_failure(d, f, e, answer);
+    request_note_failure(d, f, e, answer);
     if (answer == ANSWER_READ) {
         read_start(d, f);
         return;
@@ -591,7 +591,7 @@ static void note_success(struct driver *d, const struct request *f)
         driver_forget_failure(d, j);
 }
 
-static void count_pod(struct driver *d, const struct cache_job *j, const struct object *pod)
+static void request_count_pod(struct driver *d, const struct cache_job *j, const struct object *pod)
 {
     int64_t job_ms, pod_ms;
 
@@ -607,7 +607,7 @@ static void note_figures(struct driver *d, const struct request *f, const struct
     if (!j || !j->object || !after)
         return;
     if (is_pod_create(f))
-        count_pod(d, j, after);
+        request_count_pod(d, j, after);
     if (j->queue) {
         j->queue->n_completed += f->end == PHASE_COMPLETED;
         j->queue->n_failed += f->end == PHASE_FAILED;
@@ -643,7 +643,7 @@ void request_result(struct driver *d, const struct cluster_event *ev)
         workload_owner_hidden(d, str_from(f->key, strlen(KEY_WORKLOAD)));
         request_end(d, f);
     } else if (f->state == READING && ev->err.code != ERR_OK && ev->err.code != ERR_NOT_FOUND)
-        read_rest(d, f);
+        request_read_rest(d, f);
     else if (f->state == READING)
         read_answered(d, f, ev->err.code == ERR_OK ? ev->object : NULL);
     else if (ev->err.code == ERR_OK)

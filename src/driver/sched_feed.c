@@ -11,7 +11,7 @@
 
 #define GROUP_KEY "scheduling.k8s.io/group-name"
 
-static struct sched_known_type *type_of(const struct driver *d, const struct resource_type *type)
+static struct sched_known_type *sched_feed_type_of(const struct driver *d, const struct resource_type *type)
 {
     for (size_t i = 0; i < d->schedule.n_types; i++)
         if (d->schedule.types[i].type == type)
@@ -46,8 +46,8 @@ void sched_feed_want(struct driver *d, const struct resource_type *type)
 
 /* ---- entries ---- */
 
-static struct sched_known *find(struct driver *d, const struct sched_known_type *t, struct str namespace,
-                                struct str name)
+static struct sched_known *driver_sched_feed_find(struct driver *d, const struct sched_known_type *t,
+                                                  struct str namespace, struct str name)
 {
     struct buf *key = &d->schedule.scratch;
 
@@ -62,20 +62,20 @@ static struct sched_known *find(struct driver *d, const struct sched_known_type 
 const struct sched_known *sched_feed_find(struct driver *d, const struct resource_type *type, struct str namespace,
                                           struct str name, struct str uid)
 {
-    const struct sched_known_type *t = type_of(d, type);
-    const struct sched_known *f = t ? find(d, t, namespace, name) : NULL;
+    const struct sched_known_type *t = sched_feed_type_of(d, type);
+    const struct sched_known *f = t ? driver_sched_feed_find(d, t, namespace, name) : NULL;
 
     return f && (str_empty(uid) || str_eq(f->uid, uid)) ? f : NULL;
 }
 
 size_t sched_feed_count(const struct driver *d, const struct resource_type *type)
 {
-    const struct sched_known_type *t = type_of(d, type);
+    const struct sched_known_type *t = sched_feed_type_of(d, type);
 
     return t ? map_count(&t->by_key) : 0;
 }
 
-static struct str group_of(const struct sched_known_type *t, const struct object *o)
+static struct str sched_feed_group_of(const struct sched_known_type *t, const struct object *o)
 {
     return t->type == known_types()->pod ? object_annotation(o->root, GROUP_KEY) : STR_NULL;
 }
@@ -83,7 +83,7 @@ static struct str group_of(const struct sched_known_type *t, const struct object
 /* A new entry; the key was just looked for in vain. */
 static struct sched_known *fed_new(struct driver *d, struct sched_known_type *t, const struct object *o)
 {
-    struct str key = buf_view(&d->schedule.scratch), group = group_of(t, o);
+    struct str key = buf_view(&d->schedule.scratch), group = sched_feed_group_of(t, o);
     struct sched_known *f = xcalloc(1, sizeof(*f) + key.n + o->uid.n + group.n);
     char *text = (char *)(f + 1);
 
@@ -108,7 +108,7 @@ static void remove_known(struct driver *d, struct sched_known_type *t, struct sc
 }
 
 /* What writes need to know of a pod. */
-static void look_at_pod(struct sched_known *f, const struct json *pod)
+static void sched_feed_look_at_pod(struct sched_known *f, const struct json *pod)
 {
     struct str phase = json_member_text(json_get(pod, "status"), "phase");
 
@@ -129,12 +129,12 @@ static void look_at_pod(struct sched_known *f, const struct json *pod)
 
 void sched_feed_put(struct driver *d, const struct object *o)
 {
-    struct sched_known_type *t = type_of(d, o->type);
+    struct sched_known_type *t = sched_feed_type_of(d, o->type);
     struct sched_known *f;
 
     if (!t || cache_is_buried(&d->cache, o->uid, o->rev))
         return;
-    f = find(d, t, o->namespace, o->name);
+    f = driver_sched_feed_find(d, t, o->namespace, o->name);
     if (f && f->rev >= o->rev)
         return;
     if (f && !str_eq(f->uid, o->uid)) {
@@ -142,7 +142,7 @@ void sched_feed_put(struct driver *d, const struct object *o)
         remove_known(d, t, f);
         f = NULL;
     }
-    if (f && !str_eq(f->group, group_of(t, o))) { /* a pod that changes its group is told as another one */
+    if (f && !str_eq(f->group, sched_feed_group_of(t, o))) { /* a pod that changes its group is told as another one */
         remove_known(d, t, f);
         f = NULL;
     }
@@ -150,7 +150,7 @@ void sched_feed_put(struct driver *d, const struct object *o)
         f = fed_new(d, t, o);
     f->rev = o->rev;
     if (t->type == known_types()->pod)
-        look_at_pod(f, o->root);
+        sched_feed_look_at_pod(f, o->root);
     sched_put(d->schedule.sched, o->root);
     d->schedule.has_news = true;
     if (t->type == known_types()->claim)
@@ -160,8 +160,8 @@ void sched_feed_put(struct driver *d, const struct object *o)
 void sched_feed_gone(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
                      struct str uid)
 {
-    struct sched_known_type *t = type_of(d, type);
-    struct sched_known *f = t ? find(d, t, namespace, name) : NULL;
+    struct sched_known_type *t = sched_feed_type_of(d, type);
+    struct sched_known *f = t ? driver_sched_feed_find(d, t, namespace, name) : NULL;
 
     if (f && str_eq(f->uid, uid))
         remove_known(d, t, f);
@@ -178,7 +178,7 @@ void sched_feed_event(struct driver *d, const struct cluster_event *ev)
 void sched_feed_list_ends(struct driver *d, const struct cluster_event *ev)
 {
     const struct relist *told = cache_told(&d->cache, ev->type);
-    struct sched_known_type *t = type_of(d, ev->type);
+    struct sched_known_type *t = sched_feed_type_of(d, ev->type);
     uint64_t rev = ev->rev;
 
     if (!t || !told)

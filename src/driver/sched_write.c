@@ -61,15 +61,15 @@ void sched_writes_done(struct driver *d)
 
 /* ---- wishes ---- */
 
-static void set_text(struct buf *b, struct str text)
+static void sched_write_set_text(struct buf *b, struct str text)
 {
     buf_reset(b);
     buf_str(b, text);
 }
 
 /* Valid until the next key is made. */
-static struct str key_of(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
-                         struct str uid)
+static struct str sched_write_key_of(struct driver *d, const struct resource_type *type, struct str namespace,
+                                     struct str name, struct str uid)
 {
     driver_key(d, KEY_SCHED, str_of(type->plural));
     buf_fmt(&d->key, "/%.*s/%.*s/%.*s", STR_ARG(uid), STR_ARG(namespace), STR_ARG(name));
@@ -79,7 +79,7 @@ static struct str key_of(struct driver *d, const struct resource_type *type, str
 static struct sched_write *sched_write_need(struct driver *d, const struct resource_type *type,
                                             const struct decision *what)
 {
-    struct str key = key_of(d, type, what->namespace, what->name, what->uid);
+    struct str key = sched_write_key_of(d, type, what->namespace, what->name, what->uid);
     struct sched_write *e = map_get(&d->schedule.writes, key);
     char *text;
 
@@ -101,7 +101,7 @@ static void wish_bind(struct driver *d, struct sched_write *e, const struct deci
 {
     if (e->evicts)
         return;
-    set_text(&e->node, what->node);
+    sched_write_set_text(&e->node, what->node);
     e->is_told = false;
     e->turn = d->turn;
     if (e->failed == OP_BIND) /* why it failed is worth saying */
@@ -124,8 +124,8 @@ static void wish_evict(struct driver *d, struct sched_write *e, const struct dec
         e->rests_until = 0;
     buf_reset(&e->node);
     e->turn = d->turn;
-    set_text(&e->evict_reason, what->reason);
-    set_text(&e->evict_for, what->other);
+    sched_write_set_text(&e->evict_reason, what->reason);
+    sched_write_set_text(&e->evict_for, what->other);
     buf_fmt(&message, "Pod is evicted, because of %.*s", STR_ARG(what->reason));
     schedule_tell(d, "Pod", e->namespace, e->name, e->uid, "Warning", STR("Evict"), buf_view(&message));
     group = known && known->group.n ? cache_find(&d->cache, known_types()->group, e->namespace, known->group) : NULL;
@@ -143,15 +143,15 @@ static void wish_nominate(struct driver *d, struct sched_write *e, const struct 
 {
     (void)d;
     e->has_nominee = true;
-    set_text(&e->nominee, what->node);
+    sched_write_set_text(&e->nominee, what->node);
 }
 
 static void wish_pod_status(struct driver *d, struct sched_write *e, const struct decision *what)
 {
     (void)d;
     e->has_refusal = true;
-    set_text(&e->refusal_reason, what->reason);
-    set_text(&e->refusal_message, what->message);
+    sched_write_set_text(&e->refusal_reason, what->reason);
+    sched_write_set_text(&e->refusal_message, what->message);
 }
 
 static void wish_status(struct driver *d, struct sched_write *e, const struct decision *what)
@@ -203,8 +203,8 @@ static struct json *time_node(struct arena *a, int64_t ms)
     return text_node(a, buf_view(&text));
 }
 
-static struct json *add_condition(struct arena *a, struct json *list, const char *type, const char *status,
-                                  struct str reason, struct str message, int64_t since_ms)
+static struct json *sched_write_add_condition(struct arena *a, struct json *list, const char *type, const char *status,
+                                              struct str reason, struct str message, int64_t since_ms)
 {
     struct json *c = json_push(list, json_object(a));
 
@@ -243,10 +243,11 @@ static void plan_evict(struct driver *d, struct sched_write *e, const struct sch
         plan_delete(plan, e->type, e->namespace, e->name, e->uid)->rev = known->rev;
         return;
     }
-    add_observed(a, add_condition(a, list, "Ready", "False", STR("Evict"), why, now_ms), known);
+    add_observed(a, sched_write_add_condition(a, list, "Ready", "False", STR("Evict"), why, now_ms), known);
     why = arena_fmt(a, "%.*s: preempting to accommodate a higher priority pod", STR_ARG(d->opt.scheduler_name));
-    add_observed(a, add_condition(a, list, "DisruptionTarget", "True", STR("PreemptionByScheduler"), why, now_ms),
-                 known);
+    add_observed(
+        a, sched_write_add_condition(a, list, "DisruptionTarget", "True", STR("PreemptionByScheduler"), why, now_ms),
+        known);
     add_revision(a, plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status), known);
     e->is_marked = true;
 }
@@ -257,8 +258,8 @@ static void plan_unmark(struct sched_write *e, int64_t now_ms, struct plan *plan
     struct arena *a = plan->arena;
     struct json *status = json_object(a), *list = json_add(status, STR("conditions"), json_array(a));
 
-    add_condition(a, list, "DisruptionTarget", "False", STR("PreemptionByScheduler"),
-                  STR("the pod changed before it was evicted"), now_ms);
+    sched_write_add_condition(a, list, "DisruptionTarget", "False", STR("PreemptionByScheduler"),
+                              STR("the pod changed before it was evicted"), now_ms);
     plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status)->is_best_effort = true;
     e->is_marked = false;
 }
@@ -281,9 +282,9 @@ static void plan_pod_status(struct sched_write *e, const struct sched_known *kno
 
     if (e->has_refusal)
         add_observed(a,
-                     add_condition(a, json_add(status, STR("conditions"), json_array(a)), "PodScheduled", "False",
-                                   buf_view(&e->refusal_reason), buf_view(&e->refusal_message),
-                                   known->refused_ms ? known->refused_ms : now_ms),
+                     sched_write_add_condition(a, json_add(status, STR("conditions"), json_array(a)), "PodScheduled",
+                                               "False", buf_view(&e->refusal_reason), buf_view(&e->refusal_message),
+                                               known->refused_ms ? known->refused_ms : now_ms),
                      known);
     if (e->has_nominee)
         json_add(status, STR("nominatedNodeName"), e->nominee.n ? text_node(a, buf_view(&e->nominee)) : json_null(a));
@@ -309,7 +310,7 @@ static void withdraw(struct driver *d, struct sched_write *e, enum decision_kind
 }
 
 /* What is no longer of use. */
-static void tidy(struct sched_write *e, const struct sched_known *known)
+static void sched_write_tidy(struct sched_write *e, const struct sched_known *known)
 {
     if (known->is_going || known->is_over)
         e->evicts = e->has_nominee = false;
@@ -382,7 +383,7 @@ static void plan_pod(struct driver *d, struct sched_write *e, const struct sched
 {
     bool rests = d->run_ms < e->rests_until;
 
-    tidy(e, known);
+    sched_write_tidy(e, known);
     if (!rests)
         review(d, e);
     if (e->is_marked && !e->evicts && !known->is_going && !known->is_over) {
@@ -398,7 +399,7 @@ static void plan_pod(struct driver *d, struct sched_write *e, const struct sched
     } else if (e->node.n && !has_volumes(d, e, now_ms, plan)) {
         return;
     } else if (e->node.n) {
-        set_text(&e->sent_node, buf_view(&e->node));
+        sched_write_set_text(&e->sent_node, buf_view(&e->node));
         plan_bind(plan, e->namespace, e->name, e->uid, buf_view(&e->node));
     } else if (e->has_refusal || e->has_nominee) {
         plan_pod_status(e, known, now_ms, plan);
@@ -475,7 +476,7 @@ static bool may_counters_wait(struct driver *d, struct sched_write *e, const str
     return true;
 }
 
-static void plan_group(struct driver *d, struct sched_write *e, int64_t now_ms, struct plan *plan)
+static void sched_write_plan_group(struct driver *d, struct sched_write *e, int64_t now_ms, struct plan *plan)
 {
     const struct object *group = cache_find(&d->cache, e->type, e->namespace, e->name);
     const struct json *now = group ? json_get(group->root, "status") : NULL;
@@ -521,7 +522,7 @@ static void plan_queue(struct driver *d, struct sched_write *e, int64_t now_ms, 
 
 void sched_write_object_gone(struct driver *d, const struct resource_type *type, const struct sched_known *object)
 {
-    struct str key = key_of(d, type, object->namespace, object->name, object->uid);
+    struct str key = sched_write_key_of(d, type, object->namespace, object->name, object->uid);
 
     if (map_get(&d->schedule.writes, key))
         work_queue_add(&d->queue, key);
@@ -551,7 +552,7 @@ void sched_write_plan(struct driver *d, struct str key_rest, int64_t now_ms, str
     if (known && e->type == known_types()->pod)
         plan_pod(d, e, known, now_ms, plan);
     else if (known && !rests && e->type == known_types()->group)
-        plan_group(d, e, now_ms, plan);
+        sched_write_plan_group(d, e, now_ms, plan);
     else if (known && !rests)
         plan_queue(d, e, now_ms, plan);
     if (!known || (!has_wishes(e) && e->failed == OP_KIND_MAX)) /* there is no such object any more, or all is done */

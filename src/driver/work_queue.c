@@ -13,7 +13,7 @@ struct work {
     struct str key;    /* the bytes follow this struct */
 };
 
-static int earlier(const struct heap_node *a, const struct heap_node *b)
+static int work_queue_earlier(const struct heap_node *a, const struct heap_node *b)
 {
     const struct work *x = HEAP_ITEM(a, const struct work, node), *y = HEAP_ITEM(b, const struct work, node);
 
@@ -27,7 +27,7 @@ void work_queue_init(struct work_queue *q, uint64_t seed)
     *q = (struct work_queue){ 0 };
     map_init(&q->keys, seed);
     list_init(&q->ready);
-    heap_init(&q->waiting, earlier);
+    heap_init(&q->waiting, work_queue_earlier);
 }
 
 void work_queue_done(struct work_queue *q)

@@ -58,12 +58,12 @@ void workloads_done(struct driver *d)
 
 /* ---- entries ---- */
 
-static void touch(struct driver *d, const struct workload *w)
+static void workload_touch(struct driver *d, const struct workload *w)
 {
     work_queue_add(&d->queue, driver_key(d, KEY_WORKLOAD, w->key));
 }
 
-static struct workload *need(struct driver *d, struct str namespace, struct str uid)
+static struct workload *workload_need(struct driver *d, struct str namespace, struct str uid)
 {
     autoarena scratch = { 0 };
     struct str key = arena_fmt(&scratch, "%.*s/%.*s", STR_ARG(namespace), STR_ARG(uid));
@@ -83,7 +83,7 @@ static struct workload *need(struct driver *d, struct str namespace, struct str 
     return w;
 }
 
-static void let_go(struct driver *d, struct workload *w)
+static void workload_let_go(struct driver *d, struct workload *w)
 {
     if (w->group || !list_is_empty(&w->pods))
         return;
@@ -93,15 +93,15 @@ static void let_go(struct driver *d, struct workload *w)
     workload_free(w);
 }
 
-static void changed(struct driver *d, struct workload *w)
+static void workload_changed(struct driver *d, struct workload *w)
 {
     w->is_asked = false;
-    touch(d, w);
+    workload_touch(d, w);
 }
 
 /* ---- pods ---- */
 
-static bool is_ours(const struct driver *d, const struct object *pod)
+static bool workload_is_ours(const struct driver *d, const struct object *pod)
 {
     return str_eq(json_member_text(json_get(pod->root, "spec"), "schedulerName"), d->opt.scheduler_name) &&
            str_empty(object_job_uid(pod->root));
@@ -115,7 +115,7 @@ static struct str workload_uid(const struct object *pod)
 }
 
 /* It has no node yet, and no group but ours. */
-static bool waits(const struct object *pod, struct str uid)
+static bool workload_waits(const struct object *pod, struct str uid)
 {
     struct str phase = json_member_text(json_get(pod->root, "status"), "phase");
     struct str group = object_annotation(pod->root, GROUP_NAME_KEY);
@@ -126,13 +126,13 @@ static bool waits(const struct object *pod, struct str uid)
            (!group.n || (str_starts(group, STR("podgroup-")) && str_ends(group, uid)));
 }
 
-static struct workload_pod *pod_new(struct driver *d, const struct object *o)
+static struct workload_pod *workload_pod_new(struct driver *d, const struct object *o)
 {
     struct workload_pod *p = xcalloc(1, sizeof(*p) + o->uid.n);
     char *text = (char *)(p + 1);
 
     p->uid = text_put(&text, o->uid);
-    p->workload = need(d, o->namespace, workload_uid(o));
+    p->workload = workload_need(d, o->namespace, workload_uid(o));
     list_push(&p->workload->pods, &p->link);
     map_put(&d->workloads.pods, p->uid, p);
     return p;
@@ -145,32 +145,32 @@ static void pod_remove(struct driver *d, struct workload_pod *p)
     map_remove(&d->workloads.pods, p->uid);
     list_remove(&p->link);
     pod_free(p);
-    changed(d, w);
-    let_go(d, w);
+    workload_changed(d, w);
+    workload_let_go(d, w);
 }
 
-static void pod_put(struct driver *d, const struct object *o)
+static void workload_pod_put(struct driver *d, const struct object *o)
 {
     struct workload_pod *p = map_get(&d->workloads.pods, o->uid);
 
     if (cache_is_buried(&d->cache, o->uid, o->rev) || (p && p->rev >= o->rev))
         return;
-    if (!is_ours(d, o) || (p && !str_eq(p->workload->uid, workload_uid(o)))) { /* let go, or adopted */
+    if (!workload_is_ours(d, o) || (p && !str_eq(p->workload->uid, workload_uid(o)))) { /* let go, or adopted */
         if (p)
             pod_remove(d, p);
         p = NULL;
-        if (!is_ours(d, o))
+        if (!workload_is_ours(d, o))
             return;
     }
     if (!p) {
-        p = pod_new(d, o);
-        changed(d, p->workload);
+        p = workload_pod_new(d, o);
+        workload_changed(d, p->workload);
     }
     p->rev = o->rev;
     object_unref(p->object);
-    p->object = waits(o, p->workload->uid) ? object_ref(o) : NULL;
+    p->object = workload_waits(o, p->workload->uid) ? object_ref(o) : NULL;
     if (p->object && !object_annotation(o->root, GROUP_NAME_KEY).n)
-        touch(d, p->workload);
+        workload_touch(d, p->workload);
 }
 
 /* An answer through a door that shows less than the one that tells: only the name of the group is taken. */
@@ -213,7 +213,7 @@ static void list_ended(struct driver *d, uint64_t rev)
     all->is_listing = false;
     if (!all->is_synced)
         LIST_FOREACH(struct workload, w, &all->list, link)
-            touch(d, w);
+            workload_touch(d, w);
     all->is_synced = true;
 }
 
@@ -232,7 +232,7 @@ static void pod_event(struct driver *d, const struct cluster_event *ev)
             relist_add(&all->told, ev->object->uid);
             all->told.max_rev = MAX_OF(all->told.max_rev, ev->object->rev);
         }
-        pod_put(d, ev->object);
+        workload_pod_put(d, ev->object);
     } else if (ev->kind == CLUSTER_GONE && (p = map_get(&all->pods, ev->object->uid))) {
         pod_remove(d, p);
     }
@@ -259,13 +259,13 @@ static void group_told(struct driver *d, const struct object *group, bool is_the
 
     if (!uid.n)
         return;
-    w = need(d, group->namespace, uid);
+    w = workload_need(d, group->namespace, uid);
     if (!w->group != !is_there) /* there is one, or none any more */
-        changed(d, w);
+        workload_changed(d, w);
     before = w->group; /* which may be the one we were given */
     w->group = is_there ? object_ref(group) : NULL;
     object_unref(before);
-    let_go(d, w);
+    workload_let_go(d, w);
 }
 
 /* The cache knows which of them a list did not mention. */
@@ -306,7 +306,7 @@ void workload_seen(struct driver *d, const struct object *o)
     if (o->type == known_types()->pod && d->opt.others)
         pod_joined(d, o);
     else if (o->type == known_types()->pod)
-        pod_put(d, o);
+        workload_pod_put(d, o);
     else if (o->type == known_types()->group)
         group_told(d, o, true);
     else if (type_is_foreign(o->type) && (w = owned_by(d, o))) {

@@ -88,7 +88,7 @@ void admit_jobtemplate(struct arena *a, struct json *template, const struct json
 
 /* ---- JobFlow ---- */
 
-static void check_name(const struct place *at, struct str flow, struct problems *ps)
+static void admit_check_name(const struct place *at, struct str flow, struct problems *ps)
 {
     struct str name = json_text(at->node, STR(""));
     const char *why = name.n ? name_check_dns_subdomain(ps->arena, name) : NULL;
@@ -202,7 +202,7 @@ static void check_graph(struct arena *a, const struct json *object, const struct
         if (g.v[i].is_double)
             problem_warn(ps, &name, "duplicated flow name \"%.*s\": only spec.flows[%zu] has an effect",
                          STR_ARG(g.v[i].name), graph_find(&g, g.v[i].name));
-        check_name(&name, object_name(object), ps);
+        admit_check_name(&name, object_name(object), ps);
         check_targets(&depends, &g, &g.v[i], ps);
         check_probe(&depends, ps);
         check_patch(&at, ps);

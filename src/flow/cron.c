@@ -33,7 +33,7 @@ static const struct part {
 };
 enum { PARTS = ARRAY_LEN(parts) };
 
-static int wrong(struct err *e, const struct part *p, struct str text, const char *why)
+static int cron_wrong(struct err *e, const struct part *p, struct str text, const char *why)
 {
     return err_set(e, ERR_INVALID, "%s \"%.*s\": %s", p->name, (int)MIN_OF(text.n, (size_t)40), text.n ? text.p : "",
                    why);
@@ -69,7 +69,7 @@ static int read_range(const struct part *p, struct str text, int *ret_from, int 
     if (read_value(p, str_sub(text, 0, (size_t)dash), ret_from, e) < 0 ||
         read_value(p, str_from(text, (size_t)dash + 1), ret_to, e) < 0)
         return -1;
-    return *ret_from <= *ret_to ? 0 : wrong(e, p, text, "the range ends before it begins");
+    return *ret_from <= *ret_to ? 0 : cron_wrong(e, p, text, "the range ends before it begins");
 }
 
 /* One item of a list: "*", "1-5", "*" "/2", "7/10" (from 7 on). */
@@ -84,7 +84,7 @@ static int read_item(const struct part *p, struct str text, uint64_t *bits, bool
     if (!is_star && read_range(p, range, &from, &to, e) < 0)
         return -1;
     if (slash >= 0 && (str_to_u64(str_from(text, (size_t)slash + 1), &step) < 0 || !step || step > 1000))
-        return wrong(e, p, text, "the step behind / must be a number from 1 on");
+        return cron_wrong(e, p, text, "the step behind / must be a number from 1 on");
     if (slash >= 0 && !is_star && str_find_char(range, '-') < 0)
         to = MAX_OF(p->max, from);
     for (int v = from; v <= to; v += (int)step)
@@ -93,7 +93,7 @@ static int read_item(const struct part *p, struct str text, uint64_t *bits, bool
     return 0;
 }
 
-static int read_part(const struct part *p, struct str text, uint64_t *ret_bits, bool *ret_is_any, struct err *e)
+static int cron_read_part(const struct part *p, struct str text, uint64_t *ret_bits, bool *ret_is_any, struct err *e)
 {
     struct str item;
 
@@ -105,7 +105,7 @@ static int read_part(const struct part *p, struct str text, uint64_t *ret_bits, 
     return 0;
 }
 
-static bool next_word(struct str *rest, struct str *ret)
+static bool cron_next_word(struct str *rest, struct str *ret)
 {
     size_t n = 0;
 
@@ -124,7 +124,7 @@ static int read_fields(struct str text, struct cron *ret, struct err *e)
     struct str rest = text, word;
     size_t n = 0;
 
-    while (next_word(&rest, &word))
+    while (cron_next_word(&rest, &word))
         n++;
     if (n != PARTS)
         return err_set(e, ERR_INVALID,
@@ -132,8 +132,8 @@ static int read_fields(struct str text, struct cron *ret, struct err *e)
                        "@hourly, @daily, @weekly, @monthly, @yearly, @every 1h",
                        n, n == 1 ? "" : "s");
     for (size_t i = 0; i < PARTS; i++) {
-        (void)next_word(&text, &word); /* counted above */
-        if (read_part(&parts[i], word, &bits[i], &is_any[i], e) < 0)
+        (void)cron_next_word(&text, &word); /* counted above */
+        if (cron_read_part(&parts[i], word, &bits[i], &is_any[i], e) < 0)
             return -1;
     }
     *ret = (struct cron){ bits[0],           (uint32_t)bits[1], (uint32_t)bits[2], (uint32_t)bits[3],

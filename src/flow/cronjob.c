@@ -23,7 +23,7 @@ struct view {
 
 /* ---- jobs ---- */
 
-static bool is_finished(const struct json *job)
+static bool cronjob_is_finished(const struct json *job)
 {
     return phase_is_final(job_phase_of(job_phase_text(job)));
 }
@@ -31,10 +31,10 @@ static bool is_finished(const struct json *job)
 /* One that was suspended holds nothing up: it may stay so for ever. */
 static bool is_active(const struct json *job)
 {
-    return !is_finished(job) && !str_is(job_phase_text(job), "Aborted");
+    return !cronjob_is_finished(job) && !str_is(job_phase_text(job), "Aborted");
 }
 
-static int by_age(const void *x, const void *y)
+static int cronjob_by_age(const void *x, const void *y)
 {
     const struct json *a = *(const struct json *const *)x, *b = *(const struct json *const *)y;
     int order = str_cmp(json_member_text(json_get(a, "metadata"), "creationTimestamp"),
@@ -43,7 +43,7 @@ static int by_age(const void *x, const void *y)
     return order ? order : str_cmp(object_name(a), object_name(b));
 }
 
-static struct view look(const struct cronjob_observed *o, struct arena *a)
+static struct view cronjob_look(const struct cronjob_observed *o, struct arena *a)
 {
     struct view v = { .o = o, .arena = a, .n_jobs = o->n_jobs };
 
@@ -52,11 +52,11 @@ static struct view look(const struct cronjob_observed *o, struct arena *a)
     v.jobs = arena_array(a, const struct json *, o->n_jobs + 1);
     for (size_t i = 0; i < o->n_jobs; i++)
         v.jobs[i] = o->jobs[i];
-    qsort(v.jobs, v.n_jobs, sizeof(const struct json *), by_age);
+    qsort(v.jobs, v.n_jobs, sizeof(const struct json *), cronjob_by_age);
     return v;
 }
 
-static bool is_listed(const struct view *v, struct str uid)
+static bool cronjob_is_listed(const struct view *v, struct str uid)
 {
     JSON_FOREACH(ref, json_get(v->status, "active"))
         if (str_eq(json_member_text(ref, "uid"), uid))
@@ -78,7 +78,7 @@ static struct json *reference(struct arena *a, const struct json *job)
     return ref;
 }
 
-static int64_t slot_of(const struct json *job)
+static int64_t cronjob_slot_of(const struct json *job)
 {
     struct json text = { .type = JSON_STRING };
     struct str slot = object_annotation(job, SLOT_KEY);
@@ -89,7 +89,7 @@ static int64_t slot_of(const struct json *job)
 }
 
 /* Times only go forward. */
-static void advance(struct json *status, struct arena *a, const char *key, int64_t ms)
+static void cronjob_advance(struct json *status, struct arena *a, const char *key, int64_t ms)
 {
     if (ms > flow_time(json_get(status, key)))
         json_set(status, key, flow_json_time(a, ms));
@@ -114,11 +114,11 @@ static struct json *new_status(const struct view *v, int64_t now_ms)
     for (size_t i = 0; i < v->n_jobs; i++) {
         if (is_active(v->jobs[i]))
             json_push(active, reference(a, v->jobs[i]));
-        if (is_real(slot_of(v->jobs[i]), now_ms))
-            advance(status, a, "lastScheduleTime", slot_of(v->jobs[i]));
+        if (is_real(cronjob_slot_of(v->jobs[i]), now_ms))
+            cronjob_advance(status, a, "lastScheduleTime", cronjob_slot_of(v->jobs[i]));
         if (str_is(job_phase_text(v->jobs[i]), "Completed"))
-            advance(status, a, "lastSuccessfulTime",
-                    flow_time(json_find(v->jobs[i], "status", "state", "lastTransitionTime", NULL)));
+            cronjob_advance(status, a, "lastSuccessfulTime",
+                            flow_time(json_find(v->jobs[i], "status", "state", "lastTransitionTime", NULL)));
     }
     if (!json_count(active))
         json_remove(status, "active");
@@ -138,14 +138,14 @@ static void tell_changes(const struct view *v, int64_t now_ms, struct plan *plan
     bool replaces = str_is(json_member_text(v->spec, "concurrencyPolicy"), "Replace");
 
     for (size_t i = 0; i < v->n_jobs; i++)
-        if (is_active(v->jobs[i]) && !is_listed(v, object_uid(v->jobs[i])))
+        if (is_active(v->jobs[i]) && !cronjob_is_listed(v, object_uid(v->jobs[i])))
             plan_event(plan, v->o->cron, "Normal", "SuccessfulCreate", now_ms, "Created job %.*s",
                        STR_ARG(object_name(v->jobs[i])));
     JSON_FOREACH(ref, json_get(v->status, "active")) {
         const struct json *job = job_of(v, json_member_text(ref, "uid"));
         struct str name = json_member_text(ref, "name");
 
-        if (job && is_finished(job))
+        if (job && cronjob_is_finished(job))
             plan_event(plan, v->o->cron, "Normal", "SawCompletedJob", now_ms, "Saw completed job: %.*s, status: %.*s",
                        STR_ARG(name), STR_ARG(job_phase_text(job)));
         else if (!job && !replaces)
@@ -170,7 +170,7 @@ static bool plan_status(const struct view *v, int64_t now_ms, struct plan *plan)
 /* ---- history ---- */
 
 /* Delete the oldest of those that ended so, down to the limit; no limit: keep all. */
-static void trim(const struct view *v, const char *limit, bool are_completed, int64_t now_ms, struct plan *plan)
+static void cronjob_trim(const struct view *v, const char *limit, bool are_completed, int64_t now_ms, struct plan *plan)
 {
     const struct json *most = json_get(v->spec, limit);
     int64_t n = 0, max;
@@ -180,8 +180,8 @@ static void trim(const struct view *v, const char *limit, bool are_completed, in
     for (size_t i = v->n_jobs; i-- > 0;) { /* newest first */
         const struct json *job = v->jobs[i];
 
-        if (!is_finished(job) || str_is(job_phase_text(job), "Completed") != are_completed || is_deleting(job) ||
-            n++ < max)
+        if (!cronjob_is_finished(job) || str_is(job_phase_text(job), "Completed") != are_completed ||
+            is_deleting(job) || n++ < max)
             continue;
         plan_delete(plan, job_type(), object_namespace(job), object_name(job), object_uid(job));
         plan_event(plan, v->o->cron, "Normal", "SuccessfulDelete", now_ms, "Deleted job %.*s",
@@ -204,7 +204,7 @@ static int64_t start_s(const struct view *v)
     return (last_ms ? last_ms : flow_time(json_find(v->o->cron, "metadata", "creationTimestamp", NULL))) / 1000;
 }
 
-static struct slots slots_of(const struct view *v, const struct cron *c, int64_t now_ms)
+static struct slots cronjob_slots_of(const struct view *v, const struct cron *c, int64_t now_ms)
 {
     int64_t start = start_s(v), from = MAX_OF(start, v->o->since_ms / 1000), now = now_ms / 1000, deadline;
     struct slots s;
@@ -238,7 +238,7 @@ static void copy_notes(struct arena *a, struct json *to, const struct json *temp
         json_set(json_get(to, "metadata"), key, json_copy(a, notes));
 }
 
-static void make_job(const struct view *v, int64_t slot_s, struct plan *plan)
+static void cronjob_make_job(const struct view *v, int64_t slot_s, struct plan *plan)
 {
     const struct json *cron = v->o->cron, *template = json_get(v->spec, "jobTemplate");
     struct arena *a = v->arena;
@@ -256,7 +256,7 @@ static void make_job(const struct view *v, int64_t slot_s, struct plan *plan)
 }
 
 /* True: the slot may have its job. */
-static bool make_room(const struct view *v, int64_t now_ms, struct plan *plan)
+static bool cronjob_make_room(const struct view *v, int64_t now_ms, struct plan *plan)
 {
     struct str policy = json_member_text(v->spec, "concurrencyPolicy");
 
@@ -281,7 +281,7 @@ static bool make_room(const struct view *v, int64_t now_ms, struct plan *plan)
 }
 
 /* The slot's job is there already: as ours it is known by its slot, unless that was taken off it. */
-static bool is_taken(const struct view *v, int64_t slot_s, int64_t now_ms, struct plan *plan)
+static bool cronjob_is_taken(const struct view *v, int64_t slot_s, int64_t now_ms, struct plan *plan)
 {
     const struct json *other = v->o->find_job(v->o->ctx, job_name(v, slot_s));
 
@@ -299,8 +299,8 @@ static void plan_slot(const struct view *v, const struct slots *s, int64_t now_m
         plan_event(plan, v->o->cron, "Warning", "TooManyMissedTimes", now_ms,
                    "more than %d starts were missed since %.*s; only the last is made up for", CRON_MANY,
                    STR_ARG(json_text(json_get(v->status, "lastScheduleTime"), STR("its creation"))));
-    if (!is_taken(v, s->due_s, now_ms, plan) && make_room(v, now_ms, plan))
-        make_job(v, s->due_s, plan);
+    if (!cronjob_is_taken(v, s->due_s, now_ms, plan) && cronjob_make_room(v, now_ms, plan))
+        cronjob_make_job(v, s->due_s, plan);
 }
 
 /* ---- the plan ---- */
@@ -322,17 +322,17 @@ static bool read_schedule(const struct view *v, struct cron *ret, int64_t now_ms
 
 void cronjob_plan(const struct cronjob_observed *o, int64_t now_ms, struct plan *plan)
 {
-    struct view v = look(o, plan->arena);
+    struct view v = cronjob_look(o, plan->arena);
     struct slots s;
     struct cron c;
 
     if (is_deleting(o->cron) || plan_status(&v, now_ms, plan))
         return;
-    trim(&v, "successfulJobsHistoryLimit", true, now_ms, plan);
-    trim(&v, "failedJobsHistoryLimit", false, now_ms, plan);
+    cronjob_trim(&v, "successfulJobsHistoryLimit", true, now_ms, plan);
+    cronjob_trim(&v, "failedJobsHistoryLimit", false, now_ms, plan);
     if (json_bool(json_get(v.spec, "suspend"), false) || !read_schedule(&v, &c, now_ms, plan))
         return;
-    s = slots_of(&v, &c, now_ms);
+    s = cronjob_slots_of(&v, &c, now_ms);
     if (s.next_s != CRON_NEVER)
         plan_wake(plan, s.next_s * 1000);
     else

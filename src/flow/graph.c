@@ -7,7 +7,7 @@
 #include <assert.h>
 
 /* Names to numbers from 1 on, so that none is NULL. */
-static struct map number(struct graph *g)
+static struct map graph_number(struct graph *g)
 {
     struct map names = { 0 };
 
@@ -59,7 +59,7 @@ struct graph graph_new(struct arena *a, const struct json *flows)
     if (json_is(flows, JSON_ARRAY))
         JSON_FOREACH(flow, flows)
             g.v[g.n++] = (struct graph_vertex){ .spec = flow, .name = json_member_text(flow, "name") };
-    names = number(&g);
+    names = graph_number(&g);
     for (size_t i = 0; i < g.n; i++) {
         const struct json *targets = json_find(g.v[i].spec, "dependsOn", "targets", NULL);
 

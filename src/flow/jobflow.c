@@ -26,7 +26,7 @@ struct str jobflow_job_name(struct arena *a, struct str flow, struct str vertex)
 
 /* ---- looking ---- */
 
-static enum flow_phase phase_of(const struct json *flow)
+static enum flow_phase jobflow_phase_of(const struct json *flow)
 {
     struct str text = json_text(json_find(flow, "status", "state", "phase", NULL), STR(""));
 
@@ -51,7 +51,7 @@ static struct flow_vertex vertex_of(const struct map *rows, const struct map *jo
 
 struct flow_view flow_look(struct arena *a, const struct jobflow_observed *o)
 {
-    struct flow_view f = { .o = o, .arena = a, .phase = phase_of(o->flow) };
+    struct flow_view f = { .o = o, .arena = a, .phase = jobflow_phase_of(o->flow) };
     struct map rows = { 0 }, jobs = { 0 };
 
     JSON_FOREACH(row, json_find(o->flow, "status", "jobStatusList", NULL))
@@ -240,7 +240,7 @@ static void set_origin(struct arena *a, struct json *job, const char *key, struc
     object_set_annotation(a, job, key, whole);
 }
 
-static void make_job(const struct flow_view *f, const struct flow_vertex *v, int64_t now_ms, struct plan *plan)
+static void jobflow_make_job(const struct flow_view *f, const struct flow_vertex *v, int64_t now_ms, struct plan *plan)
 {
     const struct json *flow = f->o->flow, *template = f->o->find_template(f->o->ctx, v->in_graph->name);
     struct str namespace = object_namespace(flow);
@@ -309,6 +309,6 @@ void jobflow_plan(const struct jobflow_observed *o, int64_t now_ms, struct plan 
     for (size_t i = 0; i < f.n && !is_over; i++)
         if (f.v[i].in_graph && !f.v[i].in_graph->is_double && f.v[i].in_graph->name.n && !f.v[i].phase.n &&
             flow_is_ready(&f, &f.v[i]))
-            make_job(&f, &f.v[i], now_ms, plan);
+            jobflow_make_job(&f, &f.v[i], now_ms, plan);
     flow_tell_trouble(o->flow, o->trouble, now_ms, plan);
 }

@@ -20,7 +20,7 @@ static const struct {
     { "unKnowJobs", NULL },
 };
 
-static const char *list_of(struct str phase)
+static const char *jobflow_status_list_of(struct str phase)
 {
     size_t i = 0;
 
@@ -151,7 +151,7 @@ static void set_lists(const struct flow_view *f, struct json *status)
         if (lists[i].list)
             json_remove(status, lists[i].list);
     for (size_t i = 0; i < f->n; i++) {
-        const char *list = f->v[i].phase.n ? list_of(f->v[i].phase) : NULL;
+        const char *list = f->v[i].phase.n ? jobflow_status_list_of(f->v[i].phase) : NULL;
 
         if (list)
             json_push(json_need_array(f->arena, status, list), json_str(f->arena, f->v[i].job_name));

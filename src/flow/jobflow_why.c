@@ -3,7 +3,7 @@
 
 #include "base/util.h"
 
-static bool has_failed(struct str phase)
+static bool jobflow_why_has_failed(struct str phase)
 {
     return str_is(phase, "Failed") || str_is(phase, "Terminated");
 }
@@ -22,7 +22,7 @@ static const struct flow_vertex *failed_before(const struct flow_view *f, const 
     for (size_t i = 0; i < v->in_graph->n_targets && depth < f->n; i++) {
         const struct flow_vertex *target = &f->v[v->in_graph->targets[i]], *found;
 
-        if (has_failed(target->phase))
+        if (jobflow_why_has_failed(target->phase))
             return target;
         if (!target->phase.n && (found = failed_before(f, target, depth + 1)))
             return found;
@@ -52,7 +52,7 @@ static struct str targets_text(const struct flow_view *f, const struct flow_vert
     return arena_str(f->arena, buf_view(&text));
 }
 
-static void explain(const struct flow_view *f, const struct flow_vertex *v, struct flow_why *ret)
+static void jobflow_why_explain(const struct flow_view *f, const struct flow_vertex *v, struct flow_why *ret)
 {
     const struct flow_vertex *failed;
     const struct json *template = f->o->find_template(f->o->ctx, v->in_graph->name);
@@ -92,6 +92,6 @@ void jobflow_why(struct arena *a, const struct jobflow_observed *o, struct flow_
         struct flow_why *w = vec_push(a, &ret->v);
 
         *w = (struct flow_why){ .vertex = f.graph.v[i].name, .job = f.v[i].job_name, .phase = f.v[i].phase };
-        explain(&f, &f.v[i], w);
+        jobflow_why_explain(&f, &f.v[i], w);
     }
 }

@@ -11,7 +11,7 @@ struct str jobtemplate_of(const struct json *job)
     return whole.n ? whole : object_label(job, BY_TEMPLATE_KEY);
 }
 
-static int by_name(const void *x, const void *y)
+static int jobtemplate_by_name(const void *x, const void *y)
 {
     return str_cmp(object_name(*(const struct json *const *)x), object_name(*(const struct json *const *)y));
 }
@@ -27,7 +27,7 @@ void jobtemplate_plan(const struct json *template, const struct json *const *job
         return;
     for (size_t i = 0; i < n_jobs; i++)
         sorted[i] = jobs[i];
-    qsort(sorted, n_jobs, sizeof(const struct json *), by_name);
+    qsort(sorted, n_jobs, sizeof(const struct json *), jobtemplate_by_name);
     for (size_t i = 0; i < n_jobs; i++)
         json_push(list, json_str(a, arena_str(a, object_name(sorted[i]))));
     json_set(status, "jobDependsOnList", list);

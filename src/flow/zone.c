@@ -37,7 +37,7 @@ struct zone {
 
 /* ---- the line at the end ---- */
 
-static bool take(struct str *s, char c)
+static bool zone_take(struct str *s, char c)
 {
     if (!s->n || s->p[0] != c)
         return false;
@@ -58,11 +58,11 @@ static bool take_int(struct str *s, int max, int *ret)
 }
 
 /* "<+03>" or "CET": at least three characters. */
-static bool take_name(struct str *s)
+static bool zone_take_name(struct str *s)
 {
     size_t n = 0;
 
-    if (take(s, '<')) {
+    if (zone_take(s, '<')) {
         ptrdiff_t end = str_find_char(*s, '>');
 
         if (end < 1)
@@ -79,13 +79,13 @@ static bool take_name(struct str *s)
 /* "[+-]hh[:mm[:ss]]" */
 static bool take_time(struct str *s, int32_t *ret)
 {
-    int sign = take(s, '-') ? -1 : 1, part[3] = { 0 };
+    int sign = zone_take(s, '-') ? -1 : 1, part[3] = { 0 };
 
     if (sign > 0)
-        (void)take(s, '+');
+        (void)zone_take(s, '+');
     if (!take_int(s, 167, &part[0]))
         return false;
-    for (int i = 1; i < 3 && take(s, ':'); i++)
+    for (int i = 1; i < 3 && zone_take(s, ':'); i++)
         if (!take_int(s, 59, &part[i]))
             return false;
     *ret = sign * (part[0] * HOUR_S + part[1] * 60 + part[2]);
@@ -97,17 +97,17 @@ static bool take_rule(struct str *s, struct rule *ret)
     bool is_fine;
 
     *ret = (struct rule){ .second = 2 * HOUR_S };
-    if (take(s, 'M')) {
-        is_fine = take_int(s, 12, &ret->month) && ret->month && take(s, '.') && take_int(s, 5, &ret->week) &&
-                  ret->week && take(s, '.') && take_int(s, 6, &ret->weekday);
-    } else if (take(s, 'J')) {
+    if (zone_take(s, 'M')) {
+        is_fine = take_int(s, 12, &ret->month) && ret->month && zone_take(s, '.') && take_int(s, 5, &ret->week) &&
+                  ret->week && zone_take(s, '.') && take_int(s, 6, &ret->weekday);
+    } else if (zone_take(s, 'J')) {
         ret->form = RULE_JULIAN;
         is_fine = take_int(s, 365, &ret->day) && ret->day;
     } else {
         ret->form = RULE_DAY;
         is_fine = take_int(s, 365, &ret->day);
     }
-    return is_fine && (!take(s, '/') || take_time(s, &ret->second));
+    return is_fine && (!zone_take(s, '/') || take_time(s, &ret->second));
 }
 
 static bool posix_parse(struct str s, struct posix *ret)
@@ -115,13 +115,13 @@ static bool posix_parse(struct str s, struct posix *ret)
     int32_t west;
 
     *ret = (struct posix){ 0 };
-    if (!take_name(&s) || !take_time(&s, &west))
+    if (!zone_take_name(&s) || !take_time(&s, &west))
         return false;
     ret->winter_s = -west;
     ret->is_set = true;
     if (!s.n)
         return true;
-    if (!take_name(&s))
+    if (!zone_take_name(&s))
         return false;
     ret->summer_s = ret->winter_s + HOUR_S;
     if (s.n && s.p[0] != ',') {
@@ -130,7 +130,7 @@ static bool posix_parse(struct str s, struct posix *ret)
         ret->summer_s = -west;
     }
     ret->has_summer = true;
-    return take(&s, ',') && take_rule(&s, &ret->begin) && take(&s, ',') && take_rule(&s, &ret->end) && !s.n;
+    return zone_take(&s, ',') && take_rule(&s, &ret->begin) && zone_take(&s, ',') && take_rule(&s, &ret->end) && !s.n;
 }
 
 /* The local second since 1970 at which a rule applies in a year. */
@@ -239,7 +239,7 @@ static bool read_table(struct arena *a, struct zone *z, const struct counts *c, 
     return true;
 }
 
-static int refuse(struct err *e, const char *why)
+static int zone_refuse(struct err *e, const char *why)
 {
     return err_set(e, ERR_SYNTAX, "it is no time zone file: %s", why);
 }
@@ -252,20 +252,21 @@ int zone_parse(struct arena *a, struct str bytes, struct zone **ret, struct err 
     struct str line;
 
     if (!take_header(bytes, &c) || bytes.n < HEADER + table_size(&c, 4))
-        return refuse(e, "the head is wrong");
+        return zone_refuse(e, "the head is wrong");
     if (bytes.p[4] >= '2') {
         bytes = str_from(bytes, HEADER + table_size(&c, 4));
         width = 8;
         if (!take_header(bytes, &c) || bytes.n < HEADER + table_size(&c, 8))
-            return refuse(e, "the second head is wrong");
+            return zone_refuse(e, "the second head is wrong");
     }
     if (c.leap)
         return err_set(e, ERR_INVALID, "it counts leap seconds, and the clocks of computers do not");
     if (!read_table(a, z, &c, bytes.p + HEADER, width))
-        return refuse(e, "its table is wrong");
+        return zone_refuse(e, "its table is wrong");
     bytes = str_from(bytes, HEADER + table_size(&c, width));
-    if (width == 8 && take(&bytes, '\n') && str_split(&bytes, '\n', &line) && line.n && !posix_parse(line, &z->rest))
-        return refuse(e, "the rule at its end is wrong");
+    if (width == 8 && zone_take(&bytes, '\n') && str_split(&bytes, '\n', &line) && line.n &&
+        !posix_parse(line, &z->rest))
+        return zone_refuse(e, "the rule at its end is wrong");
     *ret = z;
     return 0;
 }

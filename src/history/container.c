@@ -5,7 +5,7 @@
 
 /* ---- attempts ---- */
 
-static struct history_container *container_of(struct history *h, struct history_pod *p, struct str name)
+static struct history_container *container_container_of(struct history *h, struct history_pod *p, struct str name)
 {
     struct history_container *c;
 
@@ -84,7 +84,7 @@ static void note_limit(struct history *h, struct history_container *c, const str
 static void container_changed(struct history *h, struct history_pod *p, const struct json *status, bool is_init,
                               int64_t now_ms)
 {
-    struct history_container *c = container_of(h, p, json_member_text(status, "name"));
+    struct history_container *c = container_container_of(h, p, json_member_text(status, "name"));
     const struct json *state = json_get(status, "state"), *ended = json_get(state, "terminated");
     const struct json *running = json_get(state, "running"), *waiting = json_get(state, "waiting");
     const struct json *before = json_find(status, "lastState", "terminated", NULL);
@@ -118,9 +118,9 @@ void history_containers_changed(struct history *h, struct history_pod *p, const 
 
             if (str_empty(name))
                 continue;
-            note_limit(h, container_of(h, p, name), root);
+            note_limit(h, container_container_of(h, p, name), root);
             container_changed(h, p, c, is_init, now_ms);
-            note_failures(h, p, container_of(h, p, name));
+            note_failures(h, p, container_container_of(h, p, name));
         }
 }
 
@@ -160,7 +160,7 @@ void history_output(struct history *h, struct str pod_uid, struct str container,
     if (!p)
         return;
     h->feed->found.is_valid = false;
-    c = container_of(h, p, container);
+    c = container_container_of(h, p, container);
     if (c->is_fresh && p->may_restart && p->ended_ms < 0) { /* else: the last lines of one that ended came late */
         buf_reset(&c->tail);
         c->is_fresh = false;

@@ -170,8 +170,8 @@ static bool find_in(const struct job_policies *list, const struct cause *c, size
     return false;
 }
 
-static const struct job_task *task_of(struct history *h, const struct history_job *j, const struct job *job,
-                                      const struct cause *c, size_t *ret_pos)
+static const struct job_task *decision_task_of(struct history *h, const struct history_job *j, const struct job *job,
+                                               const struct cause *c, size_t *ret_pos)
 {
     const struct history_pod *p = map_get(&h->pods_name, history_name_key(h, j->namespace, c->about));
     struct str name = str_starts(c->about, STR("task/")) ? str_from(c->about, 5) : p ? p->task_name : STR("");
@@ -203,7 +203,7 @@ static struct str policy_path(struct history *h, const struct history_job *j, co
         return STR("");
     add_codes(h, j, &c);
     job_decode(&a, json_copy(&a, o->root), &job);
-    task = task_of(h, j, &job, &c, &pos);
+    task = decision_task_of(h, j, &job, &c, &pos);
     if (task && find_in(&task->policies, &c, &i))
         buf_fmt(&text, "spec.tasks[%zu].policies[%zu]", pos, i);
     else if (find_in(&job.spec.policies, &c, &i))

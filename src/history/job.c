@@ -84,7 +84,7 @@ static void tell_job(struct history *h, struct history_job *j, bool is_new)
         h->feed->hooks.job(h->feed->hooks.ctx, j);
 }
 
-static void read_job(struct history *h, struct history_job *j, const struct object *o)
+static void job_read(struct history *h, struct history_job *j, const struct object *o)
 {
     const struct json *spec = json_get(o->root, "spec"), *status = json_get(o->root, "status"),
                       *state = json_get(status, "state");
@@ -122,7 +122,7 @@ void history_job_changed(struct history *h, const struct object *o, bool is_gone
         j->gone_ms = now_ms;
     else
         history_job_decided(h, j, o, now_ms);
-    read_job(h, j, o);
+    job_read(h, j, o);
     if (is_new && !h->is_cluster) /* policies do not change */
         history_task_pending(j, o);
     history_job_phase(h, j, json_text(json_find(o->root, "status", "state", "phase", NULL), STR("")), now_ms);

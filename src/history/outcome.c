@@ -82,7 +82,7 @@ static bool is_hopelessly_waiting(const struct history_job *j)
 }
 
 /* It asks for no pods, so nothing of it ever ends. */
-static bool is_empty(const struct history_job *j)
+static bool outcome_is_empty(const struct history_job *j)
 {
     VEC_FOREACH(t, &j->tasks)
         if ((*t)->replicas)
@@ -139,14 +139,14 @@ bool history_is_stuck(const struct history *h, struct buf *ret_why)
                 hopeless = *p;
         if (!phase_is_active(job_phase_now(j)) ||
             (!hopeless && !is_blocked(j) && !(h->is_shared ? is_hopelessly_waiting(j) : job_is_waiting(j)) &&
-             !is_short(h, j) && !is_empty(j)))
+             !is_short(h, j) && !outcome_is_empty(j)))
             return false; /* while nothing runs, nothing is given back to those who wait */
         any = true;
         if (hopeless)
             add_reason(ret_why, hopeless->label, hopeless->waits, hopeless->waits_why);
         else if (is_blocked(j))
             add_reason(ret_why, j->label, j->message, STR_NULL);
-        else if (is_empty(j))
+        else if (outcome_is_empty(j))
             add_reason(ret_why, j->label, STR("it has no pods; set replicas of its tasks"), STR_NULL);
         else
             add_reason(ret_why, j->label, j->why_text, STR_NULL);
@@ -162,13 +162,13 @@ bool history_is_stuck(const struct history *h, struct buf *ret_why)
 
 /* ---- exit status ---- */
 
-static int status_of(int exit_code)
+static int outcome_status_of(int exit_code)
 {
     return exit_code > 0 && exit_code < 256 ? exit_code : EXIT_FAILURE;
 }
 
 /* Not one that was killed because its pod was deleted. */
-static bool has_failed(const struct history_pod *p, const struct history_attempt *t)
+static bool outcome_has_failed(const struct history_pod *p, const struct history_attempt *t)
 {
     return t->is_failed && t->ended_ms >= 0 && (p->deleting_ms < 0 || t->ended_ms < p->deleting_ms);
 }
@@ -179,13 +179,13 @@ static int status_of_job(const struct history *h, const struct history_job *j)
     const struct history_attempt *first = NULL;
 
     if (j->failed)
-        return status_of(j->failed->failure.exit_code);
+        return outcome_status_of(j->failed->failure.exit_code);
     VEC_FOREACH(p, &h->pods)
         VEC_FOREACH(c, &(*p)->containers)
             VEC_FOREACH(t, &(*c)->attempts)
-                if ((*p)->job == j && has_failed(*p, t) && (!first || t->ended_ms < first->ended_ms))
+                if ((*p)->job == j && outcome_has_failed(*p, t) && (!first || t->ended_ms < first->ended_ms))
                     first = t;
-    return status_of(first ? first->exit_code : 0);
+    return outcome_status_of(first ? first->exit_code : 0);
 }
 
 int history_status(const struct history *h, bool fail_on_any)
@@ -201,6 +201,6 @@ int history_status(const struct history *h, bool fail_on_any)
         return first ? status_of_job(h, first) : EXIT_SUCCESS;
     VEC_FOREACH(p, &h->pods)
         if ((*p)->state != HISTORY_SUCCEEDED)
-            return status_of((*p)->failure.exit_code);
+            return outcome_status_of((*p)->failure.exit_code);
     return EXIT_SUCCESS;
 }

@@ -5,7 +5,7 @@
 #include "api/pod/resources.h"
 #include "base/util.h"
 
-static struct history_place *queue_of(struct history *h, struct str name)
+static struct history_place *place_queue_of(struct history *h, struct str name)
 {
     struct history_place *p = map_get(&h->feed->queue_names, name);
 
@@ -48,8 +48,8 @@ static struct amounts *use_now(struct history *h, struct history_place *p, int64
     return &last->used;
 }
 
-static void use(struct history *h, struct history_place *p, const struct amounts *request, int64_t times,
-                int64_t now_ms)
+static void place_use(struct history *h, struct history_place *p, const struct amounts *request, int64_t times,
+                      int64_t now_ms)
 {
     if (p)
         amounts_add_times(use_now(h, p, now_ms), request, times, h->dims.n);
@@ -63,10 +63,10 @@ static struct history_place *pod_queue(struct history *h, const struct history_p
     struct str name = object_annotation(root, "scheduling.volcano.sh/queue-name");
 
     if (p->job)
-        return queue_of(h, p->job->queue);
+        return place_queue_of(h, p->job->queue);
     if (!str_is(json_member_text(json_get(root, "spec"), "schedulerName"), "volcano"))
         return NULL;
-    return queue_of(h, str_empty(name) ? STR("default") : name);
+    return place_queue_of(h, str_empty(name) ? STR("default") : name);
 }
 
 static const struct amounts *read_request(struct history *h, const struct json *root)
@@ -94,12 +94,12 @@ void history_place_pod(struct history *h, struct history_pod *p, const struct js
     }
     if (queue == p->queue && node == p->place)
         return;
-    use(h, p->queue, p->request, -1, now_ms);
-    use(h, p->place, p->request, -1, now_ms);
+    place_use(h, p->queue, p->request, -1, now_ms);
+    place_use(h, p->place, p->request, -1, now_ms);
     p->queue = queue;
     p->place = node;
-    use(h, queue, p->request, 1, now_ms);
-    use(h, node, p->request, 1, now_ms);
+    place_use(h, queue, p->request, 1, now_ms);
+    place_use(h, node, p->request, 1, now_ms);
 }
 
 /* ---- the places themselves ---- */
@@ -120,7 +120,7 @@ void history_node_changed(struct history *h, const struct object *o, bool is_gon
 
 void history_queue_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms)
 {
-    struct history_place *p = queue_of(h, o->name);
+    struct history_place *p = place_queue_of(h, o->name);
 
     p->is_gone = is_gone;
     p->total = nothing;
@@ -139,7 +139,7 @@ void history_class_changed(struct history *h, const struct object *o, bool is_go
         h->feed->default_priority = *value;
 }
 
-static int by_name(const void *x, const void *y)
+static int place_by_name(const void *x, const void *y)
 {
     return str_cmp((*(struct history_place *const *)x)->name, (*(struct history_place *const *)y)->name);
 }
@@ -147,7 +147,7 @@ static int by_name(const void *x, const void *y)
 void history_places_end(struct history *h)
 {
     if (h->queues.n)
-        qsort(h->queues.v, h->queues.n, sizeof(*h->queues.v), by_name);
+        qsort(h->queues.v, h->queues.n, sizeof(*h->queues.v), place_by_name);
     if (h->nodes.n)
-        qsort(h->nodes.v, h->nodes.n, sizeof(*h->nodes.v), by_name);
+        qsort(h->nodes.v, h->nodes.n, sizeof(*h->nodes.v), place_by_name);
 }

@@ -22,7 +22,7 @@ static struct str pod_label(struct history *h, const struct history_pod *p)
     return history_text(h, buf_view(&text));
 }
 
-static void count(struct history_pod *p, int by)
+static void pod_count(struct history_pod *p, int by)
 {
     if (!p->task || p->is_replaced)
         return;
@@ -32,13 +32,13 @@ static void count(struct history_pod *p, int by)
 }
 
 /* It takes the place of an older one of its name. */
-static void replace(struct history *h, struct history_pod *p)
+static void pod_replace(struct history *h, struct history_pod *p)
 {
     struct history_pod *old = map_put(&h->pods_name, history_text(h, history_name_key(h, p->namespace, p->name)), p);
 
     if (!old)
         return;
-    count(old, -1);
+    pod_count(old, -1);
     old->is_replaced = true;
 }
 
@@ -70,7 +70,7 @@ static void read_shares(struct history_pod *p, const struct json *spec)
     read_share(&p->may, &may);
 }
 
-static struct history_pod *pod_new(struct history *h, const struct object *o, int64_t now_ms)
+static struct history_pod *pod_pod_new(struct history *h, const struct object *o, int64_t now_ms)
 {
     struct history_pod *p = arena_new(&h->arena, struct history_pod);
 
@@ -89,10 +89,10 @@ static struct history_pod *pod_new(struct history *h, const struct object *o, in
         read_shares(p, json_get(o->root, "spec"));
     p->created_ms = p->seen_ms = now_ms;
     p->scheduled_ms = p->started_ms = p->running_ms = p->deleting_ms = p->ended_ms = p->gone_ms = p->taken_ms = -1;
-    replace(h, p);
+    pod_replace(h, p);
     map_put(&h->pods_uid, p->uid, p);
     *vec_push(&h->arena, &h->pods) = p;
-    count(p, 1);
+    pod_count(p, 1);
     return p;
 }
 
@@ -137,7 +137,7 @@ static bool is_ended(struct str phase)
     return str_is(phase, "Succeeded") || str_is(phase, "Failed");
 }
 
-static enum history_state state_of(const struct history_pod *p, struct str phase, bool is_gone)
+static enum history_state pod_state_of(const struct history_pod *p, struct str phase, bool is_gone)
 {
     if (state_is_over(p->state))
         return p->state;
@@ -219,7 +219,7 @@ static struct failure failure_of(struct arena *a, const struct json *root, const
     return f;
 }
 
-static void note_failure(struct history *h, struct history_pod *p, const struct json *root)
+static void pod_note_failure(struct history *h, struct history_pod *p, const struct json *root)
 {
     const struct json *end;
     struct str container = STR_NULL;
@@ -300,14 +300,14 @@ static bool move(struct history *h, struct history_pod *p, const struct object *
     enum history_state before = p->state;
     bool is_news;
 
-    count(p, -1);
-    p->state = state_of(p, phase, is_gone);
+    pod_count(p, -1);
+    p->state = pod_state_of(p, phase, is_gone);
     is_news = note_waiting(h, p, o->root) && !state_is_over(p->state);
-    count(p, 1);
+    pod_count(p, 1);
     if (p->state >= HISTORY_RUNNING && p->state != HISTORY_STOPPED && p->running_ms < 0)
         p->running_ms = now_ms;
     if (p->state == HISTORY_FAILED && before != HISTORY_FAILED)
-        note_failure(h, p, o->root);
+        pod_note_failure(h, p, o->root);
     note_ready(h, p, condition_is_true(json_get(o->root, "status"), "Ready") && p->ended_ms < 0, now_ms);
     if (state_is_over(p->state)) { /* what was open is over with the pod */
         note_end(h, p, phase, now_ms);
@@ -325,7 +325,7 @@ void history_pod_changed(struct history *h, const struct object *o, bool is_gone
     if (!p && is_gone)
         return;
     if (!p)
-        p = pod_new(h, o, now_ms);
+        p = pod_pod_new(h, o, now_ms);
     read_pod(h, p, o->root, now_ms);
     history_containers_changed(h, p, o->root, now_ms);
     if (p->started_ms < 0 && has_begun(p, json_member_text(json_get(o->root, "status"), "phase")))

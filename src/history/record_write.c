@@ -4,13 +4,13 @@
 #include "api/meta.h"
 #include "base/util.h"
 
-static void put(struct buf *out, const struct json *line)
+static void record_write_put(struct buf *out, const struct json *line)
 {
     json_print(out, line);
     buf_char(out, '\n');
 }
 
-static struct json *begin(struct arena *a, int64_t now_ms)
+static struct json *record_write_begin(struct arena *a, int64_t now_ms)
 {
     struct json *line = json_object(a);
 
@@ -18,7 +18,7 @@ static struct json *begin(struct arena *a, int64_t now_ms)
     return line;
 }
 
-static struct str clean(struct arena *a, const struct scrub *s, struct str text)
+static struct str record_write_clean(struct arena *a, const struct scrub *s, struct str text)
 {
     autobuf out = { 0 };
 
@@ -43,7 +43,7 @@ void record_put_head(struct buf *out, const struct record_head *h)
         json_set(line, "files", json_copy(&a, h->files));
     if (h->names)
         json_set(line, "names", json_copy(&a, h->names));
-    put(out, line);
+    record_write_put(out, line);
 }
 
 void record_put_documents(struct buf *out, struct json *list)
@@ -52,12 +52,12 @@ void record_put_documents(struct buf *out, struct json *list)
     struct json *line = json_object(&a);
 
     json_set(line, "documents", json_copy(&a, list));
-    put(out, line);
+    record_write_put(out, line);
 }
 
 /* ---- objects: what a history looks at ---- */
 
-static struct json *take(struct arena *a, const struct json *from, const char *const *names)
+static struct json *record_write_take(struct arena *a, const struct json *from, const char *const *names)
 {
     struct json *out = json_object(a);
 
@@ -67,12 +67,12 @@ static struct json *take(struct arena *a, const struct json *from, const char *c
     return out;
 }
 
-static struct json *each(struct arena *a, const struct json *list, const char *const *names)
+static struct json *record_write_each(struct arena *a, const struct json *list, const char *const *names)
 {
     struct json *out = json_array(a);
 
     JSON_FOREACH(m, list)
-        json_push(out, take(a, m, names));
+        json_push(out, record_write_take(a, m, names));
     return out;
 }
 
@@ -88,11 +88,11 @@ static struct json *pod_spec(struct arena *a, const struct json *spec)
                                          "resources",     "overhead", NULL };
     static const char *const container[] = { "name", "resources", "restartPolicy", NULL };
     static const char *const lists[] = { "initContainers", "containers" };
-    struct json *out = take(a, spec, names);
+    struct json *out = record_write_take(a, spec, names);
 
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         if (json_get(spec, lists[i]))
-            json_set(out, lists[i], each(a, json_get(spec, lists[i]), container));
+            json_set(out, lists[i], record_write_each(a, json_get(spec, lists[i]), container));
     return out;
 }
 
@@ -103,16 +103,16 @@ static struct json *pod_status(struct arena *a, const struct json *status)
     static const char *const condition[] = { "type", "status", NULL };
     static const char *const container[] = { "name", "state", "lastState", "restartCount", NULL };
     static const char *const lists[] = { "initContainerStatuses", "containerStatuses" };
-    struct json *out = take(a, status, names), *conditions = json_array(a);
+    struct json *out = record_write_take(a, status, names), *conditions = json_array(a);
 
     JSON_FOREACH(c, json_get(status, "conditions"))
         if (str_is(json_member_text(c, "type"), "Ready"))
-            json_push(conditions, take(a, c, condition));
+            json_push(conditions, record_write_take(a, c, condition));
     if (json_count(conditions))
         json_set(out, "conditions", conditions);
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         if (json_get(status, lists[i]))
-            json_set(out, lists[i], each(a, json_get(status, lists[i]), container));
+            json_set(out, lists[i], record_write_each(a, json_get(status, lists[i]), container));
     return out;
 }
 
@@ -120,13 +120,13 @@ static struct json *job_spec(struct arena *a, const struct json *spec)
 {
     static const char *const names[] = { "queue", "priorityClassName", "minAvailable", "maxRetry", "policies", NULL };
     static const char *const task[] = { "name", "replicas", "minAvailable", "policies", "maxRetry", NULL };
-    struct json *out = take(a, spec, names);
+    struct json *out = record_write_take(a, spec, names);
 
-    json_set(out, "tasks", each(a, json_get(spec, "tasks"), task));
+    json_set(out, "tasks", record_write_each(a, json_get(spec, "tasks"), task));
     return out;
 }
 
-static struct json *whole(struct arena *a, const struct json *part)
+static struct json *record_write_whole(struct arena *a, const struct json *part)
 {
     return part ? json_copy(a, part) : json_object(a);
 }
@@ -136,8 +136,8 @@ static const struct {
     struct json *(*spec)(struct arena *a, const struct json *spec); /* NULL: it has none */
     struct json *(*status)(struct arena *a, const struct json *status);
 } kinds[] = { { "Pod", "", pod_spec, pod_status },
-              { "Job", "batch.volcano.sh", job_spec, whole },
-              { "PodGroup", "scheduling.volcano.sh", whole, whole },
+              { "Job", "batch.volcano.sh", job_spec, record_write_whole },
+              { "PodGroup", "scheduling.volcano.sh", record_write_whole, record_write_whole },
               { "Event", "", NULL, NULL } };
 
 static struct json *smaller(struct arena *a, const struct json *root, size_t kind)
@@ -145,10 +145,10 @@ static struct json *smaller(struct arena *a, const struct json *root, size_t kin
     static const char *const names[] = { "apiVersion", "kind", "involvedObject", "reason",
                                          "message",    "type", "count",          NULL };
     const struct json *meta = json_get(root, "metadata");
-    struct json *out = take(a, root, names), *own = take(a, meta, meta_names);
+    struct json *out = record_write_take(a, root, names), *own = record_write_take(a, meta, meta_names);
 
     if (json_get(meta, "annotations"))
-        json_set(own, "annotations", take(a, json_get(meta, "annotations"), note_names));
+        json_set(own, "annotations", record_write_take(a, json_get(meta, "annotations"), note_names));
     json_set(out, "metadata", own);
     if (kinds[kind].spec) {
         json_set(out, "spec", kinds[kind].spec(a, json_get(root, "spec")));
@@ -174,13 +174,13 @@ bool record_put_object(struct buf *out, const struct scrub *s, const struct obje
 
         if (strcmp(o->type->kind, kinds[i].kind) != 0 || strcmp(o->type->group, kinds[i].group) != 0 || is_dull(o))
             continue;
-        line = begin(&a, now_ms);
+        line = record_write_begin(&a, now_ms);
         object = smaller(&a, o->root, i);
         scrub_tree(s, &a, json_get(object, "status"));
         if (json_get(object, "message"))
-            json_set(object, "message", json_str(&a, clean(&a, s, json_member_text(object, "message"))));
+            json_set(object, "message", json_str(&a, record_write_clean(&a, s, json_member_text(object, "message"))));
         json_set(line, is_gone ? "gone" : "put", object);
-        put(out, line);
+        record_write_put(out, line);
         return true;
     }
     return false;
@@ -191,30 +191,30 @@ bool record_put_object(struct buf *out, const struct scrub *s, const struct obje
 void record_put_note(struct buf *out, const struct scrub *s, struct str sentence, int64_t now_ms)
 {
     autoarena a = { 0 };
-    struct json *line = begin(&a, now_ms);
+    struct json *line = record_write_begin(&a, now_ms);
 
-    json_set(line, "note", json_str(&a, clean(&a, s, sentence)));
-    put(out, line);
+    json_set(line, "note", json_str(&a, record_write_clean(&a, s, sentence)));
+    record_write_put(out, line);
 }
 
 void record_put_why(struct buf *out, const struct history_job *j, int64_t now_ms)
 {
     autoarena a = { 0 };
-    struct json *line = begin(&a, now_ms);
+    struct json *line = record_write_begin(&a, now_ms);
 
     json_set(line, "why", json_str(&a, j->why_text));
     json_set(line, "kind", json_int(&a, j->why));
     json_set(line, "job", json_str(&a, j->uid));
-    put(out, line);
+    record_write_put(out, line);
 }
 
 void record_put_stopped(struct buf *out, const struct history_job *j, int64_t now_ms)
 {
     autoarena a = { 0 };
-    struct json *line = begin(&a, now_ms);
+    struct json *line = record_write_begin(&a, now_ms);
 
     json_set(line, "stopped", json_str(&a, j->uid));
-    put(out, line);
+    record_write_put(out, line);
 }
 
 /* All samples at once: a history keeps some of many, and so need nobody else. */
@@ -232,17 +232,17 @@ void record_put_use(struct buf *out, const struct history_pod *p)
 void record_put_end(struct buf *out, const struct scrub *s, const struct record_end *e)
 {
     autoarena a = { 0 };
-    struct json *line = begin(&a, e->end_ms), *end = json_object(&a);
+    struct json *line = record_write_begin(&a, e->end_ms), *end = json_object(&a);
 
     json_set(end, "status", json_int(&a, e->status));
     json_set(end, "begin", json_int(&a, e->begin_ms));
-    json_set(end, "reason", json_str(&a, clean(&a, s, e->reason)));
+    json_set(end, "reason", json_str(&a, record_write_clean(&a, s, e->reason)));
     json_set(end, "dropped", json_int(&a, e->log_dropped));
     json_set(end, "noLog", json_bool_new(&a, e->has_no_log));
     json_set(end, "cut", json_bool_new(&a, e->is_cut));
     json_set(line, "end", end);
-    json_set(line, "summary", json_str(&a, clean(&a, s, e->summary)));
-    put(out, line);
+    json_set(line, "summary", json_str(&a, record_write_clean(&a, s, e->summary)));
+    record_write_put(out, line);
 }
 
 /* ---- lines of containers ---- fields with tabs between, and the text as it is ---- */

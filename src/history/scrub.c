@@ -68,7 +68,7 @@ bool scrub_is_private(struct str variable)
 }
 
 /* The first secret in 'text', and where; NULL: none. */
-static const struct str *find(const struct scrub *s, struct str text, size_t *ret_at)
+static const struct str *scrub_find(const struct scrub *s, struct str text, size_t *ret_at)
 {
     const struct str *first = NULL;
 
@@ -88,7 +88,7 @@ void scrub_text(const struct scrub *s, struct buf *out, struct str text)
     const struct str *word;
     size_t at;
 
-    while ((word = find(s, text, &at))) {
+    while ((word = scrub_find(s, text, &at))) {
         buf_append(out, text.p, at);
         buf_str(out, str_of(hidden));
         text = str_from(text, at + word->n);
@@ -105,7 +105,7 @@ void scrub_tree(const struct scrub *s, struct arena *a, struct json *j)
         next = m->next;
         if (json_is(m, JSON_OBJECT) || json_is(m, JSON_ARRAY)) {
             scrub_tree(s, a, m);
-        } else if (json_is(m, JSON_STRING) && find(s, json_text(m, STR_NULL), &at)) {
+        } else if (json_is(m, JSON_STRING) && scrub_find(s, json_text(m, STR_NULL), &at)) {
             autobuf text = { 0 };
 
             scrub_text(s, &text, json_text(m, STR_NULL));

@@ -39,7 +39,7 @@ enum job_state history_state_now(const struct history_job *j)
     return str_empty(j->group_phase) || str_is(j->group_phase, "Pending") ? STATE_WAITS : STATE_ADMITTED;
 }
 
-static bool is_waiting(enum job_state state)
+static bool step_is_waiting(enum job_state state)
 {
     return state < STATE_RUNS;
 }
@@ -73,7 +73,7 @@ static void note_wait(struct history *h, struct history_job *j, enum job_state s
     struct history_wait *w = open_wait(j);
     int64_t from_ms = w || j->waits.n || j->started_ms >= 0 ? now_ms : MIN_OF(j->submitted_ms, now_ms);
 
-    if (!is_waiting(state)) {
+    if (!step_is_waiting(state)) {
         close_wait(j, now_ms);
         return;
     }
@@ -138,7 +138,7 @@ void history_step(struct history *h, struct history_job *j, int64_t now_ms)
 /* ---- PodGroups ---- */
 
 /* People know jobs by their names, not their PodGroups. */
-static void name_other(struct history *h, struct why *w)
+static void step_name_other(struct history *h, struct why *w)
 {
     const struct history_job *other = map_get(&h->feed->groups, str_of(w->other));
 
@@ -162,7 +162,7 @@ static void read_why(struct history *h, struct history_job *j, const struct obje
         view.why->kind != WHY_NOT) {
         struct why why = *view.why;
 
-        name_other(h, &why);
+        step_name_other(h, &why);
         reason = str_of(why_names[why.kind]);
         why_print(&said, sched_dims(h->feed->sched), &why);
         if (said.n)

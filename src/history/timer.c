@@ -10,7 +10,7 @@ static const char *const deadline_why = "activeDeadlineSeconds";
 
 /* ---- one of several ---- */
 
-static void take(struct history_timer *best, const struct history_timer *t)
+static void history_timer_take(struct history_timer *best, const struct history_timer *t)
 {
     if (!best->action || t->at_ms < best->at_ms)
         *best = *t;
@@ -20,7 +20,7 @@ static void take_about(struct history_timer *best, const struct history_job *j, 
 {
     VEC_FOREACH(t, &j->timers)
         if (str_eq(t->about, about))
-            take(best, t);
+            history_timer_take(best, t);
 }
 
 bool pod_timer(const struct history_pod *p, struct history_timer *ret)
@@ -31,10 +31,11 @@ bool pod_timer(const struct history_pod *p, struct history_timer *ret)
     if (p->job && !job_is_over(p->job))
         take_about(&best, p->job, p->name);
     if (p->deadline_s && p->taken_ms >= 0 && !state_is_over(p->state) && p->deleting_ms < 0)
-        take(&best, &(struct history_timer){ p->taken_ms + p->deadline_s * 1000, p->name, "fails", deadline_why });
+        history_timer_take(
+            &best, &(struct history_timer){ p->taken_ms + p->deadline_s * 1000, p->name, "fails", deadline_why });
     if (t && t->pending_ms && p->state < HISTORY_RUNNING && p->deleting_ms < 0)
-        take(&best, &(struct history_timer){ p->created_ms + t->pending_ms, p->name, t->pending_action,
-                                             job_event_name(EVENT_POD_PENDING) });
+        history_timer_take(&best, &(struct history_timer){ p->created_ms + t->pending_ms, p->name, t->pending_action,
+                                                           job_event_name(EVENT_POD_PENDING) });
     *ret = best;
     return best.action;
 }
@@ -47,10 +48,10 @@ bool task_timer(const struct history *h, const struct history_job *j, const stru
 
     VEC_FOREACH(timer, &j->timers)
         if (str_starts(timer->about, STR("task/")) && str_eq(str_from(timer->about, 5), t->name))
-            take(&best, timer);
+            history_timer_take(&best, timer);
     for (size_t i = 0; has_pods && i < h->pods.n; i++)
         if (h->pods.v[i]->task == t && !h->pods.v[i]->is_replaced && pod_timer(h->pods.v[i], &own))
-            take(&best, &own);
+            history_timer_take(&best, &own);
     if (best.action && best.why == deadline_why)
         best.action = "the first fails";
     *ret = best;

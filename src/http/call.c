@@ -41,7 +41,7 @@ static const struct {
     { 505, "HTTP Version Not Supported" },
 };
 
-static const char *reason_of(int status)
+static const char *call_reason_of(int status)
 {
     for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
         if (reasons[i].status == status)
@@ -93,7 +93,7 @@ bool http_call_header_lists(const struct http_call *call, const char *name, cons
     return false;
 }
 
-static int unescape(struct str text, bool has_plus, struct buf *ret)
+static int call_unescape(struct str text, bool has_plus, struct buf *ret)
 {
     buf_reset(ret);
     for (size_t i = 0; i < text.n; i++) {
@@ -118,7 +118,7 @@ static int unescape(struct str text, bool has_plus, struct buf *ret)
 
 int http_unescape(struct str text, struct buf *ret)
 {
-    return unescape(text, false, ret);
+    return call_unescape(text, false, ret);
 }
 
 bool http_call_next_param(const struct http_call *call, const char *name, size_t *at, struct buf *ret)
@@ -136,8 +136,8 @@ bool http_call_next_param(const struct http_call *call, const char *name, size_t
         } else {
             (void)str_split(&part, '=', &key);
         }
-        is_it = unescape(key, true, ret) == 0 && str_is(buf_view(ret), name);
-        if (is_it && unescape(part, true, ret) == 0)
+        is_it = call_unescape(key, true, ret) == 0 && str_is(buf_view(ret), name);
+        if (is_it && call_unescape(part, true, ret) == 0)
             return true;
     }
     return false;
@@ -199,7 +199,7 @@ static bool is_line(const char *header)
     return true;
 }
 
-static void put_line(struct buf *out, const char *name, const char *value)
+static void call_put_line(struct buf *out, const char *name, const char *value)
 {
     buf_str(out, str_of(name));
     buf_str(out, str_of(value));
@@ -210,7 +210,7 @@ static void put_headers(struct buf *out, const char *const *headers)
 {
     for (; headers && *headers; headers++)
         if (is_line(*headers))
-            put_line(out, "", *headers);
+            call_put_line(out, "", *headers);
 }
 
 static bool has_body(int status)
@@ -219,7 +219,7 @@ static bool has_body(int status)
 }
 
 /* 'length' < 0: it is not known. */
-static void put_head(struct conn *c, const struct http_reply *r, int64_t length)
+static void call_put_head(struct conn *c, const struct http_reply *r, int64_t length)
 {
     enum { HEAD_ROOM = 320 }; /* of most */
     autobuf head = { 0 };
@@ -230,10 +230,10 @@ static void put_head(struct conn *c, const struct http_reply *r, int64_t length)
     buf_str(&head, STR("HTTP/1.1 "));
     buf_i64(&head, r->status);
     buf_char(&head, ' ');
-    put_line(&head, "", reason_of(r->status));
-    put_line(&head, "Date: ", server_date(c->server));
+    call_put_line(&head, "", call_reason_of(r->status));
+    call_put_line(&head, "Date: ", server_date(c->server));
     if (has_body(r->status)) {
-        put_line(&head, "Content-Type: ", r->type ? r->type : "text/plain; charset=utf-8");
+        call_put_line(&head, "Content-Type: ", r->type ? r->type : "text/plain; charset=utf-8");
         buf_str(&head, STR("X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"));
         if (length >= 0) {
             buf_str(&head, STR("Content-Length: "));
@@ -267,7 +267,7 @@ void http_answer(struct http_call *call, const struct http_reply *reply, struct 
 
     assert(c->state == CONN_CALL && !c->has_begun);
     mark_begin(c);
-    put_head(c, reply, (int64_t)body.n);
+    call_put_head(c, reply, (int64_t)body.n);
     if (!c->is_head_only && has_body(reply->status))
         conn_queue(c, body);
     conn_forget_request(c);
@@ -280,7 +280,7 @@ void http_answer_begin(struct http_call *call, const struct http_reply *reply)
 
     assert(c->state == CONN_CALL && !c->has_begun);
     mark_begin(c);
-    put_head(c, reply, -1);
+    call_put_head(c, reply, -1);
     c->has_begun = true;
     c->is_chunked = !c->head.is_http10;
     c->owes_word = true;
@@ -330,7 +330,7 @@ void http_answer_cut(struct http_call *call)
 }
 
 /* As it was when the request was handed over. */
-static void take_back(struct conn *c)
+static void call_take_back(struct conn *c)
 {
     if (c->state == CONN_CALL && c->call_events.on_gone)
         c->call_events.on_gone(c->call_events.ctx, &c->call);
@@ -344,7 +344,7 @@ void http_server_take_back(struct http_server *s, void (*answer)(void *ctx, stru
 {
     LIST_FOREACH(struct conn, c, &s->conns, link)
         if (c->is_fresh && !c->is_doomed && (c->state == CONN_CALL || c->state == CONN_ANSWERED)) {
-            take_back(c);
+            call_take_back(c);
             answer(ctx, &c->call);
         }
 }
@@ -385,11 +385,12 @@ void conn_refuse(struct conn *c, int status, const char *why)
 
     c->server->stats.bad_requests++;
     c->keeps_alive = false;
-    buf_fmt(&body, "%s%s%s\n", reason_of(status), why ? ": " : "", why ? why : "");
+    buf_fmt(&body, "%s%s%s\n", call_reason_of(status), why ? ": " : "", why ? why : "");
     conn_forget_request(c);
     buf_done(&c->in);
     conn_enter(c, CONN_ANSWERED);
-    put_head(c, &(struct http_reply){ .status = status, .headers = status == 429 ? again : NULL }, (int64_t)body.n);
+    call_put_head(c, &(struct http_reply){ .status = status, .headers = status == 429 ? again : NULL },
+                  (int64_t)body.n);
     conn_queue(c, buf_view(&body));
 }
 

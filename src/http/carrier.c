@@ -50,7 +50,7 @@ static void take_base64(struct carrier *c, struct str message)
     c->events->on_message(c->ctx, buf_view(&plain));
 }
 
-static void on_message(void *ctx, enum websocket_kind kind, struct str message)
+static void carrier_on_message(void *ctx, enum websocket_kind kind, struct str message)
 {
     struct carrier *c = ctx;
 
@@ -67,7 +67,7 @@ static void on_message(void *ctx, enum websocket_kind kind, struct str message)
 
 /* What was said is sent. Kubernetes' library for SPDY drops what it has not handled when it sees the end; those who
  * speak WebSockets wait for it. */
-static void let_go(struct carrier *c)
+static void carrier_let_go(struct carrier *c)
 {
     if (c->spdy)
         http_stream_leave(c->stream, CARRIER_LEAVE_MS);
@@ -103,7 +103,7 @@ void carrier_hold(struct carrier *c, size_t bytes)
     carrier_count(c);
 }
 
-static void on_data(void *ctx, struct http_stream *s, struct str bytes)
+static void carrier_on_data(void *ctx, struct http_stream *s, struct str bytes)
 {
     struct carrier *c = ctx;
     int rc;
@@ -112,14 +112,14 @@ static void on_data(void *ctx, struct http_stream *s, struct str bytes)
     c->inside++;
     rc = c->protocol->is_websocket ? websocket_take(&c->websocket, bytes) : spdy_take(c->spdy, bytes, NULL);
     if (rc < 0 && c->stream) {
-        let_go(c);
+        carrier_let_go(c);
         c->events->on_gone(c->ctx);
     }
     carrier_count(c);
     come_out(c);
 }
 
-static void on_ready(void *ctx, struct http_stream *s)
+static void carrier_on_ready(void *ctx, struct http_stream *s)
 {
     struct carrier *c = ctx;
 
@@ -129,7 +129,7 @@ static void on_ready(void *ctx, struct http_stream *s)
     come_out(c);
 }
 
-static void on_gone(void *ctx, struct http_stream *s)
+static void carrier_on_gone(void *ctx, struct http_stream *s)
 {
     struct carrier *c = ctx;
 
@@ -147,7 +147,8 @@ static bool is_spdy_asked(const struct http_call *call)
     return http_call_header_lists(call, "Connection", "upgrade") && http_call_header_lists(call, "Upgrade", "SPDY/3.1");
 }
 
-static const struct carrier_protocol *choose(const struct http_call *call, const struct carrier_protocol *protocols)
+static const struct carrier_protocol *carrier_choose(const struct http_call *call,
+                                                     const struct carrier_protocol *protocols)
 {
     bool is_websocket = websocket_is_asked(call);
     const char *header = is_websocket ? "Sec-WebSocket-Protocol" : "X-Stream-Protocol-Version";
@@ -160,7 +161,7 @@ static const struct carrier_protocol *choose(const struct http_call *call, const
     return NULL;
 }
 
-static int refuse(struct http_call *call, int status, const char *why)
+static int carrier_refuse(struct http_call *call, int status, const char *why)
 {
     static const char *const headers[] = { "Upgrade: websocket, SPDY/3.1", NULL };
 
@@ -168,9 +169,11 @@ static int refuse(struct http_call *call, int status, const char *why)
     return -1;
 }
 
-static void upgrade(struct carrier *c, struct http_call *call, struct str accept)
+static void carrier_upgrade(struct carrier *c, struct http_call *call, struct str accept)
 {
-    struct http_stream_events events = { .ctx = c, .on_data = on_data, .on_ready = on_ready, .on_gone = on_gone };
+    struct http_stream_events events = {
+        .ctx = c, .on_data = carrier_on_data, .on_ready = carrier_on_ready, .on_gone = carrier_on_gone
+    };
     autobuf protocol = { 0 }, key = { 0 };
     const char *websocket[] = { "Upgrade: websocket", NULL, NULL, NULL }, *spdy[] = { "Upgrade: SPDY/3.1", NULL, NULL };
     size_t n = 1;
@@ -191,20 +194,20 @@ int carrier_open(struct carrier *c, struct http_call *call, const struct carrier
     autobuf accept = { 0 };
 
     if (!websocket_is_asked(call) && !is_spdy_asked(call))
-        return refuse(call, 426, "this needs an upgrade to a WebSocket or to SPDY/3.1\n");
-    c->protocol = choose(call, protocols);
+        return carrier_refuse(call, 426, "this needs an upgrade to a WebSocket or to SPDY/3.1\n");
+    c->protocol = carrier_choose(call, protocols);
     if (!c->protocol)
-        return refuse(call, 403, "none of the protocols that the client offers is spoken here\n");
+        return carrier_refuse(call, 403, "none of the protocols that the client offers is spoken here\n");
     if (c->protocol->is_websocket && websocket_accept(call, &accept) < 0)
-        return refuse(call, 400, "a WebSocket needs version 13 and a key\n");
-    c->websocket = (struct websocket){ .ctx = c, .write = write_stream, .on_message = on_message };
+        return carrier_refuse(call, 400, "a WebSocket needs version 13 and a key\n");
+    c->websocket = (struct websocket){ .ctx = c, .write = write_stream, .on_message = carrier_on_message };
     streams.ctx = c->ctx;
     if (!c->protocol->is_messages) {
         streams.write_ctx = c;
         streams.write = write_spdy;
         c->spdy = spdy_new(&streams);
     }
-    upgrade(c, call, buf_view(&accept));
+    carrier_upgrade(c, call, buf_view(&accept));
     carrier_count(c);
     return 0;
 }
@@ -217,7 +220,7 @@ void carrier_leave(struct carrier *c)
         return;
     if (c->protocol->is_websocket)
         websocket_close(&c->websocket, WEBSOCKET_NORMAL);
-    let_go(c);
+    carrier_let_go(c);
     free_if_over(c);
 }
 

@@ -83,7 +83,7 @@ static void take_resize(struct channels *c, struct str bytes)
         buf_done(&c->resize);
 }
 
-static void take(struct channels *c, enum channel from, struct str bytes)
+static void channels_take(struct channels *c, enum channel from, struct str bytes)
 {
     if (c->is_dead || !c->is_wanted[from] || !bytes.n)
         return;
@@ -110,7 +110,7 @@ static void take_end(struct channels *c, enum channel from)
 
 /* ---- WebSocket ---- the first byte is the channel ---- */
 
-static void on_message(void *ctx, struct str message)
+static void channels_on_message(void *ctx, struct str message)
 {
     struct channels *c = ctx;
     unsigned char number;
@@ -119,7 +119,7 @@ static void on_message(void *ctx, struct str message)
         return;
     number = (unsigned char)message.p[0];
     if (number < CHANNEL_MAX)
-        take(c, (enum channel)number, str_from(message, 1));
+        channels_take(c, (enum channel)number, str_from(message, 1));
     else if (number == HALF_CLOSE && message.n == 2 && strcmp(c->carrier.protocol->name, protocols[0].name) == 0)
         take_end(c, (unsigned char)message.p[1] == CHANNEL_STDIN ? CHANNEL_STDIN : CHANNEL_MAX);
 }
@@ -156,7 +156,7 @@ static void on_stream_data(void *ctx, struct spdy_stream *s, struct str bytes)
     enum channel from = channel_of(c, s);
 
     if (from != CHANNEL_MAX)
-        take(c, from, bytes);
+        channels_take(c, from, bytes);
 }
 
 static void on_stream_end(void *ctx, struct spdy_stream *s)
@@ -177,7 +177,7 @@ static void on_stream_gone(void *ctx, struct spdy_stream *s)
 
 /* ---- life ---- */
 
-static void on_ready(void *ctx)
+static void channels_on_ready(void *ctx)
 {
     struct channels *c = ctx;
 
@@ -187,7 +187,7 @@ static void on_ready(void *ctx)
         c->events.on_ready(c->events.ctx, c);
 }
 
-static void on_gone(void *ctx)
+static void channels_on_gone(void *ctx)
 {
     struct channels *c = ctx;
 
@@ -196,7 +196,7 @@ static void on_gone(void *ctx)
     c->is_dead = true;
 }
 
-static void on_free(void *ctx)
+static void channels_on_free(void *ctx)
 {
     struct channels *c = ctx;
 
@@ -205,9 +205,10 @@ static void on_free(void *ctx)
     free(c);
 }
 
-static const struct carrier_events carrier_events = {
-    .on_message = on_message, .on_ready = on_ready, .on_gone = on_gone, .on_free = on_free
-};
+static const struct carrier_events carrier_events = { .on_message = channels_on_message,
+                                                      .on_ready = channels_on_ready,
+                                                      .on_gone = channels_on_gone,
+                                                      .on_free = channels_on_free };
 
 struct channels *channels_open(struct http_call *call, const struct channels_wanted *wanted,
                                const struct channels_events *events)
@@ -234,7 +235,7 @@ struct channels *channels_open(struct http_call *call, const struct channels_wan
 
 /* ---- what goes ---- */
 
-static void put(struct channels *c, enum channel to, struct str bytes)
+static void channels_put(struct channels *c, enum channel to, struct str bytes)
 {
     if (c->carrier.spdy && c->streams[to])
         spdy_write(c->carrier.spdy, c->streams[to], bytes);
@@ -247,7 +248,7 @@ void channels_write(struct channels *c, enum channel to, struct str bytes)
     enum { PIECE = 32 << 10 }; /* clients have limits for messages */
 
     for (; bytes.n && c->is_wanted[to] && c->is_open; bytes = str_from(bytes, PIECE))
-        put(c, to, str_sub(bytes, 0, PIECE));
+        channels_put(c, to, str_sub(bytes, 0, PIECE));
 }
 
 size_t channels_queued(const struct channels *c)
@@ -267,7 +268,7 @@ void channels_pause(struct channels *c, bool is_paused)
 }
 
 /* 'why': the sentence that older protocols have for it; empty: none. */
-static void end_with(struct channels *c, struct str status, struct str why)
+static void channels_end_with(struct channels *c, struct str status, struct str why)
 {
     if (c->is_dead)
         return;
@@ -277,7 +278,7 @@ static void end_with(struct channels *c, struct str status, struct str why)
         if (c->streams[i])
             spdy_finish(c->carrier.spdy, c->streams[i]);
     if (status.n)
-        put(c, CHANNEL_ERROR, status);
+        channels_put(c, CHANNEL_ERROR, status);
     if (c->streams[CHANNEL_ERROR])
         spdy_finish(c->carrier.spdy, c->streams[CHANNEL_ERROR]);
     c->is_dead = true;
@@ -297,7 +298,7 @@ void channels_exit(struct channels *c, int exit_status)
                 "\"details\":{\"causes\":[{\"reason\":\"ExitCode\",\"message\":\"%d\"}]}}",
                 why.p, exit_status);
     }
-    end_with(c, buf_view(&status), buf_view(&why));
+    channels_end_with(c, buf_view(&status), buf_view(&why));
 }
 
 void channels_fail(struct channels *c, struct str why)
@@ -309,7 +310,7 @@ void channels_fail(struct channels *c, struct str why)
     buf_str(&status, STR(",\"reason\":\"InternalError\",\"details\":{\"causes\":[{\"message\":"));
     json_print_str(&status, why);
     buf_str(&status, STR("}]},\"code\":500}"));
-    end_with(c, buf_view(&status), why);
+    channels_end_with(c, buf_view(&status), why);
 }
 
 void channels_cut(struct channels *c)

@@ -16,7 +16,7 @@ enum { UNZIP_BYTES = 16 << 10, ZIP_BITS = 15 + 16 }; /* 16: with the head of gzi
 
 /* ---- limits in time ---- */
 
-static int64_t limit_of(const struct http_exchange *x, enum exchange_limit limit)
+static int64_t client_limit_of(const struct http_exchange *x, enum exchange_limit limit)
 {
     const struct http_request *r = &x->request;
 
@@ -38,7 +38,7 @@ static enum exchange_limit limit_first(const struct http_exchange *x)
     enum exchange_limit first = LIMIT_CONNECT;
 
     for (enum exchange_limit l = LIMIT_HEAD; l <= LIMIT_TOTAL; l++)
-        if (limit_of(x, l) < limit_of(x, first))
+        if (client_limit_of(x, l) < client_limit_of(x, first))
             first = l;
     return first;
 }
@@ -46,7 +46,7 @@ static enum exchange_limit limit_first(const struct http_exchange *x)
 /* A limit that comes later than it did is noticed when the old one is due. */
 void exchange_limits(struct http_exchange *x)
 {
-    int64_t due_ms = limit_of(x, limit_first(x));
+    int64_t due_ms = client_limit_of(x, limit_first(x));
 
     if (due_ms >= x->due_ms || x->is_cancelled)
         return;
@@ -117,7 +117,7 @@ void exchange_expire(struct http_exchange *x, int64_t now_ms)
     enum exchange_limit limit = limit_first(x);
     struct http_client *c = x->client;
 
-    x->due_ms = limit_of(x, limit);
+    x->due_ms = client_limit_of(x, limit);
     heap_moved(&c->timers, &x->node);
     if (x->due_ms > now_ms) /* something was heard meanwhile */
         return;
@@ -286,7 +286,7 @@ static void put_clean(struct buf *out, struct str s)
             buf_char(out, s.p[i]);
 }
 
-static void put_field(struct buf *out, const char *name, struct str value)
+static void client_put_field(struct buf *out, const char *name, struct str value)
 {
     buf_str(out, str_of(name));
     buf_str(out, STR(": "));
@@ -308,7 +308,7 @@ static void put_request(const struct http_client *c, const struct http_request *
     put_clean(out, r->path);
     buf_str(out, STR(" HTTP/1.1\r\n"));
     buf_str(out, buf_view(&c->fields));
-    put_field(out, "Accept", str_of(r->accept ? r->accept : "application/json"));
+    client_put_field(out, "Accept", str_of(r->accept ? r->accept : "application/json"));
     if (r->token.n) {
         buf_str(out, STR("Authorization: Bearer "));
         put_clean(out, r->token);
@@ -321,7 +321,7 @@ static void put_request(const struct http_client *c, const struct http_request *
     if (r->is_zipped)
         buf_str(out, STR("Accept-Encoding: gzip\r\n"));
     if (r->body.n && r->body_type)
-        put_field(out, "Content-Type", str_of(r->body_type));
+        client_put_field(out, "Content-Type", str_of(r->body_type));
     if (r->body.n || !is_safe(r->method)) {
         buf_str(out, STR("Content-Length: "));
         buf_i64(out, (int64_t)r->body.n);
@@ -361,7 +361,7 @@ struct http_exchange *http_send(struct http_client *c, const struct http_request
     put_request(c, r, &x->out);
     x->request.path = x->request.body = x->request.token = STR_NULL;
     x->request.headers = NULL;
-    x->due_ms = limit_of(x, limit_first(x));
+    x->due_ms = client_limit_of(x, limit_first(x));
     heap_push(&c->timers, &x->node);
     c->stats.requests++;
     c->stats.in_flight++;

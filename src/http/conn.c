@@ -38,7 +38,7 @@ static bool is_served(enum conn_state state)
     return state == CONN_CALL || state == CONN_STREAM;
 }
 
-static bool is_called(enum conn_state state)
+static bool conn_is_called(enum conn_state state)
 {
     return state == CONN_WAITS || state == CONN_CALL;
 }
@@ -48,7 +48,7 @@ void conn_enter(struct conn *c, enum conn_state state)
     struct http_server_stats *stats = &c->server->stats;
     struct call_guard guard = is_served(c->state) && !is_served(state) ? c->guard : (struct call_guard){ 0 };
 
-    stats->calls += (size_t)is_called(state) - (size_t)is_called(c->state);
+    stats->calls += (size_t)conn_is_called(state) - (size_t)conn_is_called(c->state);
     stats->streams += (size_t)(state == CONN_STREAM) - (size_t)(c->state == CONN_STREAM);
     c->state = state;
     c->limit_ms = INT64_MAX;
@@ -173,7 +173,7 @@ static bool ask_about_body(struct conn *c)
     return false;
 }
 
-static bool take_head(struct conn *c)
+static bool conn_take_head(struct conn *c)
 {
     const struct http_server_limits *l = &c->server->limits;
     int status = http_head_parse(buf_view(&c->text), &c->head);
@@ -209,7 +209,7 @@ static bool cut_head(struct conn *c)
         buf_drop(&c->in, c->scanned);
     }
     c->scanned = 0;
-    return take_head(c);
+    return conn_take_head(c);
 }
 
 static bool scan_head(struct conn *c)
@@ -315,7 +315,7 @@ static void do_next(struct conn *c)
         c->is_doomed = true; /* nobody who reads on and on ends its own side */
 }
 
-static void shake(struct conn *c)
+static void conn_shake(struct conn *c)
 {
     int rc = tls_shake(c);
 
@@ -353,7 +353,7 @@ void conn_turn(struct conn *c)
 
     c->got = 0;
     if (c->state == CONN_SHAKES && got)
-        shake(c);
+        conn_shake(c);
     if (c->state != CONN_SHAKES && (got & ~(uint32_t)EPOLLOUT)) {
         do_next(c); /* what was left */
         take_input(c);

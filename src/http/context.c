@@ -24,7 +24,7 @@ static int trust(const struct http_client *c, SSL_CTX *t)
     return 0;
 }
 
-static int identify(const struct http_client *c, SSL_CTX *t)
+static int context_identify(const struct http_client *c, SSL_CTX *t)
 {
     if (c->cert_pem.n ? pem_use_chain(t, buf_view(&c->cert_pem), NULL) < 0
                       : c->cert_file && SSL_CTX_use_certificate_chain_file(t, c->cert_file) != 1)
@@ -59,7 +59,7 @@ static SSL_CTX *context_new(const struct http_client *c, enum http_failure *ret_
     SSL_CTX_set_read_ahead(t, 1); /* one call of the kernel for a record, not two */
     SSL_CTX_set_default_passwd_cb(t, no_password);
     (void)SSL_CTX_set_alpn_protos(t, protocol, sizeof(protocol) - 1); /* fails for lack of memory: not offered */
-    *ret_why = trust(c, t) < 0 ? FAILURE_AUTHORITY : identify(c, t) < 0 ? FAILURE_CERTIFICATE : FAILURE_NONE;
+    *ret_why = trust(c, t) < 0 ? FAILURE_AUTHORITY : context_identify(c, t) < 0 ? FAILURE_CERTIFICATE : FAILURE_NONE;
     ERR_clear_error();
     if (*ret_why == FAILURE_NONE)
         return t;

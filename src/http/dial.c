@@ -23,7 +23,7 @@ enum {
 }; /* until the kernel gives a
                                                                                               dead peer up */
 
-static void set(int fd, int level, int option, int value)
+static void dial_set(int fd, int level, int option, int value)
 {
     (void)setsockopt(fd, level, option, &value, sizeof(value)); /* better than not */
 }
@@ -35,13 +35,13 @@ static int socket_make(const struct http_client *c, const struct address *a)
 
     if (fd < 0)
         return -1;
-    set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_S);
-    set(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_STEP_S);
-    set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_TIMES);
+    dial_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+    dial_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    dial_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_S);
+    dial_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_STEP_S);
+    dial_set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_TIMES);
     /* Data that nobody confirms ends the connection after this time, not after the kernel's fifteen minutes. */
-    set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNHEARD_MS);
+    dial_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNHEARD_MS);
     return fd;
 }
 
@@ -137,7 +137,7 @@ void link_dial(struct http_client *c, struct http_exchange *x)
 /* ---- steps ---- */
 
 /* 0: connected. */
-static int connected(struct link *l)
+static int dial_connected(struct link *l)
 {
     int why = 0;
     socklen_t n = sizeof(why);
@@ -153,7 +153,7 @@ static int connected(struct link *l)
 }
 
 /* 0: it is over; IO_AGAIN; IO_BROKEN: link_fail() was called. */
-static int shake(struct link *l, SSL **ssl, const char *host, SSL *under)
+static int dial_shake(struct link *l, SSL **ssl, const char *host, SSL *under)
 {
     enum http_failure why = FAILURE_NONE;
     SSL_CTX *context;
@@ -182,14 +182,14 @@ static int shake(struct link *l, SSL **ssl, const char *host, SSL *under)
 }
 
 /* The proxy, where there is one that passes bytes on. */
-static int greet(struct link *l)
+static int dial_greet(struct link *l)
 {
     struct http_client *c = l->client;
     int rc;
 
     if (c->proxy.host && strcmp(c->proxy.scheme, "https") == 0 &&
         (!l->proxy_ssl || !SSL_is_init_finished(l->proxy_ssl))) {
-        rc = shake(l, &l->proxy_ssl, c->proxy.host, NULL);
+        rc = dial_shake(l, &l->proxy_ssl, c->proxy.host, NULL);
         if (rc != 0)
             return rc;
     }
@@ -205,18 +205,18 @@ static int greet(struct link *l)
 void link_go_on(struct link *l)
 {
     if (l->state == LINK_CONNECTS) {
-        if (connected(l) < 0)
+        if (dial_connected(l) < 0)
             return;
         l->state = LINK_GREETS;
         l->due_ms = MAX_OF(l->due_ms, l->exchange->sent_us / 1000 + l->client->connect_ms);
         exchange_limits(l->exchange);
     }
     if (l->state == LINK_GREETS) {
-        if (greet(l) != 0)
+        if (dial_greet(l) != 0)
             return;
         l->state = LINK_SHAKES;
     }
-    if (l->client->is_tls && shake(l, &l->ssl, l->client->name, l->proxy_ssl) != 0)
+    if (l->client->is_tls && dial_shake(l, &l->ssl, l->client->name, l->proxy_ssl) != 0)
         return;
     link_take(l, l->exchange);
 }

@@ -35,13 +35,13 @@ static void on_call_gone(void *ctx, struct http_call *call)
 
 /* ---- messages ---- */
 
-static void on_message(void *ctx, struct str message)
+static void feed_on_message(void *ctx, struct str message)
 {
     (void)ctx;
     (void)message;
 }
 
-static void on_ready(void *ctx)
+static void feed_on_ready(void *ctx)
 {
     const struct feed_socket *s = ctx;
 
@@ -49,7 +49,7 @@ static void on_ready(void *ctx)
         s->feed->on_ready(s->feed->ctx);
 }
 
-static void on_gone(void *ctx)
+static void feed_on_gone(void *ctx)
 {
     struct feed_socket *s = ctx;
     struct feed *f = s->feed;
@@ -59,7 +59,7 @@ static void on_gone(void *ctx)
         f->on_gone(f->ctx);
 }
 
-static void on_free(void *ctx)
+static void feed_on_free(void *ctx)
 {
     struct feed_socket *s = ctx;
 
@@ -81,9 +81,9 @@ static void find_protocol(const struct http_call *call, char *ret, size_t size)
     }
 }
 
-static int open_socket(struct feed *f, struct http_call *call, enum feed_kind kind)
+static int feed_open_socket(struct feed *f, struct http_call *call, enum feed_kind kind)
 {
-    static const struct carrier_events events = { on_message, on_ready, on_gone, on_free };
+    static const struct carrier_events events = { feed_on_message, feed_on_ready, feed_on_gone, feed_on_free };
     struct feed_socket *s = xcalloc(1, sizeof(*s));
 
     s->carrier.ctx = s;
@@ -100,7 +100,7 @@ static int open_socket(struct feed *f, struct http_call *call, enum feed_kind ki
         find_protocol(call, s->name, sizeof(s->name) - 1);
     }
     if (carrier_open(&s->carrier, call, s->protocols, (struct spdy_events){ 0 }) < 0) {
-        on_free(s);
+        feed_on_free(s);
         return -1;
     }
     f->socket = s;
@@ -112,7 +112,7 @@ static int open_socket(struct feed *f, struct http_call *call, enum feed_kind ki
 int feed_begin(struct feed *f, struct http_call *call, enum feed_kind kind, const struct http_reply *reply)
 {
     if (websocket_is_asked(call))
-        return open_socket(f, call, kind);
+        return feed_open_socket(f, call, kind);
     f->call = call;
     http_call_watch(call, &(struct http_call_events){ f, on_call_ready, on_call_gone });
     http_answer_begin(call, reply);
@@ -153,7 +153,7 @@ void feed_hold(struct feed *f, size_t bytes)
 }
 
 /* From here on it belongs to nobody. */
-static struct feed_socket *let_go(struct feed *f)
+static struct feed_socket *feed_let_go(struct feed *f)
 {
     struct feed_socket *s = f->socket;
 
@@ -167,7 +167,7 @@ void feed_end(struct feed *f)
     if (f->call)
         http_answer_end(f->call);
     else
-        carrier_leave(&let_go(f)->carrier);
+        carrier_leave(&feed_let_go(f)->carrier);
 }
 
 void feed_cut(struct feed *f)
@@ -175,5 +175,5 @@ void feed_cut(struct feed *f)
     if (f->call)
         http_answer_cut(f->call);
     else
-        carrier_cut(&let_go(f)->carrier);
+        carrier_cut(&feed_let_go(f)->carrier);
 }

@@ -83,7 +83,7 @@ static void tell_gone(struct forward_tunnel *t)
     tunnel_free(t);
 }
 
-static void begin(struct forward_tunnel *t)
+static void forward_begin(struct forward_tunnel *t)
 {
     struct forward *f = t->forward;
 
@@ -116,11 +116,11 @@ static bool on_stream(void *ctx, struct spdy_stream *s)
     *place = s;
     s->user = t;
     if (t->data && t->error)
-        begin(t);
+        forward_begin(t);
     return true;
 }
 
-static void on_data(void *ctx, struct spdy_stream *s, struct str bytes)
+static void http_forward_on_data(void *ctx, struct spdy_stream *s, struct str bytes)
 {
     struct forward *f = ctx;
     struct forward_tunnel *t = s->user;
@@ -129,7 +129,7 @@ static void on_data(void *ctx, struct spdy_stream *s, struct str bytes)
         f->events.on_data(t->ctx, t, bytes);
 }
 
-static void on_end(void *ctx, struct spdy_stream *s)
+static void http_forward_on_end(void *ctx, struct spdy_stream *s)
 {
     struct forward *f = ctx;
     struct forward_tunnel *t = s->user;
@@ -162,7 +162,7 @@ static void send_message(struct forward_tunnel *t, int channel, struct str bytes
     carrier_send(&t->forward->carrier, channel, bytes);
 }
 
-static void on_message(void *ctx, struct str message)
+static void forward_on_message(void *ctx, struct str message)
 {
     struct forward *f = ctx;
     int channel = message.n ? (unsigned char)message.p[0] : -1;
@@ -202,13 +202,13 @@ static void open_ports(struct forward *f, const unsigned *ports, int n)
         t->port = ports[i];
         send_message(t, t->channel, (struct str){ bytes, sizeof(bytes) });
         send_message(t, t->channel + 1, (struct str){ bytes, sizeof(bytes) });
-        begin(t);
+        forward_begin(t);
     }
 }
 
 /* ---- life ---- */
 
-static void on_ready(void *ctx)
+static void forward_on_ready(void *ctx)
 {
     struct forward *f = ctx;
 
@@ -223,7 +223,7 @@ static void end_tunnels(struct forward *f)
         tell_gone(t);
 }
 
-static void on_gone(void *ctx)
+static void forward_on_gone(void *ctx)
 {
     struct forward *f = ctx;
 
@@ -233,7 +233,7 @@ static void on_gone(void *ctx)
     f->events.on_closed(f->events.ctx, f);
 }
 
-static void on_free(void *ctx)
+static void forward_on_free(void *ctx)
 {
     struct forward *f = ctx;
 
@@ -241,15 +241,17 @@ static void on_free(void *ctx)
     free(f);
 }
 
-static const struct carrier_events carrier_events = {
-    .on_message = on_message, .on_ready = on_ready, .on_gone = on_gone, .on_free = on_free
-};
+static const struct carrier_events carrier_events = { .on_message = forward_on_message,
+                                                      .on_ready = forward_on_ready,
+                                                      .on_gone = forward_on_gone,
+                                                      .on_free = forward_on_free };
 
 struct forward *forward_open(struct http_call *call, const struct forward_events *events)
 {
-    static const struct spdy_events streams = {
-        .on_stream = on_stream, .on_data = on_data, .on_end = on_end, .on_gone = on_stream_gone
-    };
+    static const struct spdy_events streams = { .on_stream = on_stream,
+                                                .on_data = http_forward_on_data,
+                                                .on_end = http_forward_on_end,
+                                                .on_gone = on_stream_gone };
     struct forward *f = xcalloc(1, sizeof(*f));
     unsigned ports[PORTS_MAX];
     int n = read_ports(call, ports);

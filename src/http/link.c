@@ -143,7 +143,7 @@ static void again(struct link *l)
     exchange_again(x);
 }
 
-static void rest(struct link *l)
+static void link_rest(struct link *l)
 {
     if (l->generation != l->client->generation) {
         link_close(l);
@@ -155,7 +155,7 @@ static void rest(struct link *l)
 }
 
 /* The answer is whole. */
-static void finish(struct link *l, bool is_more)
+static void link_finish(struct link *l, bool is_more)
 {
     struct http_exchange *x = l->exchange;
 
@@ -167,21 +167,21 @@ static void finish(struct link *l, bool is_more)
     x->on = NULL;
     l->is_used = true;
     if (x->response.keeps_alive && x->out_at == x->out.n && !is_more)
-        rest(l);
+        link_rest(l);
     else
         link_close(l);
     exchange_end(x);
 }
 
 /* Nothing more comes. 'how' is 0, or IO_BROKEN. */
-static void over(struct link *l, ssize_t how)
+static void link_over(struct link *l, ssize_t how)
 {
     struct http_exchange *x = l->exchange;
 
     if (!x)
         link_close(l);
     else if (x->has_begun && how == 0 && !x->response.is_chunked && x->response.length == UINT64_MAX)
-        finish(l, true);
+        link_finish(l, true);
     else if (x->has_begun || x->response.text.n)
         link_fail(l, FAILURE_CUT_OFF, "");
     else if (l->is_used && (x->is_safe || x->out_at < x->out.n))
@@ -217,7 +217,7 @@ void link_write(struct link *l)
             return;
         }
         if (n < 0) {
-            over(l, n);
+            link_over(l, n);
             return;
         }
         x->out_at += (size_t)n;
@@ -236,7 +236,7 @@ static void take_sized(struct link *l, struct str data)
     if (x->left != UINT64_MAX)
         x->left -= part.n;
     if ((!part.n || exchange_data(x, part)) && !x->left)
-        finish(l, part.n < data.n);
+        link_finish(l, part.n < data.n);
 }
 
 static void take_chunks(struct link *l, struct str data)
@@ -252,10 +252,10 @@ static void take_chunks(struct link *l, struct str data)
         return;
     }
     if ((!piece->n || exchange_data(x, buf_view(piece))) && x->chunks.is_done)
-        finish(l, (size_t)used < data.n);
+        link_finish(l, (size_t)used < data.n);
 }
 
-static void take(struct link *l, struct str data)
+static void http_link_take(struct link *l, struct str data)
 {
     struct http_exchange *x = l->exchange;
     bool is_whole;
@@ -305,11 +305,11 @@ void link_read(struct link *l)
             return;
         }
         if (n <= 0 || !l->exchange) { /* nobody asked for anything: it is not to be trusted */
-            over(l, n < 0 ? n : 0);
+            link_over(l, n < 0 ? n : 0);
             return;
         }
         exchange_heard(l->exchange);
-        take(l, (struct str){ piece, (size_t)n });
+        http_link_take(l, (struct str){ piece, (size_t)n });
         if (l->state == LINK_CLOSED || !has_more(l, (size_t)n) || (l->exchange && l->exchange->is_paused))
             return;
     }

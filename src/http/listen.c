@@ -31,7 +31,7 @@ static int split_address(const char *address, char host[256], const char **ret_p
     return 0;
 }
 
-static int listen_at(const struct addrinfo *a)
+static int listen_listen_at(const struct addrinfo *a)
 {
     static const int yes = 1, no = 0;
     int fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
@@ -63,7 +63,7 @@ static int listen_tcp(const char *address, struct err *e)
     for (int newer = 1; newer >= 0 && fd < 0; newer--)
         for (struct addrinfo *a = list; a && fd < 0; a = a->ai_next)
             if ((a->ai_family == AF_INET6) == newer)
-                fd = listen_at(a);
+                fd = listen_listen_at(a);
     if (fd < 0 && errno == EADDRINUSE)
         (void)err_set(e, ERR_CONFLICT, "another program listens at %s: stop that one, or give another port", address);
     else if (fd < 0)

@@ -28,7 +28,7 @@ static int broken(struct link *l, const char *fmt, ...)
 }
 
 /* It is short, and the first that is sent: the kernel takes it whole. */
-static int say(struct link *l, const struct buf *text, unsigned next)
+static int proxy_say(struct link *l, const struct buf *text, unsigned next)
 {
     ssize_t n = link_send(l, text->p, text->n);
 
@@ -41,7 +41,7 @@ static int say(struct link *l, const struct buf *text, unsigned next)
 }
 
 /* Until 'n' bytes are there, or a whole head (n = 0). */
-static int hear(struct link *l, size_t n)
+static int proxy_hear(struct link *l, size_t n)
 {
     char piece[512];
     ssize_t got;
@@ -78,7 +78,7 @@ static int tunnel_ask(struct link *l)
         buf_str(&out, STR("\r\n"));
     }
     buf_str(&out, STR("\r\n"));
-    return say(l, &out, 1);
+    return proxy_say(l, &out, 1);
 }
 
 static int tunnel_heard(struct link *l)
@@ -101,7 +101,7 @@ static int tunnel(struct link *l)
     if (l->step == 0)
         rc = tunnel_ask(l);
     if (rc == 0)
-        rc = hear(l, 0);
+        rc = proxy_hear(l, 0);
     return rc == 0 ? tunnel_heard(l) : rc;
 }
 
@@ -113,12 +113,12 @@ static int ways_say(struct link *l)
     autobuf out = { 0 };
 
     buf_append(&out, has_user ? "\x05\x02\x00\x02" : "\x05\x01\x00", has_user ? 4 : 3);
-    return say(l, &out, 1);
+    return proxy_say(l, &out, 1);
 }
 
 static int ways_heard(struct link *l)
 {
-    int rc = hear(l, 2);
+    int rc = proxy_hear(l, 2);
     unsigned char way;
 
     if (rc != 0)
@@ -142,12 +142,12 @@ static int login_say(struct link *l)
     buf_str(&out, str_sub(user, 0, 255));
     buf_char(&out, (char)MIN_OF(rest.n, (size_t)255));
     buf_str(&out, str_sub(rest, 0, 255));
-    return say(l, &out, 3);
+    return proxy_say(l, &out, 3);
 }
 
 static int login_heard(struct link *l)
 {
-    int rc = hear(l, 2);
+    int rc = proxy_hear(l, 2);
 
     if (rc != 0)
         return rc;
@@ -181,12 +181,12 @@ static int server_say(struct link *l)
     }
     buf_char(&out, (char)(port >> 8));
     buf_char(&out, (char)port);
-    return say(l, &out, 5);
+    return proxy_say(l, &out, 5);
 }
 
 static int server_heard(struct link *l)
 {
-    int rc = hear(l, 5); /* the first byte of the address says how long a name is */
+    int rc = proxy_hear(l, 5); /* the first byte of the address says how long a name is */
     size_t rest;
 
     if (rc != 0)
@@ -194,7 +194,7 @@ static int server_heard(struct link *l)
     if (l->in.p[1] != 0)
         return broken(l, "the proxy cannot reach the server (%d)", l->in.p[1]);
     rest = l->in.p[3] == 1 ? 4 : l->in.p[3] == 4 ? 16 : 1 + (size_t)(unsigned char)l->in.p[4];
-    return hear(l, 4 + rest + 2);
+    return proxy_hear(l, 4 + rest + 2);
 }
 
 static int socks(struct link *l)

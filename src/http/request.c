@@ -5,7 +5,7 @@
 
 /* ---- letters ---- */
 
-static bool is_digit(char c)
+static bool request_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -17,10 +17,11 @@ static bool is_visible(char c)
 
 static bool is_token_char(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c && strchr("!#$%&'*+-.^_`|~", c));
+    return request_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
-static bool is_token(struct str s)
+static bool request_is_token(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)
         if (!is_token_char(s.p[i]))
@@ -37,7 +38,7 @@ static bool all_visible(struct str s)
 }
 
 /* Without the blanks that may stand around a value. */
-static struct str trim(struct str s)
+static struct str request_trim(struct str s)
 {
     while (s.n && (s.p[0] == ' ' || s.p[0] == '\t'))
         s = str_from(s, 1);
@@ -92,8 +93,8 @@ static int parse_version(struct str version, struct http_head *ret)
     ret->is_http10 = str_is(version, "HTTP/1.0");
     if (ret->is_http10)
         return 0;
-    return version.n == 8 && str_starts(version, STR("HTTP/")) && is_digit(version.p[5]) && version.p[6] == '.' &&
-                   is_digit(version.p[7])
+    return version.n == 8 && str_starts(version, STR("HTTP/")) && request_is_digit(version.p[5]) &&
+                   version.p[6] == '.' && request_is_digit(version.p[7])
                ? 505
                : 400;
 }
@@ -102,7 +103,7 @@ static int parse_request_line(struct str line, struct http_head *ret)
 {
     struct str target;
 
-    if (!str_split(&line, ' ', &ret->method) || !str_split(&line, ' ', &target) || !is_token(ret->method) ||
+    if (!str_split(&line, ' ', &ret->method) || !str_split(&line, ' ', &target) || !request_is_token(ret->method) ||
         !str_starts(target, STR("/")) || !all_visible(target) || str_has_char(target, '#'))
         return 400;
     ret->path = target;
@@ -124,7 +125,7 @@ static int take_length(struct http_head *h, struct seen *seen, struct str value)
 {
     enum { DIGITS = 18 };
 
-    if (seen->lengths++ || !value.n || value.n > DIGITS || !is_digit(value.p[0]))
+    if (seen->lengths++ || !value.n || value.n > DIGITS || !request_is_digit(value.p[0]))
         return 400;
     return str_to_u64(value, &h->length) < 0 ? 400 : 0;
 }
@@ -179,11 +180,11 @@ static int parse_field(struct str line, struct http_head *h, struct seen *seen)
     if (!str_has_char(line, ':'))
         return 400;
     (void)str_split(&value, ':', &name);
-    if (!is_token(name)) /* a line that is folded, too: it begins with a blank */
+    if (!request_is_token(name)) /* a line that is folded, too: it begins with a blank */
         return 400;
     for (size_t i = 0; i < ARRAY_LEN(known_fields); i++)
         if (str_eq_nocase(name, known_fields[i].name))
-            return known_fields[i].take(h, seen, trim(value));
+            return known_fields[i].take(h, seen, request_trim(value));
     return 0;
 }
 
@@ -220,7 +221,7 @@ bool http_fields_each(struct str fields, size_t *at, struct str *ret_name, struc
     line = next_line(&rest);
     *at = fields.n - rest.n;
     (void)str_split(&line, ':', ret_name);
-    *ret_value = trim(line);
+    *ret_value = request_trim(line);
     return true;
 }
 
@@ -241,7 +242,7 @@ bool http_list_has(struct str list, struct str word)
     struct str part;
 
     while (str_split(&list, ',', &part))
-        if (str_eq_nocase(trim(part), word))
+        if (str_eq_nocase(request_trim(part), word))
             return true;
     return false;
 }

@@ -39,7 +39,7 @@ static void lookup_unref(struct lookup *k)
     free(k);
 }
 
-static void keep(const struct addrinfo *list, struct address *v, size_t *n)
+static void resolve_keep(const struct addrinfo *list, struct address *v, size_t *n)
 {
     *n = 0;
     for (const struct addrinfo *a = list; a && *n < ADDRESSES_MAX; a = a->ai_next) {
@@ -55,11 +55,11 @@ static void look_up(const char *host, const char *port, int flags, struct addres
     *n = 0;
     if (getaddrinfo(host, port, &hints, &list) != 0) /* whatever the reason: none is known */
         return;
-    keep(list, v, n);
+    resolve_keep(list, v, n);
     freeaddrinfo(list);
 }
 
-static void *work(void *arg)
+static void *resolve_work(void *arg)
 {
     struct lookup *k = arg;
     uint64_t one = 1;
@@ -83,7 +83,7 @@ static int thread_start(struct lookup *k)
     (void)pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     (void)pthread_attr_setstacksize(&attr, STACK_BYTES);
     (void)pthread_sigmask(SIG_SETMASK, &all, &was);
-    rc = pthread_create(&thread, &attr, work, k);
+    rc = pthread_create(&thread, &attr, resolve_work, k);
     (void)pthread_sigmask(SIG_SETMASK, &was, NULL);
     (void)pthread_attr_destroy(&attr);
     return rc;

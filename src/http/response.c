@@ -5,7 +5,7 @@
 
 enum { HEAD_MAX = 256 << 10 };
 
-static struct str field(const struct response *r, const char *name)
+static struct str response_field(const struct response *r, const char *name)
 {
     struct str value = STR_NULL;
     size_t at = 0;
@@ -15,7 +15,7 @@ static struct str field(const struct response *r, const char *name)
 }
 
 /* "HTTP/1.1 200 OK" */
-static int parse_status(struct str line, struct response *r)
+static int response_parse_status(struct str line, struct response *r)
 {
     int64_t status;
 
@@ -29,7 +29,7 @@ static int parse_status(struct str line, struct response *r)
 
 static int parse_length(struct response *r)
 {
-    struct str length = field(r, "Content-Length"), coding = field(r, "Transfer-Encoding");
+    struct str length = response_field(r, "Content-Length"), coding = response_field(r, "Transfer-Encoding");
 
     r->is_chunked = str_eq_nocase(coding, STR("chunked"));
     r->length = UINT64_MAX;
@@ -44,21 +44,21 @@ static int parse_length(struct response *r)
     return 0;
 }
 
-static int parse(struct response *r)
+static int response_parse(struct response *r)
 {
     struct str text = buf_view(&r->text);
     ptrdiff_t end = str_find_char(text, '\r');
 
-    if (parse_status(str_sub(text, 0, (size_t)end), r) < 0)
+    if (response_parse_status(str_sub(text, 0, (size_t)end), r) < 0)
         return -1;
     r->fields = str_from(text, (size_t)end + 2);
     r->fields.n -= 2; /* the empty line */
     for (struct str rest = r->fields, line; str_split(&rest, '\n', &line) && line.n;)
         if (str_find_char(line, ':') <= 0)
             return -1;
-    if (http_list_has(field(r, "Connection"), STR("close")))
+    if (http_list_has(response_field(r, "Connection"), STR("close")))
         r->keeps_alive = false;
-    r->is_zipped = str_eq_nocase(field(r, "Content-Encoding"), STR("gzip"));
+    r->is_zipped = str_eq_nocase(response_field(r, "Content-Encoding"), STR("gzip"));
     return parse_length(r);
 }
 
@@ -79,7 +79,7 @@ ptrdiff_t response_take(struct response *r, struct str bytes, bool *ret_whole)
             return (ptrdiff_t)bytes.n;
         used += r->scanned - before;
         r->text.n = r->scanned;
-        if (parse(r) < 0)
+        if (response_parse(r) < 0)
             return -1;
         if (r->status >= 200 || (r->status == 101 && r->may_upgrade)) {
             *ret_whole = true;

@@ -107,7 +107,7 @@ void conn_set_ready(struct conn *c)
 /* ---- coming in ---- */
 
 /* One that waits for a request makes room. */
-static bool make_room(struct http_server *s)
+static bool server_make_room(struct http_server *s)
 {
     struct conn *oldest = LIST_FIRST(&s->idle, struct conn, waiting);
 
@@ -116,7 +116,7 @@ static bool make_room(struct http_server *s)
     return oldest != NULL;
 }
 
-static void refuse(struct http_server *s, struct conn *c)
+static void http_server_refuse(struct http_server *s, struct conn *c)
 {
     s->stats.refused++;
     close(c->source.fd);
@@ -135,8 +135,8 @@ static void welcome(struct http_server *s, int fd)
     peer_name(fd, &c->peer);
     is_tls = s->tls && c->peer.port;
     s->stats.accepted++;
-    if ((s->stats.connections >= s->limits.connections && !make_room(s)) || !conn_join_address(c)) {
-        refuse(s, c);
+    if ((s->stats.connections >= s->limits.connections && !server_make_room(s)) || !conn_join_address(c)) {
+        http_server_refuse(s, c);
         return;
     }
     s->stats.connections++;
@@ -166,7 +166,7 @@ static void accept_some(struct http_server *s, const struct listener *l)
         if (fd >= 0) {
             welcome(s, fd);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            if (!make_room(s))
+            if (!server_make_room(s))
                 listen_for(s, false); /* whoever waits at the door would keep us turning */
             return;
         } else if (errno != EINTR && errno != ECONNABORTED) {
@@ -177,7 +177,7 @@ static void accept_some(struct http_server *s, const struct listener *l)
 
 /* ---- the turn ---- */
 
-static void gather(struct http_server *s, struct list *ret_doors)
+static void server_gather(struct http_server *s, struct list *ret_doors)
 {
     struct epoll_event events[EVENTS];
     int n = epoll_wait(s->epoll, events, EVENTS, 0);
@@ -200,7 +200,7 @@ static void gather(struct http_server *s, struct list *ret_doors)
     s->is_awake = false;
 }
 
-static void expire(struct http_server *s)
+static void server_expire(struct http_server *s)
 {
     int64_t now_ms = server_mono(s);
 
@@ -220,7 +220,7 @@ static void conn_free(struct conn *c)
     free(c);
 }
 
-static void sweep(struct http_server *s)
+static void server_sweep(struct http_server *s)
 {
     for (struct list_link *link; (link = list_pop_front(&s->dead));)
         conn_free(LIST_ITEM(link, struct conn, link));
@@ -228,7 +228,7 @@ static void sweep(struct http_server *s)
 
 /* Those who have cost least first. Who is left has his turn in the next one, after those who come until then. Answers go
  * out at the end of the turn, so a large request has one to itself: the answers to small ones do not wait for it. */
-static void serve(struct http_server *s)
+static void server_serve(struct http_server *s)
 {
     int64_t begin_us = clock_mono_us(s->clock);
     size_t n_served = 0;
@@ -255,12 +255,12 @@ void http_server_turn(struct http_server *s)
     list_init(&doors);
     list_init(&now);
     s->is_turning = s->is_hearing = true;
-    gather(s, &doors);
+    server_gather(s, &doors);
     list_append(&now, &s->ready);
     LIST_FOREACH(struct conn, c, &now, ready)
         conn_turn(c);
-    serve(s);
-    expire(s);
+    server_serve(s);
+    server_expire(s);
     for (struct list_link *link; (link = list_pop_front(&doors));)
         accept_some(s, LIST_ITEM(link, struct listener, ready));
     s->is_hearing = false;
@@ -276,7 +276,7 @@ void http_server_turn(struct http_server *s)
         if (is_again)
             conn_set_ready(c);
     }
-    sweep(s);
+    server_sweep(s);
     s->is_turning = false;
     arm(s);
     if (!list_is_empty(&s->ready) || !fair_is_empty(&s->fair))
@@ -285,7 +285,7 @@ void http_server_turn(struct http_server *s)
 
 /* ---- life ---- */
 
-static void set_limits(struct http_server_limits *l)
+static void server_set_limits(struct http_server_limits *l)
 {
 #define DEFAULT(field, value) l->field = l->field ? l->field : (value)
     DEFAULT(connections, 1024);
@@ -303,7 +303,7 @@ static void set_limits(struct http_server_limits *l)
 #undef DEFAULT
 }
 
-static int watch(struct http_server *s, struct source *source)
+static int server_watch(struct http_server *s, struct source *source)
 {
     struct epoll_event ev = { .events = EPOLLIN, .data.ptr = source };
 
@@ -319,7 +319,7 @@ static int add_listener(struct http_server *s, int fd, const struct listener_pat
     list_push(&s->listeners, &l->link);
     if (!s->port)
         s->port = listen_port(fd);
-    return watch(s, &l->source) < 0 ? err_errno(e, "wait for connections") : 0;
+    return server_watch(s, &l->source) < 0 ? err_errno(e, "wait for connections") : 0;
 }
 
 int http_server_listen(struct http_server *s, const char *address, struct err *e)
@@ -354,12 +354,12 @@ int http_server_add(struct http_server *s, int take_fd, struct err *e)
     return 0;
 }
 
-static int begin(struct http_server *s, const struct http_server_options *opt, struct err *e)
+static int server_begin(struct http_server *s, const struct http_server_options *opt, struct err *e)
 {
     s->epoll = epoll_create1(EPOLL_CLOEXEC);
     s->timer = (struct source){ SOURCE_TIMER, timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK) };
     s->wake = (struct source){ SOURCE_WAKE, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
-    if (s->epoll < 0 || watch(s, &s->timer) < 0 || watch(s, &s->wake) < 0)
+    if (s->epoll < 0 || server_watch(s, &s->timer) < 0 || server_watch(s, &s->wake) < 0)
         return err_errno(e, "an HTTP server");
     if (opt->tls && http_server_set_tls(s, opt->tls, e) < 0)
         return -1;
@@ -372,7 +372,7 @@ int http_server_new(const struct http_server_options *opt, struct http_server **
 
     s->clock = opt->clock ? opt->clock : &clock_real;
     s->limits = opt->limits;
-    set_limits(&s->limits);
+    server_set_limits(&s->limits);
     s->ctx = opt->ctx;
     s->on_head = opt->on_head;
     s->on_request = opt->on_request;
@@ -388,7 +388,7 @@ int http_server_new(const struct http_server_options *opt, struct http_server **
     map_init(&s->tenants, map_seed_default());
     fair_init(&s->fair);
     s->seed = map_seed_default();
-    if (begin(s, opt, e) < 0) {
+    if (server_begin(s, opt, e) < 0) {
         http_server_free(s);
         return -1;
     }
@@ -436,7 +436,7 @@ void http_server_free(struct http_server *s)
     close_listeners(s);
     while (!list_is_empty(&s->conns))
         conn_close(LIST_FIRST(&s->conns, struct conn, link));
-    sweep(s);
+    server_sweep(s);
     autoclose_done(&s->epoll);
     autoclose_done(&s->timer.fd);
     autoclose_done(&s->wake.fd);

@@ -156,7 +156,7 @@ void spdy_reset(struct spdy *s, struct spdy_stream *to)
         bury(s, st);
 }
 
-static void sweep(struct spdy *s)
+static void spdy_sweep(struct spdy *s)
 {
     for (struct list_link *link; (link = list_pop_front(&s->gone));) {
         struct stream *st = LIST_ITEM(link, struct stream, link);
@@ -195,7 +195,7 @@ static int inflate_headers(struct spdy *s, struct str block, struct err *e)
                : err_set(e, ERR_SYNTAX, "SPDY: headers that zlib cannot read");
 }
 
-static bool take_text(struct str *rest, struct str *ret)
+static bool spdy_take_text(struct str *rest, struct str *ret)
 {
     uint32_t n;
 
@@ -218,7 +218,7 @@ static bool read_headers(struct str block, struct str name, struct str *ret)
     if (block.n < 4)
         return false;
     for (uint32_t i = 0; i < n; i++) {
-        if (!take_text(&rest, &key) || !take_text(&rest, &value))
+        if (!spdy_take_text(&rest, &key) || !spdy_take_text(&rest, &value))
             return false;
         if (str_eq(key, name))
             *ret = value;
@@ -237,7 +237,7 @@ struct str spdy_header(const struct spdy *s, const char *name)
 
 /* ---- control frames ---- */
 
-static void end_of(struct spdy *s, struct stream *st)
+static void spdy_end_of(struct spdy *s, struct stream *st)
 {
     uint32_t id = st->public.id;
 
@@ -265,7 +265,7 @@ static void open_stream(struct spdy *s, uint32_t id)
     if (!is_taken) {
         spdy_reset(s, &st->public);
     } else if (s->flags & FLAG_FIN) {
-        end_of(s, st);
+        spdy_end_of(s, st);
     }
 }
 
@@ -297,7 +297,7 @@ static int take_headers(struct spdy *s, struct str p, struct err *e)
     if (p.n < 4 || inflate_headers(s, str_from(p, 4), e) < 0)
         return p.n < 4 ? err_set(e, ERR_SYNTAX, "SPDY: HEADERS of %zu bytes", p.n) : -1;
     if (st && (s->flags & FLAG_FIN))
-        end_of(s, st);
+        spdy_end_of(s, st);
     return 0;
 }
 
@@ -375,7 +375,7 @@ static int end_frame(struct spdy *s, struct err *e)
         return take_control(s, e);
     st = map_u64_get(&s->streams, s->word);
     if (st && (s->flags & FLAG_FIN))
-        end_of(s, st);
+        spdy_end_of(s, st);
     return 0;
 }
 
@@ -397,7 +397,7 @@ static int begin_frame(struct spdy *s, struct err *e)
     return s->left ? 0 : end_frame(s, e);
 }
 
-static int take_head(struct spdy *s, struct str *rest, struct err *e)
+static int spdy_take_head(struct spdy *s, struct str *rest, struct err *e)
 {
     size_t n = MIN_OF(rest->n, HEAD_BYTES - s->head.n);
 
@@ -427,10 +427,10 @@ int spdy_take(struct spdy *s, struct str bytes, struct err *e)
 {
     int rc = s->is_broken ? -1 : 0;
 
-    sweep(s);
+    spdy_sweep(s);
     while (rc == 0 && bytes.n) {
-        rc = s->is_inside ? take_payload(s, &bytes, e) : take_head(s, &bytes, e);
-        sweep(s);
+        rc = s->is_inside ? take_payload(s, &bytes, e) : spdy_take_head(s, &bytes, e);
+        spdy_sweep(s);
     }
     if (rc < 0 && !s->is_broken) {
         send_control(s, GOAWAY, (uint32_t[]){ s->last_id, RESET_PROTOCOL_ERROR }, 2);

@@ -102,7 +102,7 @@ static bool is_tight(const struct http_server *s, const struct tenant *t)
     return !t->is_free && t->out > s->limits.tenant_bytes / 2;
 }
 
-static void count(struct conn *c, size_t held, size_t out)
+static void tenant_count(struct conn *c, size_t held, size_t out)
 {
     struct http_server *s = c->server;
     struct tenant *t = c->tenant;
@@ -138,21 +138,21 @@ static void wake_waiters(const struct http_server *s, struct tenant *t)
 }
 
 /* It dies in this turn or the next, and counts for nobody from now on. */
-static void drop(struct conn *c)
+static void tenant_drop(struct conn *c)
 {
-    count(c, 0, 0);
+    tenant_count(c, 0, 0);
     c->is_uncounted = c->is_doomed = true;
     c->server->stats.dropped_room++;
     conn_set_dirty(c);
 }
 
-static void make_room(struct http_server *s, struct tenant *t, const struct conn *keep)
+static void tenant_make_room(struct http_server *s, struct tenant *t, const struct conn *keep)
 {
     LIST_FOREACH(struct conn, c, &t->holders, holder) {
         if (!is_over(s, t))
             return;
         if (c != keep)
-            drop(c);
+            tenant_drop(c);
     }
 }
 
@@ -163,7 +163,7 @@ static void refuse_alone(struct conn *c)
         conn_refuse(c, 429, "too much of this client is being received; try again");
     else if (c->state != CONN_ANSWERED && c->state != CONN_LINGERS && c->state != CONN_WAITS &&
              !(c->state == CONN_CALL && !c->has_begun))
-        drop(c);
+        tenant_drop(c);
 }
 
 void conn_count(struct conn *c)
@@ -173,9 +173,9 @@ void conn_count(struct conn *c)
 
     if (c->is_uncounted || !t)
         return;
-    count(c, held, c->out.cap);
+    tenant_count(c, held, c->out.cap);
     if (held > before && is_over(c->server, t)) {
-        make_room(c->server, t, c);
+        tenant_make_room(c->server, t, c);
         if (is_over(c->server, t))
             refuse_alone(c);
     } else if (held < before) {
@@ -203,11 +203,11 @@ size_t conn_queued(struct conn *c)
 
 /* ---- who ---- */
 
-static void leave(struct conn *c)
+static void tenant_leave(struct conn *c)
 {
     struct tenant *t = c->tenant;
 
-    count(c, 0, 0);
+    tenant_count(c, 0, 0);
     list_remove(&c->waiter);
     wake_waiters(c->server, t);
     c->tenant = NULL;
@@ -227,7 +227,7 @@ void http_call_charge(struct http_call *call, struct str name, bool is_free)
     buf_str(&key, name);
     t = tenant_ref(c->server, buf_view(&key));
     t->is_free = is_free;
-    leave(c);
+    tenant_leave(c);
     c->tenant = t;
     conn_count(c);
 }
@@ -236,7 +236,7 @@ void conn_leave_tenants(struct conn *c)
 {
     if (!c->tenant)
         return;
-    leave(c);
+    tenant_leave(c);
     c->address->connections--;
     tenant_unref(c->server, c->address);
     c->address = NULL;

@@ -71,7 +71,7 @@ static struct str name_entry(X509_NAME *name, int at)
 enum { ORGANIZATIONS_MAX = 64 };
 
 /* As many as are taken; one at least, so that there is memory. */
-static size_t count_entries(X509_NAME *name, int what)
+static size_t tls_count_entries(X509_NAME *name, int what)
 {
     size_t n = 0;
 
@@ -89,7 +89,7 @@ static void take_subject(struct conn *c)
 
     if (!name)
         return;
-    c->organizations = xcalloc(count_entries(name, NID_organizationName), sizeof(*c->organizations));
+    c->organizations = xcalloc(tls_count_entries(name, NID_organizationName), sizeof(*c->organizations));
     while ((at = X509_NAME_get_index_by_NID(name, NID_commonName, at)) >= 0) { /* the last one counts, as in Go */
         OPENSSL_free((char *)c->peer.common_name.p);
         c->peer.common_name = name_entry(name, at);

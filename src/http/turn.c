@@ -50,7 +50,7 @@ int http_fd(const struct http_client *c)
 
 /* ---- time ---- */
 
-static void wake(struct http_client *c)
+static void turn_wake(struct http_client *c)
 {
     uint64_t one = 1;
 
@@ -66,7 +66,7 @@ void turn_arm(struct http_client *c)
     struct itimerspec at = { 0 };
 
     if (!list_is_empty(&c->failed) || !list_is_empty(&c->more)) {
-        wake(c);
+        turn_wake(c);
         return;
     }
     if (due_ms >= c->armed_ms) /* a wake for nothing now and then is cheaper than setting it for every request */
@@ -89,7 +89,7 @@ static void signal_take(struct http_client *c, int fd)
         c->is_awake = false;
 }
 
-static void expire(struct http_client *c, int64_t now_ms)
+static void turn_expire(struct http_client *c, int64_t now_ms)
 {
     struct heap_node *first;
 
@@ -162,7 +162,7 @@ static void tell_failed(struct http_client *c)
     }
 }
 
-static void sweep(struct http_client *c)
+static void turn_sweep(struct http_client *c)
 {
     LIST_FOREACH(struct http_exchange, x, &c->dead, link)
         exchange_free(x);
@@ -182,8 +182,8 @@ void http_turn(struct http_client *c)
         n = epoll_wait(c->epoll, evs, EVENTS, 0);
         links_turn(c, evs, n);
         tell_failed(c);
-        expire(c, http_mono_ms());
-        sweep(c);
+        turn_expire(c, http_mono_ms());
+        turn_sweep(c);
         if (n < EVENTS && list_is_empty(&c->more) && list_is_empty(&c->failed))
             break;
     }

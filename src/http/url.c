@@ -75,7 +75,7 @@ static int take_host(struct str text, struct url *u)
     return 0;
 }
 
-static int parse(struct str text, struct url *u)
+static int http_url_parse(struct str text, struct url *u)
 {
     ptrdiff_t colon = str_find_char(text, ':'), at;
     struct str rest, authority;
@@ -111,7 +111,7 @@ int url_parse(struct str text, struct url *ret, struct err *e)
 {
     struct url u = { 0 };
 
-    if (parse(text, &u) < 0) {
+    if (http_url_parse(text, &u) < 0) {
         url_done(&u);
         return err_set(e, ERR_INVALID, "\"%.*s\" is no URL; it should look like https://host:6443", STR_ARG(text));
     }
@@ -130,7 +130,7 @@ static const char *variable(const char *lower, const char *upper)
     return value && *value ? value : NULL;
 }
 
-static int address_of(const char *text, unsigned char *out)
+static int url_address_of(const char *text, unsigned char *out)
 {
     return inet_pton(AF_INET, text, out) == 1 ? 4 : inet_pton(AF_INET6, text, out) == 1 ? 16 : 0;
 }
@@ -142,12 +142,12 @@ static bool is_in_net(const char *host, struct str net)
     struct str text;
     uint64_t bits;
     autofree char *z = NULL;
-    int n = address_of(host, a);
+    int n = url_address_of(host, a);
 
     if (!n || !str_split(&net, '/', &text) || str_to_u64(net, &bits) < 0)
         return false;
     z = url_own(text);
-    if (!z || address_of(z, b) != n || bits > (uint64_t)n * 8)
+    if (!z || url_address_of(z, b) != n || bits > (uint64_t)n * 8)
         return false;
     for (uint64_t i = 0; i < bits; i++)
         if ((a[i / 8] ^ b[i / 8]) & (0x80 >> (i % 8)))

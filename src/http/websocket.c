@@ -13,7 +13,7 @@ enum { CONTROL_MAX = 125, MESSAGE_MAX = 1 << 20 };
 
 /* ---- sending ---- */
 
-static void put_head(struct buf *out, unsigned opcode, size_t n, unsigned masked)
+static void websocket_put_head(struct buf *out, unsigned opcode, size_t n, unsigned masked)
 {
     buf_char(out, (char)(0x80 | opcode));
     if (n <= CONTROL_MAX) {
@@ -50,7 +50,7 @@ static void put_frame(struct websocket *w, unsigned opcode, struct str first, st
 
     if (w->is_closing)
         return;
-    put_head(&frame, opcode, first.n + rest.n, w->is_client ? 0x80 : 0);
+    websocket_put_head(&frame, opcode, first.n + rest.n, w->is_client ? 0x80 : 0);
     if (w->is_client) {
         put_masked(&frame, first, rest);
     } else {
@@ -73,7 +73,7 @@ void websocket_close(struct websocket *w, enum websocket_code code)
     w->is_closing = true;
 }
 
-static int end_with(struct websocket *w, enum websocket_code code)
+static int websocket_end_with(struct websocket *w, enum websocket_code code)
 {
     websocket_close(w, code);
     w->is_over = true;
@@ -95,10 +95,10 @@ static int take_close(struct websocket *w, struct str text)
     if (text.n >= 2)
         code = (unsigned)(unsigned char)text.p[0] << 8 | (unsigned char)text.p[1];
     if (text.n == 1 || !is_close_code(code))
-        return end_with(w, WEBSOCKET_PROTOCOL_ERROR);
+        return websocket_end_with(w, WEBSOCKET_PROTOCOL_ERROR);
     if (!str_is_utf8(str_from(text, 2)))
-        return end_with(w, WEBSOCKET_BAD_TEXT);
-    return end_with(w, (enum websocket_code)code); /* the same back */
+        return websocket_end_with(w, WEBSOCKET_BAD_TEXT);
+    return websocket_end_with(w, (enum websocket_code)code); /* the same back */
 }
 
 static int take_control(struct websocket *w)
@@ -122,7 +122,7 @@ static int take_message(struct websocket *w)
     if (!w->is_last)
         return 0;
     if (kind == WEBSOCKET_TEXT && !str_is_utf8(buf_view(&message)))
-        return end_with(w, WEBSOCKET_BAD_TEXT);
+        return websocket_end_with(w, WEBSOCKET_BAD_TEXT);
     w->message = (struct buf){ 0 };
     w->kind = 0;
     w->on_message(w->ctx, kind, buf_view(&message));
@@ -147,7 +147,7 @@ static size_t head_size(const struct websocket *w)
     return 2 + mask_size(w) + (n == 126 ? 2 : n == 127 ? 8 : 0);
 }
 
-static uint64_t read_number(const char *p, size_t n)
+static uint64_t websocket_read_number(const char *p, size_t n)
 {
     uint64_t v = 0;
 
@@ -171,11 +171,11 @@ static int check_head(struct websocket *w)
     w->opcode = first & 0x0f;
     is_control = w->opcode >= OP_CLOSE;
     if ((first & 0x70) || !is_known(w->opcode) || w->is_client == !!(second & 0x80))
-        return end_with(w, WEBSOCKET_PROTOCOL_ERROR);
+        return websocket_end_with(w, WEBSOCKET_PROTOCOL_ERROR);
     if (is_control && (!w->is_last || (second & 0x7f) > CONTROL_MAX))
-        return end_with(w, WEBSOCKET_PROTOCOL_ERROR);
+        return websocket_end_with(w, WEBSOCKET_PROTOCOL_ERROR);
     if (!is_control && (w->opcode == OP_MORE) != (w->kind != 0)) /* pieces of two messages */
-        return end_with(w, WEBSOCKET_PROTOCOL_ERROR);
+        return websocket_end_with(w, WEBSOCKET_PROTOCOL_ERROR);
     return 0;
 }
 
@@ -184,16 +184,16 @@ static int begin_payload(struct websocket *w)
     size_t n = w->head.n - mask_size(w) - 2, max = w->message_bytes ? w->message_bytes : MESSAGE_MAX;
     uint64_t least = n == 8 ? 65536 : n == 2 ? 126 : 0;
 
-    w->left = n ? read_number(w->head.p + 2, n) : (unsigned char)w->head.p[1] & 0x7f;
+    w->left = n ? websocket_read_number(w->head.p + 2, n) : (unsigned char)w->head.p[1] & 0x7f;
     memset(w->mask, 0, sizeof(w->mask)); /* what is not masked is masked by nothing */
     memcpy(w->mask, w->head.p + 2 + n, mask_size(w));
     w->mask_at = 0;
     w->is_inside = true;
     buf_reset(&w->head);
     if (w->left < least)
-        return end_with(w, WEBSOCKET_PROTOCOL_ERROR);
+        return websocket_end_with(w, WEBSOCKET_PROTOCOL_ERROR);
     if (w->opcode < OP_CLOSE && (w->left > max || w->message.n + w->left > max))
-        return end_with(w, WEBSOCKET_TOO_BIG);
+        return websocket_end_with(w, WEBSOCKET_TOO_BIG);
     if (w->opcode == OP_TEXT || w->opcode == OP_BINARY)
         w->kind = w->opcode;
     return 0;
@@ -205,7 +205,7 @@ static int end_frame(struct websocket *w)
     return w->opcode >= OP_CLOSE ? take_control(w) : take_message(w);
 }
 
-static int take_head(struct websocket *w, struct str *rest)
+static int websocket_take_head(struct websocket *w, struct str *rest)
 {
     while (rest->n && w->head.n < head_size(w)) {
         buf_char(&w->head, rest->p[0]);
@@ -239,7 +239,7 @@ int websocket_take(struct websocket *w, struct str bytes)
     int rc = w->is_over ? -1 : 0;
 
     while (rc == 0 && bytes.n)
-        rc = w->is_inside ? take_payload(w, &bytes) : take_head(w, &bytes);
+        rc = w->is_inside ? take_payload(w, &bytes) : websocket_take_head(w, &bytes);
     return rc;
 }
 

@@ -86,7 +86,7 @@ static void take_old(struct transfer *t)
     }
 }
 
-static bool on_head(void *ctx, struct fetch *f, const struct http_answer *a)
+static bool blobs_on_head(void *ctx, struct fetch *f, const struct http_answer *a)
 {
     struct transfer *t = ctx;
     struct str range = http_header(a, "Content-Range");
@@ -102,7 +102,7 @@ static bool on_head(void *ctx, struct fetch *f, const struct http_answer *a)
     return true;
 }
 
-static bool on_data(void *ctx, struct fetch *f, struct str data)
+static bool blobs_on_data(void *ctx, struct fetch *f, struct str data)
 {
     struct transfer *t = ctx;
 
@@ -123,13 +123,13 @@ static bool on_data(void *ctx, struct fetch *f, struct str data)
 
 /* ---- one blob ---- */
 
-static void fail(struct transfer *t, const struct err *e)
+static void blobs_fail(struct transfer *t, const struct err *e)
 {
     t->err = *e;
     t->state = BLOB_FAILED;
 }
 
-static void begin(struct transfer *t)
+static void blobs_begin(struct transfer *t)
 {
     struct registry *r = t->registry;
 
@@ -141,15 +141,15 @@ static void begin(struct transfer *t)
                                .from = t->blob->have,
                                .max_bytes = 1 << 20,
                                .ctx = t,
-                               .on_head = on_head,
-                               .on_data = on_data };
+                               .on_head = blobs_on_head,
+                               .on_data = blobs_on_data };
     t->state = BLOB_RUNS;
     t->begun = t->looked = t->blob->have;
     t->looked_ms = now();
     fetch_begin(&t->fetch);
 }
 
-static void finish(struct transfer *t)
+static void blobs_finish(struct transfer *t)
 {
     struct image_digest is;
     struct err e;
@@ -162,7 +162,7 @@ static void finish(struct transfer *t)
     start_over(t);
     (void)err_set(&e, ERR_INVALID, "%.*s gave a layer that is not the one: its digest should be %.*s and is %s",
                   STR_ARG(t->registry->place->known), STR_ARG(t->blob->digest), is.text);
-    fail(t, &e);
+    blobs_fail(t, &e);
 }
 
 /* Once more, after a pause; unless it was often enough. */
@@ -172,14 +172,14 @@ static void try_again(struct transfer *t, const struct err *e)
 
     t->tries = t->blob->have > t->begun ? 1 : t->tries + 1;
     if (t->tries >= TRIES) {
-        fail(t, e);
+        blobs_fail(t, e);
         return;
     }
     for (int i = 1; i < t->tries; i++)
         pause_ms *= 2;
     pause_ms = fetch_pause_ms(&t->fetch, pause_ms);
     if (pause_ms < 0) {
-        fail(t, e);
+        blobs_fail(t, e);
         return;
     }
     t->due_ms = now() + pause_ms;
@@ -191,19 +191,19 @@ static void answer_401(struct transfer *t, const struct err *why)
     struct err e = { 0 };
 
     if (++t->tokens > TOKENS || token_get(t->registry, buf_view(&t->fetch.challenge), &e) < 0)
-        fail(t, e.code ? &e : why);
+        blobs_fail(t, e.code ? &e : why);
     else
         t->state = BLOB_WAITS;
 }
 
 /* Its fetch is over. */
-static void ended(struct transfer *t)
+static void blobs_ended(struct transfer *t)
 {
     const struct fetch *f = &t->fetch;
     struct err e;
 
     if ((f->status == 200 || f->status == 206) && t->blob->have == t->blob->size) {
-        finish(t);
+        blobs_finish(t);
         return;
     }
     if (f->status == 416) { /* what is there is more than all of it */
@@ -220,7 +220,7 @@ static void ended(struct transfer *t)
     if (f->status == 401)
         answer_401(t, &e);
     else if (t->is_stuck || (f->status == 0 && f->err.code != ERR_IO) || f->status == 403 || f->status == 404)
-        fail(t, &e);
+        blobs_fail(t, &e);
     else
         try_again(t, &e);
 }
@@ -243,19 +243,19 @@ static void check_speed(struct transfer *t)
     t->looked_ms = now();
 }
 
-static void step(struct transfer *t)
+static void blobs_step(struct transfer *t)
 {
     if (t->state == BLOB_WAITS && now() >= t->due_ms)
-        begin(t);
+        blobs_begin(t);
     if (t->state == BLOB_RUNS && t->fetch.is_over)
-        ended(t);
+        blobs_ended(t);
     else if (t->state == BLOB_RUNS)
         check_speed(t);
 }
 
 /* ---- all of them ---- */
 
-static int64_t sum(const struct registry_blob *blobs, size_t n)
+static int64_t blobs_sum(const struct registry_blob *blobs, size_t n)
 {
     int64_t all = 0;
 
@@ -274,7 +274,7 @@ static bool step_all(struct transfer *all, size_t n, struct err *ret_why)
             continue;
         if (!all[i].hash)
             take_old(&all[i]);
-        step(&all[i]);
+        blobs_step(&all[i]);
         if (all[i].state == BLOB_FAILED) {
             *ret_why = all[i].err;
             return false;
@@ -295,7 +295,7 @@ int registry_blobs(struct registry *r, struct registry_blob *blobs, size_t n, co
     while (step_all(all, n, &why)) {
         registry_turn(r, 100);
         if (watch && watch->progress)
-            watch->progress(watch->ctx, sum(blobs, n));
+            watch->progress(watch->ctx, blobs_sum(blobs, n));
     }
     for (size_t i = 0; i < n; i++) {
         fetch_done(&all[i].fetch);

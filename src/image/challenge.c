@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/util.h"
 
-static bool is_word(char c)
+static bool challenge_is_word(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
            (c && strchr("!#$%&'*+-.^_`|~", c));
@@ -24,7 +24,7 @@ static struct str take_word(struct str *at)
     size_t n = 0;
     struct str word;
 
-    while (n < at->n && is_word(at->p[n]))
+    while (n < at->n && challenge_is_word(at->p[n]))
         n++;
     word = str_sub(*at, 0, n);
     *at = str_from(*at, n);
@@ -48,7 +48,7 @@ static struct str take_value(struct arena *a, struct str *at)
     return arena_str(a, buf_view(&out));
 }
 
-static void put(struct challenge *c, struct str name, struct str value)
+static void challenge_put(struct challenge *c, struct str name, struct str value)
 {
     const struct {
         const char *name;
@@ -76,7 +76,7 @@ void challenge_read(struct arena *a, struct str header, struct challenge *ret)
             skip(&header, " \t");
             value = take_value(a, &header);
             if (in_bearer)
-                put(ret, word, value);
+                challenge_put(ret, word, value);
             continue;
         }
         in_bearer = str_eq_nocase(word, STR("Bearer")) && !ret->is_bearer;

@@ -9,7 +9,7 @@ struct image_hash { /* there to have a type of its own */
     EVP_MD_CTX *context;
 };
 
-static void begin(struct image_hash *h)
+static void digest_begin(struct image_hash *h)
 {
     if (EVP_DigestInit_ex(h->context, EVP_sha256(), NULL) != 1)
         abort(); /* out of memory, or an OpenSSL without SHA-256 */
@@ -22,7 +22,7 @@ struct image_hash *image_hash_new(void)
     h->context = EVP_MD_CTX_new();
     if (!h->context)
         abort();
-    begin(h);
+    digest_begin(h);
     return h;
 }
 
@@ -50,7 +50,7 @@ void image_hash_end(struct image_hash *h, struct image_digest *ret)
     (void)snprintf(ret->text, sizeof(ret->text), "sha256:");
     for (unsigned i = 0; i < n; i++)
         (void)snprintf(ret->text + 7 + 2 * i, 3, "%02x", bytes[i]);
-    begin(h);
+    digest_begin(h);
 }
 
 void image_digest_of(struct str bytes, struct image_digest *ret)

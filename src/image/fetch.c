@@ -80,7 +80,7 @@ void registry_turn(struct registry *r, int wait_ms)
 
 static void send_to(struct fetch *f, struct str url);
 
-static void end(struct fetch *f, const struct err *e)
+static void fetch_end(struct fetch *f, const struct err *e)
 {
     f->exchange = NULL;
     f->is_over = true;
@@ -91,12 +91,12 @@ static void end(struct fetch *f, const struct err *e)
 }
 
 /* 'err' was set by whoever takes what comes. */
-static void stop(struct fetch *f)
+static void fetch_stop(struct fetch *f)
 {
     struct err why = f->err;
 
     http_cancel(f->exchange);
-    end(f, &why);
+    fetch_end(f, &why);
 }
 
 static bool is_redirect(int status)
@@ -104,7 +104,7 @@ static bool is_redirect(int status)
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-static void on_head(void *ctx, const struct http_answer *a)
+static void fetch_on_head(void *ctx, const struct http_answer *a)
 {
     struct fetch *f = ctx;
     int64_t seconds;
@@ -118,19 +118,19 @@ static void on_head(void *ctx, const struct http_answer *a)
     buf_str(&f->location, http_header(a, "Location"));
     f->retry_after_s = str_to_i64(http_header(a, "Retry-After"), &seconds) == 0 && seconds > 0 ? seconds : 0;
     if (f->on_head && (a->status == 200 || a->status == 206) && !f->on_head(f->ctx, f, a))
-        stop(f);
+        fetch_stop(f);
 }
 
-static void on_data(void *ctx, struct str data)
+static void fetch_on_data(void *ctx, struct str data)
 {
     struct fetch *f = ctx;
 
     if ((f->status == 200 || f->status == 206) && !f->on_data(f->ctx, f, data))
-        stop(f);
+        fetch_stop(f);
 }
 
 /* Relative ones too. What we are known by stays behind, unless it is the same server. */
-static void follow(struct fetch *f)
+static void fetch_follow(struct fetch *f)
 {
     struct str to = buf_view(&f->location), from_origin, origin, path;
     struct arena *a = &f->registry->arena;
@@ -141,17 +141,17 @@ static void follow(struct fetch *f)
         to = arena_fmt(a, "%.*s%.*s", STR_ARG(from_origin), STR_ARG(to));
     if (++f->redirects > REDIRECTS) {
         (void)err_set(&e, ERR_INVALID, "%.*s: more than %d redirects", STR_ARG(from_origin), REDIRECTS);
-        end(f, &e);
+        fetch_end(f, &e);
     } else if (url_split(to, &origin, &path) < 0) {
         (void)err_set(&e, ERR_INVALID, "%.*s: redirects to what is no address", STR_ARG(from_origin));
-        end(f, &e);
+        fetch_end(f, &e);
     } else if (str_starts(from_origin, STR("https:")) && !str_starts(origin, STR("https:"))) {
         (void)err_set(&e, ERR_FORBIDDEN, "%.*s: redirects from https to %.*s, which is not encrypted",
                       STR_ARG(from_origin), STR_ARG(origin));
-        end(f, &e);
+        fetch_end(f, &e);
     } else if (f->body.n && !str_eq(origin, from_origin)) { /* what a form says of us cannot be left out of it */
         (void)err_set(&e, ERR_FORBIDDEN, "%.*s: redirects a login to %.*s", STR_ARG(from_origin), STR_ARG(origin));
-        end(f, &e);
+        fetch_end(f, &e);
     } else {
         if (!str_eq(origin, from_origin))
             f->authorization = STR_NULL;
@@ -159,21 +159,21 @@ static void follow(struct fetch *f)
     }
 }
 
-static void on_end(void *ctx, const struct http_answer *a)
+static void fetch_on_end(void *ctx, const struct http_answer *a)
 {
     struct fetch *f = ctx;
 
     f->reached = a->reached;
     f->status = a->status;
     if (a->err.code) {
-        end(f, &a->err);
+        fetch_end(f, &a->err);
     } else if (is_redirect(a->status)) {
         f->exchange = NULL;
-        follow(f);
+        fetch_follow(f);
     } else {
         buf_reset(&f->text);
         buf_str(&f->text, a->body);
-        end(f, NULL);
+        fetch_end(f, NULL);
     }
 }
 
@@ -191,20 +191,20 @@ static void send_to(struct fetch *f, struct str url)
                               .total_ms = f->total_ms,
                               .max_bytes = f->max_bytes,
                               .ctx = f,
-                              .on_head = on_head,
-                              .on_data = f->on_data ? on_data : NULL,
-                              .on_end = on_end };
+                              .on_head = fetch_on_head,
+                              .on_data = f->on_data ? fetch_on_data : NULL,
+                              .on_end = fetch_on_end };
     struct str origin;
     struct err e;
 
     f->url = url;
     if (url_split(url, &origin, &q.path) < 0) {
         (void)err_set(&e, ERR_INVALID, "\"%.*s\" is no address", STR_ARG(str_cut(url, 200)));
-        end(f, &e);
+        fetch_end(f, &e);
         return;
     }
     if (find_origin(f->registry, origin, &f->client, &e) < 0) {
-        end(f, &e);
+        fetch_end(f, &e);
         return;
     }
     if (!q.path.n)

@@ -14,7 +14,7 @@
 enum { HELPER_MS = 30000, OUTPUT_BYTES = 1 << 20, WORDS_BYTES = 160 };
 
 /* Part of the name of a program that PATH leads to, and of nothing else. */
-static bool is_name(struct str name)
+static bool helper_is_name(struct str name)
 {
     for (size_t i = 0; i < name.n; i++) {
         char c = name.p[i];
@@ -93,7 +93,7 @@ int helper_ask(struct arena *a, struct str known, struct login *l, struct err *e
     char path[PATH_MAX];
     int rc;
 
-    if (!is_name(l->helper) || !proc_find(program.p, path, sizeof(path)))
+    if (!helper_is_name(l->helper) || !proc_find(program.p, path, sizeof(path)))
         rc = err_set(e, ERR_NOT_FOUND, "there is no such program");
     else
         rc = run_helper(a, path, server_of(known), l, e);

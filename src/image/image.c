@@ -71,7 +71,7 @@ static bool lock_shared(int store, const char *name, int fd)
 }
 
 /* Nobody removes it from now on. -1: somebody did just now. */
-static int hold(struct images *i, int store, const char *name, struct err *e)
+static int image_hold(struct images *i, int store, const char *name, struct err *e)
 {
     struct held *h;
     int fd;
@@ -93,14 +93,14 @@ static int hold(struct images *i, int store, const char *name, struct err *e)
 }
 
 /* The unpacked image 'id' of the store. */
-static int load(struct images *i, int store, const struct image_digest *id, struct image *ret, struct err *e)
+static int image_load(struct images *i, int store, const struct image_digest *id, struct image *ret, struct err *e)
 {
     char name[80], full[PATH_MAX];
     autoclose int dir = -1;
     struct str config;
 
     image_store_name(id, name);
-    if (hold(i, store, name, e) < 0)
+    if (image_hold(i, store, name, e) < 0)
         return -1;
     dir = openat(store, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (dir < 0)
@@ -187,7 +187,7 @@ int image_check_layout(int dir, const struct image_layout *layout, struct err *e
     return 0;
 }
 
-static int write_config(int dir, struct str text, struct err *e)
+static int image_write_config(int dir, struct str text, struct err *e)
 {
     return file_write(dir, "config.json", O_EXCL, 0600, text) < 0 ? err_errno(e, "write config.json") : 0;
 }
@@ -212,7 +212,7 @@ static int unpack_layout(int dir, const struct image_layout *layout, const struc
     for (size_t n = 0; n < layout->layers.n; n++)
         if (unpack_layer(dir, &layout->layers.v[n], root, &bytes, e) < 0)
             return err_wrap(e, "layer %zu (%s)", n + 1, layout->layers.v[n].path);
-    return write_config(s->dir, layout->config, e) < 0 ? -1 : write_bytes(s->dir, bytes, e);
+    return image_write_config(s->dir, layout->config, e) < 0 ? -1 : write_bytes(s->dir, bytes, e);
 }
 
 /* Archive 'fd': into the stage, as files first; those may turn out to be the parts of an image. */
@@ -297,7 +297,7 @@ static int take_stored(struct images *i, int store, const struct image_digest *i
 {
     if (!str_is(reference, "*") && image_link_put(store, "names", reference, id, e) < 0)
         return -1;
-    return load(i, store, id, ret, e);
+    return image_load(i, store, id, ret, e);
 }
 
 static int add_dir(struct images *i, int fd, const char *path, struct str reference, struct image *ret, struct err *e)
@@ -323,8 +323,8 @@ static int add_dir(struct images *i, int fd, const char *path, struct str refere
     return 0;
 }
 
-static int add_file(struct images *i, int fd, const struct stat *st, const char *path, struct str reference,
-                    struct image *ret, struct err *e)
+static int image_add_file(struct images *i, int fd, const struct stat *st, const char *path, struct str reference,
+                          struct image *ret, struct err *e)
 {
     autoclose int store = -1;
     struct image_digest id;
@@ -336,7 +336,7 @@ static int add_file(struct images *i, int fd, const struct stat *st, const char 
     return 0;
 }
 
-static int add_path(struct images *i, const char *path, struct str reference, struct image *ret, struct err *e)
+static int image_add_path(struct images *i, const char *path, struct str reference, struct image *ret, struct err *e)
 {
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
@@ -346,7 +346,7 @@ static int add_path(struct images *i, const char *path, struct str reference, st
     if (S_ISDIR(st.st_mode))
         return add_dir(i, fd, path, reference, ret, e);
     if (S_ISREG(st.st_mode))
-        return add_file(i, fd, &st, path, reference, ret, e);
+        return image_add_file(i, fd, &st, path, reference, ret, e);
     return err_set(e, ERR_INVALID, "is neither a directory nor an archive");
 }
 
@@ -365,7 +365,7 @@ int images_add(struct images *i, struct str text, struct err *e)
         return -1;
     if (strcmp(path, "host") == 0)
         *image = (struct image){ .name = image->name, .id = STR("host"), .said = STR("the host's files") };
-    else if (add_path(i, path, reference, image, e) < 0)
+    else if (image_add_path(i, path, reference, image, e) < 0)
         return err_wrap(e, "image %.*s: %s", STR_ARG(image->name), path);
     image->from = IMAGE_GIVEN;
     if (str_is(reference, "*"))
@@ -386,14 +386,14 @@ static bool find_stored(struct images *i, struct str reference, struct image *re
 
     if (!i->store || image_store_open(i->store, false, &store, NULL) < 0)
         return false;
-    if (!image_link_get(store, "names", reference, &id) || load(i, store, &id, ret, NULL) < 0)
+    if (!image_link_get(store, "names", reference, &id) || image_load(i, store, &id, ret, NULL) < 0)
         return false;
     if (image_note_get(store, "pulled", reference, &digest) && reference_parse(&i->arena, reference, &parts, NULL) == 0)
         ret->id = arena_fmt(&i->arena, "%.*s/%.*s@%s", STR_ARG(parts.host), STR_ARG(parts.path), digest.text);
     return true;
 }
 
-static void find(struct images *i, struct str reference, struct image *ret)
+static void image_find(struct images *i, struct str reference, struct image *ret)
 {
     struct str normal = STR_NULL, name = ret->name;
     const struct image *given = NULL;
@@ -419,7 +419,7 @@ const struct image *images_find(struct images *i, struct str reference)
         return image;
     image = arena_new(&i->arena, struct image);
     image->name = arena_str(&i->arena, reference);
-    find(i, reference, image);
+    image_find(i, reference, image);
     (void)map_put(&i->found, image->name, image);
     return image;
 }

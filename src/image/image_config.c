@@ -77,8 +77,8 @@ static int check_platform(const struct json *config, struct err *e)
 
 /* ---- the config and its layers ---- */
 
-static int take_config(struct arena *a, struct str text, struct image_layout *ret, const struct json **ret_diffs,
-                       struct err *e)
+static int image_config_take(struct arena *a, struct str text, struct image_layout *ret, const struct json **ret_diffs,
+                             struct err *e)
 {
     struct json *config;
 
@@ -117,7 +117,7 @@ static bool same_reference(struct arena *a, struct str text, struct str referenc
 }
 
 /* Does the entry of an index carry the name we look for? Tools write the whole reference, or only its tag. */
-static bool is_named(struct arena *a, const struct json *manifest, struct str reference)
+static bool image_config_is_named(struct arena *a, const struct json *manifest, struct str reference)
 {
     const struct json *notes = json_get(manifest, "annotations");
     struct str tag = json_member_text(notes, "org.opencontainers.image.ref.name");
@@ -144,7 +144,7 @@ static int choose_manifest(struct arena *a, const struct json *index, struct str
     size_t n_here = 0, n_named = 0;
 
     JSON_FOREACH(m, list) {
-        bool named = is_named(a, m, reference);
+        bool named = image_config_is_named(a, m, reference);
 
         if (!is_for_here(m) || (n_named && !named))
             continue;
@@ -169,7 +169,7 @@ static int take_manifest(struct arena *a, int dir, const struct json *manifest, 
 
     if (read_blob(a, dir, json_member_text(json_get(manifest, "config"), "digest"), &config, e) < 0)
         return err_wrap(e, "config of the image");
-    if (take_config(a, config, ret, &diffs, e) < 0 || check_layers(diffs, layers, e) < 0)
+    if (image_config_take(a, config, ret, &diffs, e) < 0 || check_layers(diffs, layers, e) < 0)
         return -1;
     diff = json_first(diffs);
     JSON_FOREACH(layer, layers) {
@@ -203,7 +203,7 @@ static int read_oci(struct arena *a, int dir, struct str reference, struct image
 
 /* ---- docker save ---- */
 
-static bool has_tag(struct arena *a, const struct json *image, struct str reference)
+static bool image_config_has_tag(struct arena *a, const struct json *image, struct str reference)
 {
     JSON_FOREACH(tag, json_get(image, "RepoTags"))
         if (same_reference(a, json_text(tag, STR_NULL), reference))
@@ -219,7 +219,7 @@ static int take_docker(struct arena *a, int dir, const struct json *image, struc
 
     if (image_file_read(a, dir, arena_cstr(a, name), &text, e) < 0)
         return err_wrap(e, "config of the image");
-    if (take_config(a, text, ret, &diffs, e) < 0 || check_layers(diffs, layers, e) < 0)
+    if (image_config_take(a, text, ret, &diffs, e) < 0 || check_layers(diffs, layers, e) < 0)
         return -1;
     if (str_ends(stem, STR(".json")))
         stem = str_sub(stem, 0, stem.n - 5);
@@ -244,7 +244,7 @@ static int read_docker(struct arena *a, int dir, struct str reference, struct im
         !json_is(json_get(json_at(list, 0), "Layers"), JSON_ARRAY))
         return 0; /* a root file system may have a file of that name */
     JSON_FOREACH(image, list)
-        if (!found && (json_count(list) == 1 || has_tag(a, image, reference)))
+        if (!found && (json_count(list) == 1 || image_config_has_tag(a, image, reference)))
             found = image;
     if (!found)
         return err_set(e, ERR_NOT_FOUND, "has %zu images and none of them is named %.*s", json_count(list),
@@ -298,7 +298,7 @@ static bool text_is_good(struct str text)
     return text.n == 0 || !memchr(text.p, '\0', text.n);
 }
 
-static int check_list(const struct json *config, const char *key, struct err *e)
+static int image_config_check_list(const struct json *config, const char *key, struct err *e)
 {
     const struct json *list = json_get(config, key);
 
@@ -317,7 +317,8 @@ int image_config_read(struct arena *a, struct str text, struct image *into, stru
     if (json_parse(a, text, NULL, &tree, e) < 0)
         return err_wrap(e, "config of the image");
     config = json_get(tree, "config");
-    if (check_list(config, "Env", e) < 0 || check_list(config, "Entrypoint", e) < 0 || check_list(config, "Cmd", e) < 0)
+    if (image_config_check_list(config, "Env", e) < 0 || image_config_check_list(config, "Entrypoint", e) < 0 ||
+        image_config_check_list(config, "Cmd", e) < 0)
         return -1;
     JSON_FOREACH(item, json_get(config, "Env"))
         if (str_find_char(json_text(item, STR_NULL), '=') > 0)

@@ -32,7 +32,7 @@ static int64_t bytes_of(int store, const char *name)
     return str_to_i64(file_text(&a, store, arena_fmt(&a, "%s/bytes", name).p, 32), &bytes) < 0 ? -1 : bytes;
 }
 
-static void fill(struct arena *a, int store, const struct image_digest *id, struct image_entry *ret)
+static void image_list_fill(struct arena *a, int store, const struct image_digest *id, struct image_entry *ret)
 {
     char name[80];
 
@@ -42,7 +42,7 @@ static void fill(struct arena *a, int store, const struct image_digest *id, stru
     ret->is_used = is_used(store, name);
 }
 
-static void list_names(struct arena *a, int store, struct image_entries *ret)
+static void image_list_names(struct arena *a, int store, struct image_entries *ret)
 {
     autodir *d = dir_open(store, "names");
 
@@ -60,7 +60,7 @@ static void list_names(struct arena *a, int store, struct image_entries *ret)
             one->digest = arena_str(a, str_of(digest.text));
         if (fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
             one->since_ms = (int64_t)st.st_mtim.tv_sec * 1000;
-        fill(a, store, &id, one);
+        image_list_fill(a, store, &id, one);
     }
 }
 
@@ -86,11 +86,11 @@ static void list_nameless(struct arena *a, int store, struct image_entries *ret)
         if (!image_digest_is_good(str_of(id.text)) || has_id(ret, str_of(id.text)))
             continue;
         one = vec_push(a, &ret->list);
-        fill(a, store, &id, one);
+        image_list_fill(a, store, &id, one);
     }
 }
 
-static int by_name(const void *x, const void *y)
+static int image_list_by_name(const void *x, const void *y)
 {
     const struct image_entry *a = x, *b = y;
 
@@ -100,10 +100,10 @@ static int by_name(const void *x, const void *y)
 static void list_all(struct arena *a, int store, struct image_entries *ret)
 {
     *ret = (struct image_entries){ 0 };
-    list_names(a, store, ret);
+    image_list_names(a, store, ret);
     list_nameless(a, store, ret);
     if (ret->list.n)
-        qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), by_name);
+        qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), image_list_by_name);
 }
 
 /* 1: there is none. */
@@ -134,7 +134,7 @@ struct marks {
     struct map kept; /* hex digits of blobs */
 };
 
-static void mark(struct marks *m, struct str digest)
+static void image_list_mark(struct marks *m, struct str digest)
 {
     if (digest.n > 7)
         (void)map_add(&m->kept, &m->arena, str_from(digest, 7));
@@ -151,12 +151,12 @@ static void mark_manifest(struct marks *m, int store, struct str digest, int dep
         image_file_read(&m->arena, store, image_blob_path(&m->arena, digest), &text, NULL) < 0 ||
         json_parse(&m->arena, text, NULL, &j, NULL) < 0)
         return;
-    mark(m, digest);
+    image_list_mark(m, digest);
     JSON_FOREACH(one, json_get(j, "manifests"))
         mark_manifest(m, store, json_member_text(one, "digest"), depth + 1);
-    mark(m, json_member_text(json_get(j, "config"), "digest"));
+    image_list_mark(m, json_member_text(json_get(j, "config"), "digest"));
     JSON_FOREACH(one, json_get(j, "layers"))
-        mark(m, json_member_text(one, "digest"));
+        image_list_mark(m, json_member_text(one, "digest"));
 }
 
 static int64_t remove_file(DIR *d, const char *name)
@@ -220,7 +220,7 @@ static void drop_names(int store, const struct image_entries *all, struct str id
         }
 }
 
-static size_t names_of(const struct image_entries *all, struct str id)
+static size_t image_list_names_of(const struct image_entries *all, struct str id)
 {
     size_t n = 0;
 
@@ -230,8 +230,8 @@ static size_t names_of(const struct image_entries *all, struct str id)
 }
 
 /* By its name, or by its id, or the first digits of that. */
-static const struct image_entry *find(struct arena *a, const struct image_entries *all, struct str name,
-                                      bool *ret_by_id)
+static const struct image_entry *image_list_find(struct arena *a, const struct image_entries *all, struct str name,
+                                                 bool *ret_by_id)
 {
     struct str normal, hex = str_starts(name, STR("sha256:")) ? str_from(name, 7) : name;
     const struct image_entry *found = NULL;
@@ -248,18 +248,18 @@ static const struct image_entry *find(struct arena *a, const struct image_entrie
     return found;
 }
 
-static int remove_one(struct arena *a, int store, struct str name, int64_t *ret_bytes, struct err *e)
+static int image_list_remove_one(struct arena *a, int store, struct str name, int64_t *ret_bytes, struct err *e)
 {
     struct image_entries all;
     const struct image_entry *one;
     bool by_id;
 
     list_all(a, store, &all);
-    one = find(a, &all, name, &by_id);
+    one = image_list_find(a, &all, name, &by_id);
     if (!one)
         return err_set(e, ERR_NOT_FOUND, "there is no image %.*s here; `pumice images` shows those that are",
                        STR_ARG(name));
-    if (!by_id && names_of(&all, one->id) > 1) {
+    if (!by_id && image_list_names_of(&all, one->id) > 1) {
         image_link_drop(store, "names", one->name);
         image_link_drop(store, "pulled", one->name);
         return 0;
@@ -284,7 +284,7 @@ int images_remove(const char *store, struct str name, int64_t *ret_bytes, struct
         return err_set(e, ERR_NOT_FOUND, "there is no image %.*s here: no image store at %s", STR_ARG(name), store);
     if (rc < 0 || image_store_lock(fd, true, &lock, e) < 0)
         return -1;
-    return remove_one(&a, fd, name, ret_bytes, e);
+    return image_list_remove_one(&a, fd, name, ret_bytes, e);
 }
 
 int images_prune(const char *store, bool all, size_t *ret_images, int64_t *ret_bytes, struct err *e)

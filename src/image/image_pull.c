@@ -23,7 +23,7 @@ struct pull {
     int64_t before, total; /* bytes that were there already, and all of them */
 };
 
-static void tell(struct pull *p, enum image_doing doing, int64_t bytes)
+static void image_pull_tell(struct pull *p, enum image_doing doing, int64_t bytes)
 {
     if (p->q->progress)
         p->q->progress(p->q->ctx, doing, bytes, p->total);
@@ -47,13 +47,13 @@ static int get_manifest(struct pull *p, struct str name, struct str *ret_digest,
     return image_blob_put(p->store, *ret_digest, kept, e);
 }
 
-static int resolve(struct pull *p, struct err *e)
+static int image_pull_resolve(struct pull *p, struct err *e)
 {
     struct str digest, name = p->ref.digest.n ? p->ref.digest : p->ref.tag;
 
     if (p->ref.digest.n && !image_digest_is_good(p->ref.digest))
         return err_set(e, ERR_INVALID, "its digest is not a sha256 one, and cannot be checked");
-    tell(p, IMAGE_ASKS, 0);
+    image_pull_tell(p, IMAGE_ASKS, 0);
     if (get_manifest(p, name, &digest, e) < 0)
         return -1;
     (void)snprintf(p->ret->digest.text, sizeof(p->ret->digest.text), "%s", digest.p);
@@ -69,11 +69,11 @@ static int resolve(struct pull *p, struct err *e)
 
 /* ---- blobs ---- */
 
-static void on_progress(void *ctx, int64_t bytes)
+static void image_pull_on_progress(void *ctx, int64_t bytes)
 {
     struct pull *p = ctx;
 
-    tell(p, IMAGE_FETCHES, p->before + bytes);
+    image_pull_tell(p, IMAGE_FETCHES, p->before + bytes);
 }
 
 static int by_digest(const void *x, const void *y)
@@ -158,7 +158,8 @@ static int close_parts(struct pull *p, struct parts *parts, int rc, struct err *
 }
 
 /* 'list' is sorted: who locks in one order never waits for who waits for us. */
-static int open_parts(struct pull *p, const struct descriptor *list, size_t n, struct parts *ret, struct err *e)
+static int image_pull_open_parts(struct pull *p, const struct descriptor *list, size_t n, struct parts *ret,
+                                 struct err *e)
 {
     for (size_t i = 0; i < n; i++) {
         struct registry_blob *b = &ret->v[ret->n];
@@ -179,14 +180,14 @@ static int open_parts(struct pull *p, const struct descriptor *list, size_t n, s
 
 static int fetch_blobs(struct pull *p, struct descriptor *list, size_t n, struct err *e)
 {
-    struct registry_watch watch = { p, on_progress };
+    struct registry_watch watch = { p, image_pull_on_progress };
     struct parts parts = { arena_array(&p->arena, struct registry_blob, n), arena_array(&p->arena, bool, n), 0 };
     int64_t missing = 0;
     int rc;
 
     qsort(list, n, sizeof(*list), by_digest);
     p->before = 0;
-    rc = open_parts(p, list, n, &parts, e);
+    rc = image_pull_open_parts(p, list, n, &parts, e);
     for (size_t i = 0; i < parts.n; i++)
         missing += parts.v[i].size - MIN_OF(parts.v[i].have, parts.v[i].size);
     if (rc == 0 && parts.n)
@@ -232,7 +233,7 @@ static void forget_layers(struct pull *p)
 }
 
 /* The image is there. Do we know that this manifest makes it, and that its layers are given to us? */
-static bool is_ours(const struct pull *p)
+static bool image_pull_is_ours(const struct pull *p)
 {
     struct image_digest made;
 
@@ -256,15 +257,15 @@ static int unpack_layers(struct pull *p, struct err *e)
     return image_note_put(p->store, "unpacked", p->manifest_digest, &p->ret->id, e);
 }
 
-static int unpack(struct pull *p, struct err *e)
+static int image_pull_unpack(struct pull *p, struct err *e)
 {
     autoclose int lock = -1;
 
-    if (image_store_has(p->store, &p->ret->id) && is_ours(p))
+    if (image_store_has(p->store, &p->ret->id) && image_pull_is_ours(p))
         return 0;
     if (fetch_layers(p, e) < 0 || lock_image(p, &lock, e) < 0)
         return -1;
-    tell(p, IMAGE_UNPACKS, p->total);
+    image_pull_tell(p, IMAGE_UNPACKS, p->total);
     if (unpack_layers(p, e) == 0)
         return 0;
     if (e->code == ERR_INVALID)
@@ -300,10 +301,10 @@ static int pull_from_place(struct pull *p, struct err *e)
     p->repository = l->user.n || l->identity.n
                         ? arena_fmt(&p->arena, "%.*s/%.*s", STR_ARG(p->ref.host), STR_ARG(p->ref.path))
                         : STR_NULL;
-    if (resolve(p, e) < 0 || fetch_blobs(p, &p->manifest.config, 1, e) < 0)
+    if (image_pull_resolve(p, e) < 0 || fetch_blobs(p, &p->manifest.config, 1, e) < 0)
         return -1;
     (void)snprintf(p->ret->id.text, sizeof(p->ret->id.text), "%.*s", STR_ARG(p->manifest.config.digest));
-    return unpack(p, e) < 0 || set_name(p, e) < 0 ? -1 : note_opened(p, e);
+    return image_pull_unpack(p, e) < 0 || set_name(p, e) < 0 ? -1 : note_opened(p, e);
 }
 
 /* The mirrors, then the registry. What is said at the end is the registry's word; that no place could be reached is

@@ -51,7 +51,7 @@ struct packing {
 };
 
 /* After a step: so many bytes of 'in' and of the room for 'out' are left. */
-static void moved(struct image_stream *s, size_t in_left, size_t out_left)
+static void image_stream_moved(struct image_stream *s, size_t in_left, size_t out_left)
 {
     s->in += s->n_in - in_left;
     s->n_in = in_left;
@@ -75,7 +75,7 @@ static enum part gzip_step(struct image_stream *s)
     z->next_out = s->out_bytes;
     z->avail_out = OUT_BYTES;
     rc = inflate(z, Z_NO_FLUSH);
-    moved(s, z->avail_in, z->avail_out);
+    image_stream_moved(s, z->avail_in, z->avail_out);
     return rc == Z_STREAM_END ? PART_END : rc == Z_OK || rc == Z_BUF_ERROR ? PART_MORE : PART_BAD;
 }
 
@@ -96,7 +96,7 @@ static enum part zstd_step(struct image_stream *s)
     ZSTD_outBuffer out = { s->out_bytes, OUT_BYTES, 0 };
     size_t rc = ZSTD_decompressStream(s->u.zstd, &out, &in);
 
-    moved(s, in.size - in.pos, out.size - out.pos);
+    image_stream_moved(s, in.size - in.pos, out.size - out.pos);
     return ZSTD_isError(rc) ? PART_BAD : rc == 0 ? PART_END : PART_MORE;
 }
 
@@ -121,7 +121,7 @@ static enum part xz_step(struct image_stream *s)
     x->next_out = s->out_bytes;
     x->avail_out = OUT_BYTES;
     rc = lzma_code(x, LZMA_RUN);
-    moved(s, x->avail_in, x->avail_out);
+    image_stream_moved(s, x->avail_in, x->avail_out);
     return rc == LZMA_STREAM_END ? PART_END : rc == LZMA_OK || rc == LZMA_BUF_ERROR ? PART_MORE : PART_BAD;
 }
 
@@ -146,7 +146,7 @@ static enum part bzip2_step(struct image_stream *s)
     b->next_out = (char *)s->out_bytes;
     b->avail_out = OUT_BYTES;
     rc = BZ2_bzDecompress(b);
-    moved(s, b->avail_in, b->avail_out);
+    image_stream_moved(s, b->avail_in, b->avail_out);
     return rc == BZ_STREAM_END ? PART_END : rc == BZ_OK ? PART_MORE : PART_BAD;
 }
 
@@ -186,7 +186,7 @@ static const struct packing *find_packing(const struct image_stream *s)
 
 /* ---- reading ---- */
 
-static int read_file(struct image_stream *s, struct err *e)
+static int image_stream_read_file(struct image_stream *s, struct err *e)
 {
     ssize_t n;
 
@@ -210,7 +210,7 @@ static int need_input(struct image_stream *s, struct err *e)
     memmove(s->in_bytes, s->in, s->n_in);
     s->in = s->in_bytes;
     while (s->n_in < MAGIC_BYTES && !s->is_file_end)
-        if (read_file(s, e) < 0)
+        if (image_stream_read_file(s, e) < 0)
             return -1;
     return 0;
 }
@@ -328,7 +328,7 @@ int image_stream_finish(struct image_stream *s, struct image_digest *ret_file, s
         ;
     while (rc == 0 && !s->is_file_end) {
         s->n_in = 0;
-        rc = read_file(s, e);
+        rc = image_stream_read_file(s, e);
     }
     if (rc < 0)
         return -1;

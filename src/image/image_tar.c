@@ -73,7 +73,7 @@ static int64_t fill_of(int64_t size)
 
 /* ---- fields ---- */
 
-static struct str text_of(const char *field, size_t n)
+static struct str tar_text_of(const char *field, size_t n)
 {
     return (struct str){ field, strnlen(field, n) };
 }
@@ -92,7 +92,7 @@ static int read_binary(const char *field, size_t n, int64_t *ret)
     return 0;
 }
 
-static int read_number(const char *field, size_t n, int64_t *ret)
+static int tar_read_number(const char *field, size_t n, int64_t *ret)
 {
     size_t i = 0;
     int64_t v = 0;
@@ -109,7 +109,7 @@ static int read_number(const char *field, size_t n, int64_t *ret)
     return 0;
 }
 
-#define NUMBER(field, ret) read_number((field), sizeof(field), (ret))
+#define NUMBER(field, ret) tar_read_number((field), sizeof(field), (ret))
 
 /* Of all bytes, its own field as blanks; some add them up with signs. */
 static bool is_sum_good(const struct header *h)
@@ -136,7 +136,7 @@ static bool is_zero(const struct header *h)
 /* ---- pax ---- */
 
 /* "1350244992.023960108" */
-static int read_time(struct str text, struct timespec *ret)
+static int tar_read_time(struct str text, struct timespec *ret)
 {
     struct str whole, part = text;
     bool is_negative = str_starts(text, STR("-"));
@@ -158,7 +158,7 @@ static int read_time(struct str text, struct timespec *ret)
     return 0;
 }
 
-static int take_number(struct str value, int64_t *to)
+static int tar_take_number(struct str value, int64_t *to)
 {
     int64_t v;
 
@@ -191,13 +191,13 @@ static int take_pax(struct extra *x, struct str key, struct str value, struct er
     else if (str_is(key, "linkpath"))
         rc = take_path(value, &x->link);
     else if (str_is(key, "size"))
-        rc = take_number(value, &x->size);
+        rc = tar_take_number(value, &x->size);
     else if (str_is(key, "uid"))
-        rc = take_number(value, &x->uid);
+        rc = tar_take_number(value, &x->uid);
     else if (str_is(key, "gid"))
-        rc = take_number(value, &x->gid);
+        rc = tar_take_number(value, &x->gid);
     else if (str_is(key, "mtime"))
-        x->has_mtime = (rc = read_time(value, &x->mtime)) == 0;
+        x->has_mtime = (rc = tar_read_time(value, &x->mtime)) == 0;
     else if (str_is(key, "SCHILY.xattr.security.capability") && value.n <= CAPABILITY_BYTES)
         x->capability = value;
     return rc < 0 ? damaged(e, "a pax header has a value that cannot be read") : 0;
@@ -228,7 +228,7 @@ static int read_pax(struct extra *x, struct str text, struct err *e)
 /* ---- headers ---- */
 
 /* The data of an entry that is no file. */
-static int read_text(struct image_tar *t, int64_t size, struct str *ret, struct err *e)
+static int tar_read_text(struct image_tar *t, int64_t size, struct str *ret, struct err *e)
 {
     char *text;
 
@@ -250,18 +250,18 @@ static int take_extra(struct image_tar *t, const struct header *h, struct extra 
         return 0;
     if (NUMBER(h->size, &size) < 0 || size < 0)
         return damaged(e, "a header has a number that is none");
-    if (read_text(t, size, &text, e) < 0)
+    if (tar_read_text(t, size, &text, e) < 0)
         return -1;
     if (h->type == 'x')
         return read_pax(x, text, e) < 0 ? -1 : 1;
     if (h->type == 'L')
-        x->path = text_of(text.p, text.n);
+        x->path = tar_text_of(text.p, text.n);
     if (h->type == 'K')
-        x->link = text_of(text.p, text.n);
+        x->link = tar_text_of(text.p, text.n);
     return 1;
 }
 
-static int kind_of(const struct header *h, struct str path, enum image_tar_kind *ret, struct err *e)
+static int tar_kind_of(const struct header *h, struct str path, enum image_tar_kind *ret, struct err *e)
 {
     static const struct {
         char type;
@@ -285,7 +285,7 @@ static int kind_of(const struct header *h, struct str path, enum image_tar_kind 
 
 static struct str path_of(struct image_tar *t, const struct header *h, const struct extra *x)
 {
-    struct str name = text_of(h->name, sizeof(h->name)), prefix = text_of(h->prefix, sizeof(h->prefix));
+    struct str name = tar_text_of(h->name, sizeof(h->name)), prefix = tar_text_of(h->prefix, sizeof(h->prefix));
 
     if (x->path.n)
         return x->path;
@@ -305,9 +305,9 @@ static int take_entry(struct image_tar *t, const struct header *h, const struct 
     if (NUMBER(h->mode, &mode) < 0 || NUMBER(h->uid, &n.uid) < 0 || NUMBER(h->gid, &n.gid) < 0 ||
         NUMBER(h->size, &n.size) < 0 || NUMBER(h->mtime, &mtime) < 0)
         return damaged(e, "a header has a number that is none");
-    if (kind_of(h, n.path, &n.kind, e) < 0)
+    if (tar_kind_of(h, n.path, &n.kind, e) < 0)
         return -1;
-    n.link = x->link.n ? x->link : arena_str(&t->arena, text_of(h->link, sizeof(h->link)));
+    n.link = x->link.n ? x->link : arena_str(&t->arena, tar_text_of(h->link, sizeof(h->link)));
     n.mode = (mode_t)mode & 07777;
     n.uid = x->uid >= 0 ? x->uid : n.uid;
     n.gid = x->gid >= 0 ? x->gid : n.gid;

@@ -196,8 +196,8 @@ static int write_data(struct unpack *u, struct image_tar *t, const struct image_
     return 0;
 }
 
-static int make_file(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, int parent,
-                     const char *base, struct err *e)
+static int unpack_make_file(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, int parent,
+                            const char *base, struct err *e)
 {
     autoclose int fd = -1;
     mode_t mode;
@@ -217,8 +217,8 @@ static int make_file(struct unpack *u, struct image_tar *t, const struct image_t
     return 0;
 }
 
-static int make_dir(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, int parent,
-                    const char *base, struct err *e)
+static int unpack_make_dir(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, int parent,
+                           const char *base, struct err *e)
 {
     autoclose int fd = -1;
     mode_t mode;
@@ -273,8 +273,8 @@ static int make_fifo(struct unpack *u, struct image_tar *t, const struct image_t
 }
 
 static make_f *const makers[IMAGE_TAR_KIND_MAX] = {
-    [TAR_FILE] = make_file,         [TAR_DIR] = make_dir,   [TAR_SYMLINK] = make_symlink,
-    [TAR_HARDLINK] = make_hardlink, [TAR_FIFO] = make_fifo, [TAR_OTHER] = NULL, /* left out */
+    [TAR_FILE] = unpack_make_file,  [TAR_DIR] = unpack_make_dir, [TAR_SYMLINK] = make_symlink,
+    [TAR_HARDLINK] = make_hardlink, [TAR_FIFO] = make_fifo,      [TAR_OTHER] = NULL, /* left out */
 };
 
 /* ---- what was there before ---- */
@@ -323,7 +323,7 @@ static int empty_older(struct unpack *u, struct str path, struct err *e)
 
 /* ".wh.name": an older layer's "name" is gone. ".wh..wh..opq": all that older layers had in this directory is gone.
  * Other names with ".wh..wh." are a file system's own. 1: it was one of those. */
-static int whiteout(struct unpack *u, int parent, const char *base, struct str above, struct err *e)
+static int unpack_whiteout(struct unpack *u, int parent, const char *base, struct str above, struct err *e)
 {
     struct str name = str_of(base);
 
@@ -364,7 +364,7 @@ static int unpack_entry(struct unpack *u, struct image_tar *t, const struct imag
     above = split_path(path, &base);
     if (find_parent(u, above, &parent, e) < 0)
         return -1;
-    rc = whiteout(u, parent, base, above, e);
+    rc = unpack_whiteout(u, parent, base, above, e);
     if (rc)
         return rc < 0 ? -1 : 0;
     if (!makers[entry->kind])

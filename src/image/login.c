@@ -114,7 +114,7 @@ static int find_in(struct arena *a, const char *path, const struct reference *re
 }
 
 /* What stands behind a directory that a variable names; empty if there is no such variable. */
-static struct str below(struct arena *a, const char *variable, const char *rest)
+static struct str login_below(struct arena *a, const char *variable, const char *rest)
 {
     const char *dir = getenv(variable);
 
@@ -124,12 +124,12 @@ static struct str below(struct arena *a, const char *variable, const char *rest)
 int login_of_files(struct arena *a, const char *given, const struct reference *ref, struct login *ret, struct err *e)
 {
     const struct str usual[] = {
-        below(a, "REGISTRY_AUTH_FILE", ""),
-        below(a, "XDG_RUNTIME_DIR", "/containers/auth.json"),
-        below(a, "XDG_CONFIG_HOME", "/containers/auth.json"),
-        below(a, "HOME", "/.config/containers/auth.json"),
-        below(a, "DOCKER_CONFIG", "/config.json"),
-        below(a, "HOME", "/.docker/config.json"),
+        login_below(a, "REGISTRY_AUTH_FILE", ""),
+        login_below(a, "XDG_RUNTIME_DIR", "/containers/auth.json"),
+        login_below(a, "XDG_CONFIG_HOME", "/containers/auth.json"),
+        login_below(a, "HOME", "/.config/containers/auth.json"),
+        login_below(a, "DOCKER_CONFIG", "/config.json"),
+        login_below(a, "HOME", "/.docker/config.json"),
     };
     struct str helper = STR_NULL;
     struct login one;

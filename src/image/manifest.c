@@ -124,7 +124,7 @@ static int read_index(const struct json *list, struct manifest *ret, struct err 
 
 /* ---- a manifest ---- */
 
-static bool is_one_of(struct str media, const char *const *list, size_t n)
+static bool manifest_is_one_of(struct str media, const char *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (str_is(media, list[i]))
@@ -138,7 +138,7 @@ static int check_config_media(const struct json *config, struct err *e)
                                          "application/vnd.docker.container.image.v1+json" };
     struct str media = json_member_text(config, "mediaType");
 
-    if (is_one_of(media, known, ARRAY_LEN(known)))
+    if (manifest_is_one_of(media, known, ARRAY_LEN(known)))
         return 0;
     return err_set(e, ERR_INVALID, "this is no image of a container: its config is %.*s", STR_ARG(str_cut(media, 100)));
 }
@@ -159,7 +159,7 @@ static int check_layer_media(const struct json *layer, struct err *e)
     };
     struct str media = json_member_text(layer, "mediaType");
 
-    if (is_one_of(media, known, ARRAY_LEN(known)))
+    if (manifest_is_one_of(media, known, ARRAY_LEN(known)))
         return 0;
     return err_set(e, ERR_INVALID, "a layer is %.*s, which cannot be unpacked here", STR_ARG(str_cut(media, 100)));
 }

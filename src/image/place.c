@@ -19,7 +19,7 @@ bool host_is_loopback(struct str host)
            str_is(host, "[::1]");
 }
 
-static bool is_listed(const struct registry_options *o, struct str host)
+static bool place_is_listed(const struct registry_options *o, struct str host)
 {
     VEC_FOREACH(one, &o->insecure)
         if (str_eq(*one, host))
@@ -108,7 +108,7 @@ int places_of(struct arena *a, const struct registry_options *o, const struct re
     }
     *vec_push(a, &all) = (struct place){ .host = server_of(ref->host), .known = ref->host, .prefix = STR("") };
     VEC_FOREACH(one, &all) {
-        one->is_insecure = is_listed(o, one->known);
+        one->is_insecure = place_is_listed(o, one->known);
         one->may_be_plain = one->is_insecure || host_is_loopback(one->host);
         if (find_login(a, o, ref, one, e) < 0)
             return -1;

@@ -64,7 +64,7 @@ static int64_t since_ms(const struct timespec *then)
     return (now.tv_sec - then->tv_sec) * 1000 + (now.tv_nsec - then->tv_nsec) / 1000000;
 }
 
-static void on_progress(void *ctx, enum image_doing doing, int64_t bytes, int64_t total)
+static void puller_on_progress(void *ctx, enum image_doing doing, int64_t bytes, int64_t total)
 {
     struct work *w = ctx;
     autobuf out = { 0 };
@@ -95,7 +95,7 @@ static _Noreturn void child_main(const struct puller_options *o, const struct as
 {
     struct registry_options registry = o->registry;
     struct work w = { .sock = PROC_KEPT, .id = q->id, .doing = IMAGE_DOING_MAX };
-    struct image_pull pull = { o->store, q->reference, &registry, &w, on_progress, q->is_tenant };
+    struct image_pull pull = { o->store, q->reference, &registry, &w, puller_on_progress, q->is_tenant };
     struct image_pulled pulled = { 0 };
     struct err e = { 0 };
 
@@ -115,7 +115,7 @@ struct pulls {
     size_t n, running;
 };
 
-static void forget(struct pulls *all, struct asked *q)
+static void puller_forget(struct pulls *all, struct asked *q)
 {
     list_remove(&q->link);
     all->n--;
@@ -129,7 +129,7 @@ static void forget(struct pulls *all, struct asked *q)
     free(q);
 }
 
-static void begin(struct pulls *all, struct asked *q)
+static void puller_begin(struct pulls *all, struct asked *q)
 {
     struct err e;
 
@@ -148,14 +148,14 @@ static void begin(struct pulls *all, struct asked *q)
     }
     q->pid = 0;
     tell_over(PROC_KEPT, q->id, &(struct image_pulled){ 0 }, &e);
-    forget(all, q);
+    puller_forget(all, q);
 }
 
 static void begin_next(struct pulls *all)
 {
     LIST_FOREACH(struct asked, q, &all->list, link)
         if (!q->pid && all->running < AT_A_TIME)
-            begin(all, q);
+            puller_begin(all, q);
 }
 
 static void take_ask(struct pulls *all, struct str payload)
@@ -182,7 +182,7 @@ static void take_cancel(struct pulls *all, struct str payload)
 
     LIST_FOREACH(struct asked, q, &all->list, link)
         if (q->id == id)
-            forget(all, q);
+            puller_forget(all, q);
 }
 
 /* false: the program is gone. */
@@ -215,13 +215,13 @@ static void take_ended(struct pulls *all, struct asked *q)
         (void)err_set(&e, ERR_INTERNAL, "the process that pulled it was ended by signal %d", WTERMSIG(status));
         tell_over(PROC_KEPT, q->id, &(struct image_pulled){ 0 }, &e);
     }
-    forget(all, q);
+    puller_forget(all, q);
 }
 
-static _Noreturn void leave(struct pulls *all)
+static _Noreturn void puller_leave(struct pulls *all)
 {
     LIST_FOREACH(struct asked, q, &all->list, link)
-        forget(all, q);
+        puller_forget(all, q);
     _exit(0);
 }
 
@@ -258,7 +258,7 @@ static _Noreturn void puller_main(const struct puller_options *o, pid_t parent)
             else
                 proc_go_on(who[i]->pid);
         if (fds[0].revents && !take_words(&all, &in))
-            leave(&all);
+            puller_leave(&all);
     }
 }
 

@@ -13,7 +13,7 @@ static bool is_lower_or_digit(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-static bool is_word(char c)
+static bool reference_is_word(char c)
 {
     return is_lower_or_digit(c) || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -32,9 +32,9 @@ static bool is_host(struct str part)
 static bool host_is_good(struct str host)
 {
     for (size_t i = 0; i < host.n; i++)
-        if (!is_word(host.p[i]) && !memchr(".-:[]", host.p[i], 5))
+        if (!reference_is_word(host.p[i]) && !memchr(".-:[]", host.p[i], 5))
             return false;
-    return host.n > 0 && (is_word(host.p[0]) || host.p[0] == '[');
+    return host.n > 0 && (reference_is_word(host.p[0]) || host.p[0] == '[');
 }
 
 static bool part_is_good(struct str part)
@@ -57,10 +57,10 @@ static bool path_is_good(struct str path)
 
 static bool tag_is_good(struct str tag)
 {
-    if (tag.n == 0 || tag.n > 128 || !is_word(tag.p[0]))
+    if (tag.n == 0 || tag.n > 128 || !reference_is_word(tag.p[0]))
         return false;
     for (size_t i = 0; i < tag.n; i++)
-        if (!is_word(tag.p[i]) && tag.p[i] != '.' && tag.p[i] != '-')
+        if (!reference_is_word(tag.p[i]) && tag.p[i] != '.' && tag.p[i] != '-')
             return false;
     return true;
 }
@@ -79,7 +79,7 @@ static bool digest_is_good(struct str digest)
 }
 
 /* Cut what follows the last 'sep' off '*text'; false if there is no 'sep'. */
-static bool cut(struct str *text, ptrdiff_t at, struct str *ret)
+static bool reference_cut(struct str *text, ptrdiff_t at, struct str *ret)
 {
     if (at < 0)
         return false;
@@ -100,11 +100,11 @@ static int check_parts(const struct reference *r, bool has_tag, bool has_digest,
 static int take_parts(struct reference *r, struct str text, struct err *e)
 {
     struct str rest = text;
-    bool has_digest = cut(&rest, str_find_char(rest, '@'), &r->digest), has_tag = false;
+    bool has_digest = reference_cut(&rest, str_find_char(rest, '@'), &r->digest), has_tag = false;
     ptrdiff_t colon = str_rfind_char(rest, ':'), slash;
 
     if (colon > str_rfind_char(rest, '/')) /* else it belongs to a port */
-        has_tag = cut(&rest, colon, &r->tag);
+        has_tag = reference_cut(&rest, colon, &r->tag);
     slash = str_find_char(rest, '/');
     r->host = STR("docker.io");
     r->path = rest;

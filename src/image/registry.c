@@ -91,7 +91,7 @@ static void put_message(struct buf *out, struct str text)
         buf_quote(out, said, 160);
 }
 
-static int refused(struct registry *r, const struct fetch *f, const char *said, struct err *e)
+static int registry_refused(struct registry *r, const struct fetch *f, const char *said, struct err *e)
 {
     const struct login *l = &r->place->login;
     struct str host = r->place->known;
@@ -110,7 +110,7 @@ static int refused(struct registry *r, const struct fetch *f, const char *said, 
                    STR_ARG(host), f->status, said, STR_ARG(host), STR_ARG(host));
 }
 
-static int too_many(struct registry *r, const struct fetch *f, const char *said, struct err *e)
+static int registry_too_many(struct registry *r, const struct fetch *f, const char *said, struct err *e)
 {
     autobuf wait = { 0 };
 
@@ -132,12 +132,12 @@ int status_error(struct registry *r, const struct fetch *f, const char *what, st
         return err_set(e, f->err.code ? f->err.code : ERR_IO, "%s", f->err.text);
     put_message(&said, buf_view(&f->text));
     if (f->status == 401 || f->status == 403)
-        return refused(r, f, said.n ? said.p : "", e);
+        return registry_refused(r, f, said.n ? said.p : "", e);
     if (f->status == 404)
         return err_set(e, ERR_NOT_FOUND, "%.*s does not have %s%s", STR_ARG(r->place->known), what,
                        said.n ? said.p : "");
     if (f->status == 429)
-        return too_many(r, f, said.n ? said.p : "", e);
+        return registry_too_many(r, f, said.n ? said.p : "", e);
     return err_set(e, ERR_IO, "%.*s cannot give %s: it answers %d%s", STR_ARG(r->place->known), what, f->status,
                    said.n ? said.p : "");
 }

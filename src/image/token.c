@@ -23,7 +23,7 @@ static void put_escaped(struct buf *out, struct str text)
     }
 }
 
-static void put_field(struct buf *out, const char *name, struct str value)
+static void token_put_field(struct buf *out, const char *name, struct str value)
 {
     if (!value.n)
         return;
@@ -57,7 +57,7 @@ static int check_realm(struct registry *r, struct str realm, struct err *e)
     return 0;
 }
 
-static bool is_token(struct str text)
+static bool token_is_token(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
         if ((unsigned char)text.p[i] <= ' ' || (unsigned char)text.p[i] >= 0x7f)
@@ -76,7 +76,7 @@ static int take_token(struct registry *r, const struct fetch *f, struct err *e)
     if (json_parse(&a, buf_view(&f->text), NULL, &j, e) < 0)
         return err_wrap(e, "the token");
     token = json_text(json_get(j, "token"), json_member_text(j, "access_token"));
-    if (!is_token(token))
+    if (!token_is_token(token))
         return err_set(e, ERR_INVALID, "%.*s: there is no token in the answer", STR_ARG(f->url));
     r->authorization = arena_fmt(&r->arena, "Authorization: Bearer %.*s", STR_ARG(token));
     return 0;
@@ -95,17 +95,17 @@ static int get_bearer(struct registry *r, const struct challenge *c, struct err 
 
     if (check_realm(r, c->realm, e) < 0)
         return -1;
-    put_field(&query, "service", c->service);
-    put_field(&query, "scope", scope);
+    token_put_field(&query, "service", c->service);
+    token_put_field(&query, "scope", scope);
     if (l->identity.n) {
-        put_field(&query, "grant_type", STR("refresh_token"));
-        put_field(&query, "client_id", STR("pumice"));
-        put_field(&query, "refresh_token", l->identity);
+        token_put_field(&query, "grant_type", STR("refresh_token"));
+        token_put_field(&query, "client_id", STR("pumice"));
+        token_put_field(&query, "refresh_token", l->identity);
         f.method = "POST";
         f.body = buf_view(&query);
         f.url = c->realm;
     } else {
-        put_field(&query, "account", l->user);
+        token_put_field(&query, "account", l->user);
         f.authorization = basic_of(r);
         f.url = arena_fmt(&r->arena, "%.*s%c%.*s", STR_ARG(c->realm), str_has_char(c->realm, '?') ? '&' : '?',
                           STR_ARG(buf_view(&query)));

@@ -15,7 +15,7 @@ static const job_step_f steps[JOB_PHASE_MAX] = {
 };
 
 /* The first write of a job's life: it waits, and what its plugins will make is marked. */
-static void begin(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static void controller_begin(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
     status_set_phase(d, PHASE_PENDING, now_ms, NULL, "%s", "");
     status_count(d);
@@ -39,7 +39,7 @@ struct job_outcome job_plan(const struct job_observed *o, int64_t now_ms, struct
     status_begin(&d, plan->arena, o);
     mark_objects(&d);
     if (d.phase == PHASE_NONE) {
-        begin(&d, now_ms, plan);
+        controller_begin(&d, now_ms, plan);
         return nothing;
     }
     if (job_decide(&d, now_ms, plan)) { /* durable first; what it means is planned when the status is stored */

@@ -24,7 +24,7 @@ static const struct job_task *task_at(const struct job *job, size_t pos)
 }
 
 /* "pod j-a-0", "task a", "the job": for messages and as the name of a timer. */
-static struct str about(struct status_draft *d, const struct cause *c)
+static struct str decide_about(struct status_draft *d, const struct cause *c)
 {
     const struct job_task *task = task_at(d->o->job, c->task);
 
@@ -35,7 +35,7 @@ static struct str about(struct status_draft *d, const struct cause *c)
 
 static struct str why(struct status_draft *d, const struct cause *c)
 {
-    struct str what = about(d, c);
+    struct str what = decide_about(d, c);
     autobuf text = { 0 };
 
     buf_fmt(&text, "%s", job_event_name(c->event));
@@ -72,7 +72,7 @@ static void set_target(struct status_draft *d, enum job_action action, const str
 static void cancel_timers(struct status_draft *d, enum job_action action, const struct cause *c)
 {
     const struct job_task *task = task_at(d->o->job, c->task);
-    struct str pod = about(d, c), prefix = STR_NULL;
+    struct str pod = decide_about(d, c), prefix = STR_NULL;
     size_t kept = 0;
 
     if (task)
@@ -88,7 +88,7 @@ static void cancel_timers(struct status_draft *d, enum job_action action, const 
 }
 
 /* All retries are spent and the job is active: it was resumed after the last, or maxRetry was lowered. */
-static bool give_up(struct status_draft *d, struct str cause, int32_t budget, int64_t now_ms)
+static bool decide_give_up(struct status_draft *d, struct str cause, int32_t budget, int64_t now_ms)
 {
     d->memo.scope = RESTART_NONE;
     d->memo.timers.n = 0;
@@ -111,7 +111,7 @@ static bool carry_out(struct status_draft *d, enum job_action action, const stru
     if (t.next == PHASE_NONE)
         return false;
     if (t.is_retry && charged && d->retry_count >= budget)
-        return give_up(d, cause, budget, now_ms);
+        return decide_give_up(d, cause, budget, now_ms);
     if (d->phase == PHASE_RESTARTING)
         restart_forget(d); /* what it was to run again has not run yet, however far it got */
     set_target(d, action, c);
@@ -145,7 +145,7 @@ static void delete_command(struct status_draft *d, const struct command_view *c,
 /* Long enough for every cache to hear that a Command is gone. */
 enum { REMEMBER_COMMAND_MS = 10 * 60 * 1000 };
 
-static bool is_there(const struct job_observed *o, struct str uid)
+static bool decide_is_there(const struct job_observed *o, struct str uid)
 {
     for (size_t i = 0; i < o->n_commands; i++)
         if (str_eq(o->commands[i].uid, uid))
@@ -158,7 +158,8 @@ static void remember_command(struct status_draft *d, struct str uid, int64_t now
     size_t kept = 0;
 
     for (size_t i = 0; i < d->memo.commands.n; i++)
-        if (d->memo.commands.v[i].obeyed_ms + REMEMBER_COMMAND_MS > now_ms || is_there(d->o, d->memo.commands.v[i].uid))
+        if (d->memo.commands.v[i].obeyed_ms + REMEMBER_COMMAND_MS > now_ms ||
+            decide_is_there(d->o, d->memo.commands.v[i].uid))
             d->memo.commands.v[kept++] = d->memo.commands.v[i];
     d->memo.commands.n = kept;
     *vec_push(d->arena, &d->memo.commands) = (struct memo_command){ uid, now_ms };
@@ -262,7 +263,7 @@ static bool decide_timer(struct status_draft *d, int64_t now_ms, struct plan *pl
 /* ---- policies ---- */
 
 /* A policy with a timeout arms a timer; one without acts. A timer that runs already is left alone. */
-static bool act(struct status_draft *d, const struct cause *c, int64_t now_ms, struct plan *plan)
+static bool decide_act(struct status_draft *d, const struct cause *c, int64_t now_ms, struct plan *plan)
 {
     struct policy_choice choice = policy_choose(d->o->job, task_at(d->o->job, c->task), c->event, c->exit_codes,
                                                 c->n_exit_codes);
@@ -272,7 +273,7 @@ static bool act(struct status_draft *d, const struct cause *c, int64_t now_ms, s
         return false;
     if (choice.delay_ms == 0 || c->event == EVENT_POD_PENDING) /* PodPending is only told when its time is up */
         return carry_out(d, choice.action, c, true, now_ms, plan);
-    name = about(d, c);
+    name = decide_about(d, c);
     if (job_transition(d->phase, choice.action).next == PHASE_NONE || memo_timer_find(&d->memo, name))
         return false;
     *vec_push(d->arena, &d->memo.timers) = (struct memo_timer){ name, c->event, choice.action, now_ms + choice.delay_ms,
@@ -306,7 +307,7 @@ static bool decide_pods(struct status_draft *d, int64_t now_ms, struct plan *pla
             c.event = EVENT_POD_EVICTED, c.n_exit_codes = 0;
         else if (!is_failed)
             continue;
-        if (act(d, &c, now_ms, plan))
+        if (decide_act(d, &c, now_ms, plan))
             return true;
     }
     return false;
@@ -322,7 +323,7 @@ static bool decide_missing(struct status_draft *d, int64_t now_ms, struct plan *
              at = pods_next_evicted(&pods->tasks[i], at + 1)) {
             struct cause c = { EVENT_POD_EVICTED, i, at };
 
-            if (act(d, &c, now_ms, plan))
+            if (decide_act(d, &c, now_ms, plan))
                 return true;
             if (policy_choose(d->o->job, task_at(d->o->job, i), EVENT_POD_EVICTED, NULL, 0).action == ACTION_NONE)
                 break; /* nobody cares about this task's */
@@ -341,9 +342,9 @@ static bool decide_tasks(struct status_draft *d, int64_t now_ms, struct plan *pl
 
         if (t->n == 0)
             continue;
-        if (limit != -1 && t->restarts >= (limit ? limit : 3) && act(d, &failed, now_ms, plan))
+        if (limit != -1 && t->restarts >= (limit ? limit : 3) && decide_act(d, &failed, now_ms, plan))
             return true;
-        if (t->n_done >= t->n && act(d, &completed, now_ms, plan))
+        if (t->n_done >= t->n && decide_act(d, &completed, now_ms, plan))
             return true;
     }
     return false;
@@ -354,7 +355,7 @@ static bool decide_group(struct status_draft *d, int64_t now_ms, struct plan *pl
     static const struct cause unknown = { EVENT_UNKNOWN, SIZE_MAX, -1 };
 
     return d->o->group.exists && !d->o->group.is_deleting && str_is(d->o->group.phase, "Unknown") &&
-           act(d, &unknown, now_ms, plan);
+           decide_act(d, &unknown, now_ms, plan);
 }
 
 /* Only looked at when a policy asks for it: the wait of a pod is counted from its creation (B2). */
@@ -376,7 +377,7 @@ static bool decide_pending(struct status_draft *d, int64_t now_ms, struct plan *
             continue;
         if (pod->view.created_ms + limit_ms > now_ms)
             plan_wake(plan, pod->view.created_ms + limit_ms);
-        else if (act(d, &c, now_ms, plan))
+        else if (decide_act(d, &c, now_ms, plan))
             return true;
     }
     return false;

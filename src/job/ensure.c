@@ -10,7 +10,7 @@
 #include "job/wanted.h"
 #include "json/members.h"
 
-static const struct resource_type *type_of(const struct json *obj)
+static const struct resource_type *ensure_type_of(const struct json *obj)
 {
     return type_by_kind(object_api_version(obj), object_kind(obj));
 }
@@ -180,13 +180,13 @@ static enum ensured ensure_volcano_group(struct status_draft *d, struct plan *pl
     want = job_podgroup_new(d->arena, &masked, d->o->priorities);
     if (!g->exists) { /* its phase comes along: it has no status subresource, and that saves a write */
         json_set(json_set(want, "status", json_object(d->arena)), "phase", json_str(d->arena, STR("Pending")));
-        plan_create(plan, type_of(want), with_label(d, want));
+        plan_create(plan, ensure_type_of(want), with_label(d, want));
         return ENSURED_WORKING;
     }
     patch = group_patch(d->arena, want, g->raw);
     if (!patch)
         return ENSURED_FINE;
-    plan_patch(plan, type_of(want), d->o->job->meta.namespace, object_name(g->raw), g->uid, patch);
+    plan_patch(plan, ensure_type_of(want), d->o->job->meta.namespace, object_name(g->raw), g->uid, patch);
     return ENSURED_FINE; /* pods need not wait for it */
 }
 
@@ -218,7 +218,7 @@ static enum ensured ensure_claim_names(struct status_draft *d, struct plan *plan
         copy = json_copy(d->arena, d->o->job->raw); /* B47: the names are stored before any claim is made */
         job_decode(d->arena, copy, &named);
         job_volumes_name(d->arena, &named);
-        plan_update(plan, type_of(copy), copy);
+        plan_update(plan, ensure_type_of(copy), copy);
         return ENSURED_WORKING;
     }
     return ENSURED_FINE;
@@ -306,7 +306,7 @@ static enum ensured ensure_one(struct status_draft *d, struct json *want, int64_
     struct json *patch;
 
     if (!have) {
-        plan_create(plan, type_of(want), with_label(d, want));
+        plan_create(plan, ensure_type_of(want), with_label(d, want));
         return ENSURED_WORKING;
     }
     if (!str_eq(object_controller_uid(have), d->o->job->meta.uid) ||
@@ -316,7 +316,7 @@ static enum ensured ensure_one(struct status_draft *d, struct json *want, int64_
         return ENSURED_FINE;
     patch = files_patch(d->arena, want, have);
     if (patch)
-        plan_patch(plan, type_of(want), d->o->job->meta.namespace, name, object_uid(have), patch);
+        plan_patch(plan, ensure_type_of(want), d->o->job->meta.namespace, name, object_uid(have), patch);
     return ENSURED_FINE; /* mounted files follow by themselves */
 }
 

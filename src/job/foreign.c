@@ -15,7 +15,7 @@ struct foreign {
 /* ---- which pods ---- */
 
 /* A selector that cannot be read selects nothing. */
-static bool selects(struct arena *a, const struct json *selector, const struct json *labels)
+static bool foreign_selects(struct arena *a, const struct json *selector, const struct json *labels)
 {
     struct selector *s;
     struct err ignored;
@@ -41,7 +41,8 @@ static const char *selector_problem(const struct foreign *f, const char *field, 
     for (size_t i = 0; i < f->job->spec.tasks.n; i++) {
         const struct job_task *task = &f->job->spec.tasks.v[i];
         const struct json *labels = job_task_labels(f->arena, f->job, task);
-        bool is_wanted = want && selects(f->arena, want, labels), is_there = have && selects(f->arena, have, labels);
+        bool is_wanted = want && foreign_selects(f->arena, want, labels),
+             is_there = have && foreign_selects(f->arena, have, labels);
 
         if (is_wanted != is_there)
             return arena_fmt(f->arena, "%s must %sselect the pods of task %.*s", field, is_wanted ? "" : "not ",
@@ -53,7 +54,7 @@ static const char *selector_problem(const struct foreign *f, const char *field, 
 
 /* ---- Services ---- */
 
-static bool is_tcp(const struct json *port)
+static bool foreign_is_tcp(const struct json *port)
 {
     struct str protocol = json_member_text(port, "protocol");
 
@@ -67,7 +68,7 @@ static bool has_port(const struct json *ports, const struct json *want)
     JSON_FOREACH(p, ports) {
         const struct json *goes_to = json_get(p, "targetPort");
 
-        if (is_tcp(p) && json_i64(json_get(p, "port"), 0) == json_i64(number, -1))
+        if (foreign_is_tcp(p) && json_i64(json_get(p, "port"), 0) == json_i64(number, -1))
             return !goes_to || json_equal(goes_to, number) || json_equal(goes_to, target);
     }
     return false;
@@ -116,7 +117,7 @@ enum reach { REACH_NONE, REACH_JOB, REACH_NAMESPACE, REACH_CLUSTER };
 static bool selects_all(const struct foreign *f, const struct json *selector)
 {
     for (size_t i = 0; i < f->job->spec.tasks.n; i++)
-        if (!selects(f->arena, selector, job_task_labels(f->arena, f->job, &f->job->spec.tasks.v[i])))
+        if (!foreign_selects(f->arena, selector, job_task_labels(f->arena, f->job, &f->job->spec.tasks.v[i])))
             return false;
     return true;
 }

@@ -33,7 +33,7 @@ static bool is_leftover(const struct status_draft *d, const struct job_pod *pod)
 }
 
 /* When all is over, what has ended is there to be looked at. */
-static bool is_kept(const struct job_pod *pod)
+static bool kill_is_kept(const struct job_pod *pod)
 {
     return pod->class != POD_SURPLUS && (pod->view.phase == POD_SUCCEEDED || pod->view.phase == POD_FAILED);
 }
@@ -45,7 +45,7 @@ bool kill_takes(const struct status_draft *d, const struct job_pod *pod)
     if (phase_is_active(d->phase))
         return is_leftover(d, pod);
     if (d->phase != PHASE_RESTARTING)
-        return !is_kept(pod);
+        return !kill_is_kept(pod);
     if (restart_is_exhausted(d))
         return false;
     return d->memo.scope != RESTART_NONE ? restart_has(d, pod) : is_leftover(d, pod);

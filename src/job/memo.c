@@ -69,7 +69,7 @@ void memo_read(struct arena *a, const struct json *controlled, struct memo *ret)
     }
 }
 
-static void forget(struct json *controlled)
+static void memo_forget(struct json *controlled)
 {
     struct json *next;
 
@@ -84,7 +84,7 @@ static void forget(struct json *controlled)
 
 void memo_write(struct arena *a, const struct memo *m, struct json *controlled)
 {
-    forget(controlled);
+    memo_forget(controlled);
     if (m->scope == RESTART_TASK)
         json_set(controlled, RESTART, json_fmt(a, "task %.*s", STR_ARG(m->task)));
     else if (m->scope != RESTART_NONE)

@@ -25,7 +25,7 @@ int64_t native_gang_size(const struct job *job)
 
 /* Of a template and of a PodGroup alike. The class counts where the cluster has groups of a priority; else the server
  * leaves it out. */
-static void add_policy(struct arena *a, const struct job *job, int64_t size, struct json *to)
+static void native_add_policy(struct arena *a, const struct job *job, int64_t size, struct json *to)
 {
     struct json *policy = json_add(to, STR("schedulingPolicy"), json_object(a));
 
@@ -58,7 +58,7 @@ struct json *native_workload_new(struct arena *a, const struct job *job, int64_t
     json_add(ref, STR("name"), json_str(a, job->meta.name));
     template = json_push(json_add(spec, STR("podGroupTemplates"), json_array(a)), json_object(a));
     json_add(template, STR("name"), json_str(a, STR(TEMPLATE)));
-    add_policy(a, job, size, template);
+    native_add_policy(a, job, size, template);
     return w;
 }
 
@@ -79,7 +79,7 @@ struct json *native_group_new(struct arena *a, const struct job *job, int64_t si
     struct json *g = object_for(a, job, "PodGroup"), *spec = json_add(g, STR("spec"), json_object(a));
 
     add_origin(a, job, spec);
-    add_policy(a, job, size, spec);
+    native_add_policy(a, job, size, spec);
     return g;
 }
 
@@ -126,7 +126,7 @@ static struct census take_census(const struct job_observed *o)
     return c;
 }
 
-static int64_t size_of(const struct json *group)
+static int64_t native_size_of(const struct json *group)
 {
     return json_i64(json_find(group, "spec", "schedulingPolicy", "gang", "minCount", NULL), 0);
 }
@@ -138,14 +138,14 @@ bool native_is_short(const struct job_observed *o)
     if (!o->group.exists || !o->group.is_native || !o->group.raw)
         return false;
     c = take_census(o);
-    return c.waits && c.ended && size_of(o->group.raw) > c.left;
+    return c.waits && c.ended && native_size_of(o->group.raw) > c.left;
 }
 
 /* Once pods have ended, what is there is left alone as long as it can be met, and a smaller one takes its place when it
  * cannot: not a new one for each pod that ends. */
 static int64_t wanted_size(const struct job_observed *o)
 {
-    int64_t size = native_gang_size(o->job), have = size_of(o->group.raw), most;
+    int64_t size = native_gang_size(o->job), have = native_size_of(o->group.raw), most;
     struct census c = take_census(o);
 
     if (!c.ended)
@@ -170,7 +170,7 @@ static const struct json *template_of(const struct json *workload)
 }
 
 /* Those who were asked not to let it go, but the one. The version keeps out who comes at the same moment. */
-static void let_go(struct status_draft *d, const struct json *group, struct plan *plan)
+static void native_let_go(struct status_draft *d, const struct json *group, struct plan *plan)
 {
     const struct json *meta = json_get(group, "metadata");
     struct json *patch = json_object(d->arena), *to = json_set(patch, "metadata", json_object(d->arena)), *rest;
@@ -230,7 +230,7 @@ enum ensured native_ensure(struct status_draft *d, int64_t now_ms, struct plan *
     if (waits_for_queue(d))
         return ENSURED_BLOCKED;
     if (g->exists && g->is_deleting) {
-        let_go(d, g->raw, plan);
+        native_let_go(d, g->raw, plan);
         return ENSURED_WORKING;
     }
     if (g->exists && !same_gang(json_get(want, "spec"), json_get(g->raw, "spec"))) {

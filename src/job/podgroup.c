@@ -38,7 +38,7 @@ static struct ranked *rank_tasks(struct arena *a, const struct job *job, const s
     return r;
 }
 
-static int64_t take(struct ranked *r, int64_t most, int64_t *left)
+static int64_t podgroup_take(struct ranked *r, int64_t most, int64_t *left)
 {
     int64_t n = MAX_OF(MIN_OF(most, *left), 0);
 
@@ -58,14 +58,14 @@ static void count_gang(const struct job *job, struct ranked *r)
         minima += r[i].task->min_available ? *r[i].task->min_available : r[i].task->replicas;
     if (left < minima) {
         for (size_t i = 0; i < n; i++)
-            take(&r[i], r[i].task->replicas, &left);
+            podgroup_take(&r[i], r[i].task->replicas, &left);
         return;
     }
     for (size_t i = 0; i < n; i++)
         if (r[i].task->min_available)
-            take(&r[i], *r[i].task->min_available, &left);
+            podgroup_take(&r[i], *r[i].task->min_available, &left);
     for (size_t i = 0; i < n; i++)
-        take(&r[i], r[i].task->replicas - r[i].counted, &left);
+        podgroup_take(&r[i], r[i].task->replicas - r[i].counted, &left);
 }
 
 void job_min_resources(struct arena *a, const struct job *job, const struct priority_source *priorities,

@@ -74,7 +74,7 @@ static void task_empty(struct task_pods *t, bool is_new_version)
     memset(t->old, 0, sizeof(t->old));
 }
 
-static struct task_pods *task_of(const struct job_pods *p, const struct job_pod *pod)
+static struct task_pods *pods_task_of(const struct job_pods *p, const struct job_pod *pod)
 {
     return pod->task == PODS_NO_TASK ? NULL : &p->tasks[pod->task];
 }
@@ -89,16 +89,16 @@ static uint32_t task_find(const struct job_pods *p, struct str name)
 /* ---- sorting ---- */
 
 /* The slot of the pod's index, whoever has it; NULL: the task has no such index. */
-static struct pod_slot *slot_of(const struct job_pods *p, const struct job_pod *pod)
+static struct pod_slot *pods_slot_of(const struct job_pods *p, const struct job_pod *pod)
 {
-    struct task_pods *t = task_of(p, pod);
+    struct task_pods *t = pods_task_of(p, pod);
 
     return t && pod->index < t->n ? &t->slots[pod->index] : NULL;
 }
 
 static enum pod_class class_of(const struct job_pods *p, const struct job_pod *pod)
 {
-    const struct pod_slot *slot = slot_of(p, pod);
+    const struct pod_slot *slot = pods_slot_of(p, pod);
 
     if (pod->view.is_deleting)
         return POD_TERMINATING;
@@ -118,9 +118,9 @@ static bool view_is_ready(const struct pod_view *v) /* as dependsOn counts */
 }
 
 /* Add the pod to all counters ('by' 1), or take it away (-1). */
-static void count_pod(struct job_pods *p, const struct job_pod *pod, int by)
+static void pods_count_pod(struct job_pods *p, const struct job_pod *pod, int by)
 {
-    struct task_pods *t = task_of(p, pod);
+    struct task_pods *t = pods_task_of(p, pod);
     const struct pod_view *v = &pod->view;
     uint32_t n = (uint32_t)by;
 
@@ -171,8 +171,8 @@ static void slot_leave(struct task_pods *t, const struct job_pod *pod)
 
 static void sort_in(struct job_pods *p, struct job_pod *pod)
 {
-    struct pod_slot *slot = slot_of(p, pod);
-    struct task_pods *t = task_of(p, pod);
+    struct pod_slot *slot = pods_slot_of(p, pod);
+    struct task_pods *t = pods_task_of(p, pod);
 
     if (slot && slot->pod)
         p->n_doubles++;
@@ -180,7 +180,7 @@ static void sort_in(struct job_pods *p, struct job_pod *pod)
         slot_take(t, pod);
     pod->class = (uint8_t)class_of(p, pod);
     list_push(&p->classes[pod->class], &pod->in_class);
-    count_pod(p, pod, 1);
+    pods_count_pod(p, pod, 1);
     if (pod->class != POD_LIVE)
         return;
     bit_set(t->seen, pod->index);
@@ -192,12 +192,12 @@ static void sort_in(struct job_pods *p, struct job_pod *pod)
 
 static void sort_out(struct job_pods *p, struct job_pod *pod)
 {
-    struct pod_slot *slot = slot_of(p, pod);
+    struct pod_slot *slot = pods_slot_of(p, pod);
 
-    count_pod(p, pod, -1);
+    pods_count_pod(p, pod, -1);
     list_remove(&pod->in_class);
     if (slot && slot->pod == pod)
-        slot_leave(task_of(p, pod), pod);
+        slot_leave(pods_task_of(p, pod), pod);
     else if (slot)
         p->n_doubles--;
 }
@@ -384,7 +384,7 @@ void pods_set_job(struct job_pods *p, const struct job *job)
 
 /* ---- pods ---- */
 
-static struct job_pod *pod_new(struct str name, struct str task_name, uint32_t index, const struct pod_view *view)
+static struct job_pod *pods_pod_new(struct str name, struct str task_name, uint32_t index, const struct pod_view *view)
 {
     struct job_pod *pod;
     char *text;
@@ -467,7 +467,7 @@ void pods_put(struct job_pods *p, struct str name, struct str task_name, uint32_
         pod_update(p, pod, &v);
         return;
     }
-    now = pod_new(name, task_name, index, &v); /* before the drop: 'name' may be the old pod's own */
+    now = pods_pod_new(name, task_name, index, &v); /* before the drop: 'name' may be the old pod's own */
     if (!pod) {
         pod_add(p, now);
         return;

@@ -89,7 +89,7 @@ static struct ending count_ending(const struct status_draft *d)
     return e;
 }
 
-static uint32_t count_of(const struct status_draft *d, const struct task_pods *t, enum pod_phase phase)
+static uint32_t status_count_of(const struct status_draft *d, const struct task_pods *t, enum pod_phase phase)
 {
     return t->live[phase] + (counts_old(d) ? t->old[phase] : 0);
 }
@@ -102,7 +102,7 @@ static void count_task(struct status_draft *d, size_t pos, const struct ending *
     bool any = false;
 
     for (int p = 0; p < POD_PHASE_MAX; p++) {
-        uint32_t n = count_of(d, t, (enum pod_phase)p) - (ending->by_task ? ending->by_task[pos][p] : 0);
+        uint32_t n = status_count_of(d, t, (enum pod_phase)p) - (ending->by_task ? ending->by_task[pos][p] : 0);
 
         if (p == POD_SUCCEEDED && !d->forgets_done)
             n = MAX_OF(n, t->n_done); /* B12: a pod that is gone has still succeeded */
@@ -192,7 +192,7 @@ void status_count(struct status_draft *d)
 
 /* ---- phase ---- */
 
-static void set_text(struct status_draft *d, struct json *to, const char *key, struct str text)
+static void status_set_text(struct status_draft *d, struct json *to, const char *key, struct str text)
 {
     if (str_empty(text))
         json_remove(to, key);
@@ -200,7 +200,7 @@ static void set_text(struct status_draft *d, struct json *to, const char *key, s
         json_set(to, key, json_str(d->arena, text));
 }
 
-static struct json *state_of(struct status_draft *d)
+static struct json *status_state_of(struct status_draft *d)
 {
     struct json *state = json_need_object(d->arena, d->status, "state");
 
@@ -208,7 +208,7 @@ static struct json *state_of(struct status_draft *d)
 }
 
 /* One entry for each phase, the newest last. */
-static void add_condition(struct status_draft *d, int64_t now_ms)
+static void status_add_condition(struct status_draft *d, int64_t now_ms)
 {
     struct json *list = json_need_array(d->arena, d->status, "conditions"), *entry, *next;
 
@@ -240,14 +240,14 @@ static void note_duration(struct status_draft *d, int64_t now_ms)
 }
 
 /* A new reason is news: it does not wait as counters do. */
-static void explain(struct status_draft *d, const char *reason, const char *fmt, va_list ap)
+static void job_status_explain(struct status_draft *d, const char *reason, const char *fmt, va_list ap)
 {
-    struct json *state = state_of(d);
+    struct json *state = status_state_of(d);
     struct str text = fmt ? arena_vfmt(d->arena, fmt, ap) : STR_NULL;
 
     d->is_urgent |= !str_eq(json_member_text(state, "reason"), str_of(reason));
-    set_text(d, state, "reason", str_of(reason));
-    set_text(d, state, "message", text);
+    status_set_text(d, state, "reason", str_of(reason));
+    status_set_text(d, state, "message", text);
 }
 
 void status_explain(struct status_draft *d, const char *reason, const char *fmt, ...)
@@ -255,18 +255,18 @@ void status_explain(struct status_draft *d, const char *reason, const char *fmt,
     va_list ap;
 
     va_start(ap, fmt);
-    explain(d, reason, fmt, ap);
+    job_status_explain(d, reason, fmt, ap);
     va_end(ap);
 }
 
 void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_ms, const char *reason, const char *fmt,
                       ...)
 {
-    struct json *state = state_of(d);
+    struct json *state = status_state_of(d);
     va_list ap;
 
     va_start(ap, fmt);
-    explain(d, reason, fmt, ap);
+    job_status_explain(d, reason, fmt, ap);
     va_end(ap);
     if (phase == d->phase)
         return;
@@ -274,7 +274,7 @@ void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_
     d->is_urgent = true;
     json_set(state, "phase", json_str(d->arena, str_of(job_phase_name(phase))));
     json_set(state, "lastTransitionTime", timestamp(d->arena, now_ms)); /* B38: only when the phase changes */
-    add_condition(d, now_ms);
+    status_add_condition(d, now_ms);
     note_duration(d, now_ms);
 }
 

@@ -43,7 +43,7 @@ struct counts {
     int64_t pending, running, succeeded, failed, replicas;
 };
 
-static struct counts count(const struct job_observed *o)
+static struct counts steps_count(const struct job_observed *o)
 {
     struct counts c = { .replicas = job_total_replicas(o->job) };
 
@@ -92,7 +92,7 @@ static enum job_phase settle_finished(const struct job_observed *o, const struct
 enum job_phase settle(const struct job_observed *o, enum job_phase phase, const char **ret_why)
 {
     const struct job_spec *spec = &o->job->spec;
-    struct counts c = count(o);
+    struct counts c = steps_count(o);
 
     *ret_why = "";
     if (phase == PHASE_PENDING) {
@@ -186,7 +186,7 @@ static struct str unknown_dependency(const struct job *job)
 }
 
 /* Objects, then pods. A spec that cannot be carried out makes nothing new, but what is there is still looked after. */
-static enum ensured make(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static enum ensured steps_make(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
     enum ensured ensured;
 
@@ -214,7 +214,7 @@ struct job_outcome step_active(struct status_draft *d, int64_t now_ms, struct pl
     const char *why;
 
     clear_waiting(d);
-    out.objects_are_fine = make(d, now_ms, plan) == ENSURED_FINE;
+    out.objects_are_fine = steps_make(d, now_ms, plan) == ENSURED_FINE;
     (void)kill_pods(d, POD_OLD, plan); /* what is left of an earlier attempt or a larger size */
     next = settle(d->o, d->phase, &why);
     if (next != d->phase)
@@ -255,7 +255,7 @@ static bool kill_target(struct status_draft *d, struct plan *plan)
 
 /* Whole job: everything of earlier versions, and the PodGroup. A native one says only how many pods are a gang, which
  * the next attempt wants as well. */
-static bool kill_all(struct status_draft *d, struct plan *plan)
+static bool steps_kill_all(struct status_draft *d, struct plan *plan)
 {
     bool group_goes = d->o->group.exists && !d->o->group.is_native;
     const struct job_pods *pods = d->o->pods;
@@ -267,7 +267,7 @@ static bool kill_all(struct status_draft *d, struct plan *plan)
            job_total_replicas(d->o->job) - pods->n_class[POD_TERMINATING] < d->o->job->spec.min_available;
 }
 
-static struct str state_text(const struct status_draft *d, const char *key)
+static struct str steps_state_text(const struct status_draft *d, const char *key)
 {
     return json_text(json_find(d->status, "state", key, NULL), STR(""));
 }
@@ -284,7 +284,7 @@ struct job_outcome step_restarting(struct status_draft *d, int64_t now_ms, struc
     } else {
         if (tell_ending(d, now_ms, plan))
             return out;
-        is_busy = d->memo.scope != RESTART_NONE ? kill_target(d, plan) : kill_all(d, plan);
+        is_busy = d->memo.scope != RESTART_NONE ? kill_target(d, plan) : steps_kill_all(d, plan);
         if (!is_busy) {
             restart_forget(d);
             d->memo.scope = RESTART_NONE;
@@ -321,8 +321,8 @@ struct job_outcome step_killing(struct status_draft *d, int64_t now_ms, struct p
     job_dismantle(d, plan);
     remove_markers(d);
     if (next != PHASE_NONE && left == 0) /* why it was killed is still why it rests */
-        status_set_phase(d, next, now_ms, arena_cstr(d->arena, state_text(d, "reason")), "%.*s",
-                         STR_ARG(state_text(d, "message")));
+        status_set_phase(d, next, now_ms, arena_cstr(d->arena, steps_state_text(d, "reason")), "%.*s",
+                         STR_ARG(steps_state_text(d, "message")));
     status_count(d);
     status_send(d, now_ms, plan);
     return (struct job_outcome){ .has_looked = true };

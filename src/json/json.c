@@ -277,7 +277,7 @@ bool json_equal(const struct json *a, const struct json *b)
 
 /* ---- making ---- */
 
-static struct json *node_new(struct arena *a, enum json_type type)
+static struct json *json_node_new(struct arena *a, enum json_type type)
 {
     struct json *j = arena_new(a, struct json);
 
@@ -287,12 +287,12 @@ static struct json *node_new(struct arena *a, enum json_type type)
 
 struct json *json_null(struct arena *a)
 {
-    return node_new(a, JSON_NULL);
+    return json_node_new(a, JSON_NULL);
 }
 
 struct json *json_bool_new(struct arena *a, bool v)
 {
-    struct json *j = node_new(a, JSON_BOOL);
+    struct json *j = json_node_new(a, JSON_BOOL);
 
     j->n = v;
     return j;
@@ -300,7 +300,7 @@ struct json *json_bool_new(struct arena *a, bool v)
 
 static struct json *text_new(struct arena *a, enum json_type type, struct str text)
 {
-    struct json *j = node_new(a, type);
+    struct json *j = json_node_new(a, type);
 
     assert(text.n <= UINT32_MAX);
     j->text = text.p;
@@ -333,12 +333,12 @@ struct json *json_fmt(struct arena *a, const char *fmt, ...)
 
 struct json *json_array(struct arena *a)
 {
-    return node_new(a, JSON_ARRAY);
+    return json_node_new(a, JSON_ARRAY);
 }
 
 struct json *json_object(struct arena *a)
 {
-    return node_new(a, JSON_OBJECT);
+    return json_node_new(a, JSON_OBJECT);
 }
 
 struct json *json_copy(struct arena *a, const struct json *j)
@@ -429,7 +429,7 @@ static bool can_take(const struct json *j, enum json_type type, const struct jso
     return false;
 }
 
-static void append(struct json *j, struct json *take)
+static void json_append(struct json *j, struct json *take)
 {
     take->next = NULL;
     if (j->last)
@@ -448,7 +448,7 @@ struct json *json_add(struct json *j, struct str key, struct json *take)
     take->key = key.p ? key.p : "";
     take->key_n = (uint32_t)key.n;
     take->flags &= (uint8_t)~JSON_PLAIN_KEY & 3;
-    append(j, take);
+    json_append(j, take);
     return take;
 }
 
@@ -483,7 +483,7 @@ struct json *json_push(struct json *j, struct json *take)
         return NULL;
     take->key = NULL;
     take->key_n = 0;
-    append(j, take);
+    json_append(j, take);
     return take;
 }
 
@@ -567,25 +567,25 @@ void json_replace(struct json *parent, struct json *old, struct json *take)
     old->next = NULL;
 }
 
-static struct json *need(struct arena *a, struct json *j, const char *key, enum json_type type)
+static struct json *json_need(struct arena *a, struct json *j, const char *key, enum json_type type)
 {
     struct json *m = json_get(j, key);
 
     if (!json_is(j, JSON_OBJECT))
         return NULL;
     if (!m || m->type == JSON_NULL)
-        return json_set(j, key, node_new(a, type));
+        return json_set(j, key, json_node_new(a, type));
     return m->type == type ? m : NULL;
 }
 
 struct json *json_need_object(struct arena *a, struct json *j, const char *key)
 {
-    return need(a, j, key, JSON_OBJECT);
+    return json_need(a, j, key, JSON_OBJECT);
 }
 
 struct json *json_need_array(struct arena *a, struct json *j, const char *key)
 {
-    return need(a, j, key, JSON_ARRAY);
+    return json_need(a, j, key, JSON_ARRAY);
 }
 
 void json_sort_keys(struct json *j, bool deep)

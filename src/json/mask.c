@@ -24,11 +24,11 @@ static struct json_mask *child_need(struct arena *a, struct json_mask *m, struct
 }
 
 /* What is kept as a whole is kept at every depth, but for what is left out. */
-static void spread(struct json_mask *m)
+static void mask_spread(struct json_mask *m)
 {
     for (struct json_mask *c = m->first; c; c = c->next) {
         c->keeps_all |= m->keeps_all && !c->drops;
-        spread(c);
+        mask_spread(c);
     }
 }
 
@@ -52,7 +52,7 @@ struct json_mask *json_mask_make(struct arena *a, const char *const *paths)
         only_drops &= drops;
     }
     m->keeps_all = any && only_drops;
-    spread(m);
+    mask_spread(m);
     return m;
 }
 

@@ -43,13 +43,13 @@ static const char *fail_code(struct parser *ps, const char *p, enum err_code cod
     return NULL;
 }
 
-static const char *fail(struct parser *ps, const char *p, const char *what)
+static const char *parse_fail(struct parser *ps, const char *p, const char *what)
 {
     return fail_code(ps, p, ERR_SYNTAX, what);
 }
 
 /* What people bring along from other notations. */
-static const char *hint(const char *p, const char *start)
+static const char *parse_hint(const char *p, const char *start)
 {
     switch (*p) {
     case '\'':
@@ -89,8 +89,8 @@ static const char *fail_expected(struct parser *ps, const char *p, const char *e
     else
         (void)snprintf(found, sizeof(found), "byte 0x%02x", c);
     (void)snprintf(what, sizeof(what), "expected %s, found %s%s", expected, found,
-                   p < ps->end ? hint(p, ps->start) : "");
-    return fail(ps, p, what);
+                   p < ps->end ? parse_hint(p, ps->start) : "");
+    return parse_fail(ps, p, what);
 }
 
 /* ---- tokens ---- */
@@ -110,7 +110,7 @@ static inline const char *skip_space(struct parser *ps, const char *p)
     return p;
 }
 
-static inline bool is_digit(const struct parser *ps, const char *p)
+static inline bool parse_is_digit(const struct parser *ps, const char *p)
 {
     return p < ps->end && *p >= '0' && *p <= '9';
 }
@@ -120,24 +120,24 @@ static const char *parse_number(struct parser *ps, const char *p, struct json *j
     const char *start = p;
 
     p += *p == '-';
-    if (!is_digit(ps, p))
+    if (!parse_is_digit(ps, p))
         return fail_expected(ps, p, "a digit after '-'");
-    if (*p == '0' && is_digit(ps, p + 1))
-        return fail(ps, p, "a number must not begin with 0");
-    while (is_digit(ps, p))
+    if (*p == '0' && parse_is_digit(ps, p + 1))
+        return parse_fail(ps, p, "a number must not begin with 0");
+    while (parse_is_digit(ps, p))
         p++;
     if (p < ps->end && *p == '.') {
-        if (!is_digit(ps, ++p))
+        if (!parse_is_digit(ps, ++p))
             return fail_expected(ps, p, "a digit after '.'");
-        while (is_digit(ps, p))
+        while (parse_is_digit(ps, p))
             p++;
     }
     if (p < ps->end && (*p == 'e' || *p == 'E')) {
         p++;
         p += p < ps->end && (*p == '+' || *p == '-');
-        if (!is_digit(ps, p))
+        if (!parse_is_digit(ps, p))
             return fail_expected(ps, p, "a digit in the exponent");
-        while (is_digit(ps, p))
+        while (parse_is_digit(ps, p))
             p++;
     }
     j->type = JSON_NUMBER;
@@ -214,22 +214,22 @@ static const char *unescape_u(struct parser *ps, const char *p, const char *end,
     long c = hex4(p + 2, end), low;
 
     if (c < 0)
-        return fail(ps, p, "expected four hex digits after '\\u'");
+        return parse_fail(ps, p, "expected four hex digits after '\\u'");
     if (c >= 0xdc00 && c <= 0xdfff)
-        return fail(ps, p, "the second half of a surrogate pair stands alone");
+        return parse_fail(ps, p, "the second half of a surrogate pair stands alone");
     if (c < 0xd800 || c > 0xdbff) {
         *out = put_utf8(*out, c);
         return p + 6;
     }
     low = end - p >= 12 && p[6] == '\\' && p[7] == 'u' ? hex4(p + 8, end) : -1;
     if (low < 0xdc00 || low > 0xdfff)
-        return fail(ps, p, "the first half of a surrogate pair stands alone");
+        return parse_fail(ps, p, "the first half of a surrogate pair stands alone");
     *out = put_utf8(*out, 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00));
     return p + 12;
 }
 
 /* From 'p' to 'end' (known to hold whole escapes) to 'out'. Returns the end of 'out'. */
-static char *unescape(struct parser *ps, const char *p, const char *end, char *out)
+static char *parse_unescape(struct parser *ps, const char *p, const char *end, char *out)
 {
     static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 
@@ -249,7 +249,7 @@ static char *unescape(struct parser *ps, const char *p, const char *end, char *o
         }
         which = p[1] ? strchr(from, p[1]) : NULL;
         if (!which) {
-            fail(ps, p, "there is no such escape; use \\\" \\\\ \\/ \\b \\f \\n \\r \\t or \\uXXXX");
+            parse_fail(ps, p, "there is no such escape; use \\\" \\\\ \\/ \\b \\f \\n \\r \\t or \\uXXXX");
             return NULL;
         }
         *out++ = to[which - from];
@@ -268,14 +268,14 @@ static const char *fail_text(struct parser *ps, const char *start, const char *p
         (void)snprintf(what, sizeof(what), "the text that began in column %zu is not closed",
                        (size_t)(start - ps->line_start) + 1);
     }
-    return fail(ps, p, what);
+    return parse_fail(ps, p, what);
 }
 
 static const char *fail_utf8(struct parser *ps, const char *p, const char *end)
 {
     for (size_t n; p < end && (n = json_utf8_len(p, end)); p += n)
         ;
-    return fail(ps, p, "this is not UTF-8");
+    return parse_fail(ps, p, "this is not UTF-8");
 }
 
 /* Text with escapes or beyond ASCII. 'quote' is where it begins, 'p' where scanning stopped. */
@@ -299,7 +299,7 @@ static const char *parse_text_slow(struct parser *ps, const char *quote, const c
     if (!has_escape)
         return p + 1;
     out = arena_alloc(ps->arena, ret->n); /* escapes only shrink */
-    out_end = unescape(ps, start, p, out);
+    out_end = parse_unescape(ps, start, p, out);
     if (!out_end)
         return NULL;
     *ret = (struct text){ out, (uint32_t)(out_end - out), false };
@@ -441,7 +441,7 @@ static bool has_key(const struct json *j, const struct json *m)
 
 static const char *parse_value(struct parser *ps, const char *p, struct json *j);
 
-static inline struct json *node_new(struct parser *ps)
+static inline struct json *parse_node_new(struct parser *ps)
 {
     struct json *j = arena_alloc(ps->arena, sizeof(*j));
 
@@ -449,7 +449,7 @@ static inline struct json *node_new(struct parser *ps)
     return j;
 }
 
-static const char *enter(struct parser *ps, const char *p)
+static const char *parse_enter(struct parser *ps, const char *p)
 {
     char what[64];
 
@@ -467,12 +467,12 @@ static const char *parse_array(struct parser *ps, const char *p, struct json *j)
 
     ps->frame = &here;
     j->type = JSON_ARRAY;
-    if (!(p = enter(ps, p)))
+    if (!(p = parse_enter(ps, p)))
         return NULL;
     if (p < ps->end && *p == ']')
         goto done;
     for (;;) {
-        struct json *item = node_new(ps);
+        struct json *item = parse_node_new(ps);
 
         if (!(p = parse_value(ps, p, item)))
             return NULL;
@@ -558,7 +558,7 @@ static inline const char *parse_member(struct parser *ps, const char *p, const s
         ps->mask = json_mask_below(mask, (struct str){ key.p, key.n }, &keeps);
     if (!keeps)
         return skip_value(ps, p);
-    m = *ret = node_new(ps);
+    m = *ret = parse_node_new(ps);
     m->key = key.p;
     m->key_n = key.n;
     m->flags = key.is_plain ? JSON_PLAIN_KEY : 0;
@@ -584,7 +584,7 @@ static const char *parse_object(struct parser *ps, const char *p, struct json *j
 
     ps->frame = &here;
     j->type = JSON_OBJECT;
-    if (!(p = enter(ps, p)))
+    if (!(p = parse_enter(ps, p)))
         return NULL;
     if (p < ps->end && *p == '}')
         goto done;
@@ -654,8 +654,8 @@ static const char *parse_value(struct parser *ps, const char *p, struct json *j)
     }
 }
 
-static int parse(struct arena *a, struct str text, const struct json_parse_options *opt, const struct json_mask *mask,
-                 struct json **ret, struct err *e)
+static int parse_parse(struct arena *a, struct str text, const struct json_parse_options *opt,
+                       const struct json_mask *mask, struct json **ret, struct err *e)
 {
     struct parser ps = { .arena = a, .opt = opt, .mask = mask, .line = 1, .e = e };
     size_t max_bytes = ps.opt->limits.max_bytes ? ps.opt->limits.max_bytes : BYTES_DEFAULT;
@@ -670,10 +670,10 @@ static int parse(struct arena *a, struct str text, const struct json_parse_optio
     ps.start = ps.line_start = p;
     ps.end = p + text.n;
     if (str_starts(text, STR("\xef\xbb\xbf"))) {
-        fail(&ps, p, "the text begins with a byte order mark, which JSON does not have");
+        parse_fail(&ps, p, "the text begins with a byte order mark, which JSON does not have");
         return -1;
     }
-    j = node_new(&ps);
+    j = parse_node_new(&ps);
     p = parse_value(&ps, skip_space(&ps, p), j);
     if (!p)
         return -1;
@@ -690,7 +690,7 @@ int json_parse(struct arena *a, struct str text, const struct json_parse_options
 {
     static const struct json_parse_options defaults;
 
-    return parse(a, text, opt ? opt : &defaults, NULL, ret, e);
+    return parse_parse(a, text, opt ? opt : &defaults, NULL, ret, e);
 }
 
 static void last_one_counts(void *ctx, struct json_duplicate dup)
@@ -702,5 +702,5 @@ int json_parse_masked(struct arena *a, struct str text, const struct json_mask *
 {
     static const struct json_parse_options lenient = { .on_duplicate = last_one_counts };
 
-    return parse(a, text, &lenient, m, ret, e);
+    return parse_parse(a, text, &lenient, m, ret, e);
 }

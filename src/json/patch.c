@@ -143,7 +143,7 @@ static void put_root(struct patching *pt, struct json *take)
     take->key_n = 0;
 }
 
-static int put(struct patching *pt, struct str path, struct json *take)
+static int patch_put(struct patching *pt, struct str path, struct json *take)
 {
     struct spot at;
 
@@ -166,7 +166,7 @@ static int put(struct patching *pt, struct str path, struct json *take)
 
 static int op_add(struct patching *pt, const struct op *op)
 {
-    return put(pt, op->path, json_copy(pt->arena, op->value));
+    return patch_put(pt, op->path, json_copy(pt->arena, op->value));
 }
 
 static int op_remove(struct patching *pt, const struct op *op)
@@ -212,7 +212,7 @@ static int op_move(struct patching *pt, const struct op *op)
     if (count_steps(pt, at.parent) < 0)
         return -1;
     unlink_child(pt, at.parent, at.node);
-    return put(pt, op->path, at.node);
+    return patch_put(pt, op->path, at.node);
 }
 
 /* Bytes of text below 'j', about as printed; stops beyond 'limit'. */
@@ -234,7 +234,7 @@ static int op_copy(struct patching *pt, const struct op *op)
     pt->copied += text_bytes(at.node, COPY_MAX - pt->copied);
     if (pt->copied > COPY_MAX)
         return err_set(pt->e, ERR_TOO_BIG, "the patch copies more than %d bytes", COPY_MAX);
-    return put(pt, op->path, json_copy(pt->arena, at.node));
+    return patch_put(pt, op->path, json_copy(pt->arena, at.node));
 }
 
 static int op_test(struct patching *pt, const struct op *op)

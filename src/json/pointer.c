@@ -43,7 +43,7 @@ int pointer_index(struct str token, size_t *ret)
     return 0;
 }
 
-static struct str unescape(char *out, struct str token)
+static struct str json_pointer_unescape(char *out, struct str token)
 {
     size_t n = 0;
 
@@ -57,7 +57,7 @@ static struct str unescape(char *out, struct str token)
 
 struct str pointer_unescape(struct arena *a, struct str token)
 {
-    return str_has_char(token, '~') ? unescape(arena_alloc(a, token.n), token) : token;
+    return str_has_char(token, '~') ? json_pointer_unescape(arena_alloc(a, token.n), token) : token;
 }
 
 /* Does the token, once unescaped, say 'key'? Without memory of its own. */
@@ -76,7 +76,7 @@ static bool token_is(struct str token, struct str key)
     return k == key.n;
 }
 
-static struct json *member_of(const struct json *j, struct str token)
+static struct json *pointer_member_of(const struct json *j, struct str token)
 {
     struct json *found = NULL;
 
@@ -93,7 +93,7 @@ struct json *pointer_child(const struct json *j, struct str token)
     size_t index;
 
     if (json_is(j, JSON_OBJECT))
-        return member_of(j, token);
+        return pointer_member_of(j, token);
     if (!json_is(j, JSON_ARRAY) || pointer_index(token, &index) < 0)
         return NULL;
     return json_at(j, index);

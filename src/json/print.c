@@ -22,14 +22,14 @@ static __attribute__((noinline)) void grow(struct printer *pr, size_t n)
     pr->end = pr->out->p + pr->out->cap - 1;
 }
 
-static inline void need(struct printer *pr, size_t n)
+static inline void print_need(struct printer *pr, size_t n)
 {
     if ((size_t)(pr->end - pr->at) < n)
         grow(pr, n);
 }
 
 /* Most pieces are shorter than 17 bytes, where two overlapping words beat a call of memcpy. */
-static inline void put(struct printer *pr, const char *p, size_t n)
+static inline void print_put(struct printer *pr, const char *p, size_t n)
 {
     char *at = pr->at;
 
@@ -51,8 +51,8 @@ static inline void put(struct printer *pr, const char *p, size_t n)
 
 static inline void put_piece(struct printer *pr, const char *p, size_t n)
 {
-    need(pr, n);
-    put(pr, p, n);
+    print_need(pr, n);
+    print_put(pr, p, n);
 }
 
 size_t json_utf8_len(const char *p, const char *end)
@@ -129,23 +129,23 @@ static bool is_plain_text(const char *p, size_t n)
     return is_plain_word(p + n - 8); /* which may overlap the one before */
 }
 
-static inline void put_text(struct printer *pr, const char *p, size_t n, bool is_plain)
+static inline void print_put_text(struct printer *pr, const char *p, size_t n, bool is_plain)
 {
     if (!is_plain && !is_plain_text(p, n)) {
         put_text_slow(pr, p, n ? p + n : p);
         return;
     }
-    need(pr, n + 2);
+    print_need(pr, n + 2);
     *pr->at++ = '"';
-    put(pr, p, n);
+    print_put(pr, p, n);
     *pr->at++ = '"';
 }
 
-static void put_line(struct printer *pr, size_t depth)
+static void print_put_line(struct printer *pr, size_t depth)
 {
     size_t n = depth * pr->indent;
 
-    need(pr, n + 1);
+    print_need(pr, n + 1);
     *pr->at++ = '\n';
     memset(pr->at, ' ', n);
     pr->at += n;
@@ -165,9 +165,9 @@ static void print_children(struct printer *pr, const struct json *j, size_t dept
     put_piece(pr, pair, 1);
     for (const struct json *c = j->first; c; c = c->next) {
         if (pr->is_pretty)
-            put_line(pr, depth + 1);
+            print_put_line(pr, depth + 1);
         if (j->type == JSON_OBJECT) {
-            put_text(pr, c->key, c->key_n, c->flags & JSON_PLAIN_KEY);
+            print_put_text(pr, c->key, c->key_n, c->flags & JSON_PLAIN_KEY);
             put_piece(pr, ": ", pr->is_pretty ? 2 : 1);
         }
         print_node(pr, c, depth + 1);
@@ -175,7 +175,7 @@ static void print_children(struct printer *pr, const struct json *j, size_t dept
             put_piece(pr, ",", 1);
     }
     if (pr->is_pretty)
-        put_line(pr, depth);
+        print_put_line(pr, depth);
     put_piece(pr, pair + 1, 1);
 }
 
@@ -183,7 +183,7 @@ static void print_node(struct printer *pr, const struct json *j, size_t depth)
 {
     switch ((enum json_type)j->type) {
     case JSON_STRING:
-        put_text(pr, j->text, j->n, j->flags & JSON_PLAIN_TEXT);
+        print_put_text(pr, j->text, j->n, j->flags & JSON_PLAIN_TEXT);
         break;
     case JSON_NUMBER:
         put_piece(pr, j->text, j->n);
@@ -215,7 +215,7 @@ static void printer_close(struct printer *pr)
     *pr->at = '\0';
 }
 
-static void print(struct printer pr, const struct json *j)
+static void print_print(struct printer pr, const struct json *j)
 {
     if (j)
         print_node(&pr, j, 0);
@@ -226,7 +226,7 @@ static void print(struct printer pr, const struct json *j)
 
 void json_print(struct buf *out, const struct json *j)
 {
-    print(printer_open(out), j);
+    print_print(printer_open(out), j);
 }
 
 void json_print_pretty(struct buf *out, const struct json *j, unsigned indent)
@@ -235,7 +235,7 @@ void json_print_pretty(struct buf *out, const struct json *j, unsigned indent)
 
     pr.is_pretty = true;
     pr.indent = indent;
-    print(pr, j);
+    print_print(pr, j);
 }
 
 void json_print_str(struct buf *out, struct str text)

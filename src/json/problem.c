@@ -124,7 +124,7 @@ bool problems_misspelt(const struct problems *ps, const struct place *missing)
 }
 
 /* Is 'path' that of 'above', or below it? */
-static bool path_is_below(struct str path, struct str above)
+static bool problem_path_is_below(struct str path, struct str above)
 {
     struct str rest = str_from(path, above.n);
 
@@ -138,7 +138,7 @@ struct misspellings { /* few, among many problems */
 static struct problem *misspelling_of(const struct misspellings *ms, struct str path)
 {
     VEC_FOREACH(p, &ms->list)
-        if (path_is_below(path, (*p)->meant))
+        if (problem_path_is_below(path, (*p)->meant))
             return *p;
     return NULL;
 }
@@ -204,7 +204,7 @@ bool problems_error_below(const struct problems *ps, const struct place *at)
     struct str path = ps->n_errors ? place_path(&scratch, at) : STR_NULL;
 
     VEC_FOREACH(p, &ps->list)
-        if (p->level == PROBLEM_ERROR && path_is_below(p->path, path))
+        if (p->level == PROBLEM_ERROR && problem_path_is_below(p->path, path))
             return true;
     return false;
 }

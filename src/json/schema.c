@@ -116,7 +116,7 @@ static const char *with_article(enum json_type type)
 }
 
 /* The value as a user would recognise it, not too long; empty for lists and objects. */
-static struct str shown(struct arena *a, const struct json *j)
+static struct str schema_shown(struct arena *a, const struct json *j)
 {
     enum { CUT = 40 };
     size_t n = j->n;
@@ -155,7 +155,7 @@ static const char *quotes_hint(enum field_kind want, const struct json *j)
 
 static void report_type(const struct place *at, const char *want, const char *hint, struct problems *ps)
 {
-    struct str got = shown(ps->arena, at->node);
+    struct str got = schema_shown(ps->arena, at->node);
     const char *is = with_article(at->node->type);
 
     if (got.n)
@@ -178,7 +178,7 @@ static const char *enum_wrong(struct arena *a, const struct field *f, const stru
             return NULL;
     for (size_t i = 0; i < n; i++)
         buf_fmt(&all, "%s%s", i ? ", " : "", f->values[i]);
-    got = shown(a, j);
+    got = schema_shown(a, j);
     near = suggest(text, f->values, n);
     if (near)
         return arena_fmt(a, "must be one of %s (got %.*s; did you mean \"%s\"?)", all.p, STR_ARG(got), near).p;
@@ -186,7 +186,7 @@ static const char *enum_wrong(struct arena *a, const struct field *f, const stru
 }
 
 /* Letters, not bytes: that is what Kubernetes counts. */
-static size_t letters(struct str s)
+static size_t schema_letters(struct str s)
 {
     size_t n = 0;
 
@@ -197,7 +197,7 @@ static size_t letters(struct str s)
 
 static const char *text_wrong(struct arena *a, const struct field *f, const struct json *j)
 {
-    size_t n = letters((struct str){ j->text, j->n });
+    size_t n = schema_letters((struct str){ j->text, j->n });
 
     if (f->values)
         return enum_wrong(a, f, j);
@@ -218,7 +218,7 @@ static const char *int_wrong(struct arena *a, const struct field *f, const struc
 
     if (is_whole && v >= min && v <= max)
         return NULL;
-    got = shown(a, j);
+    got = schema_shown(a, j);
     if (!is_whole && memchr(j->text, '.', j->n)) /* has a fraction; said plainly */
         return arena_fmt(a, "must be a whole number (got %.*s)", STR_ARG(got)).p;
     if (max == most && min > least && is_whole && v < min)
@@ -259,7 +259,7 @@ static const char *value_wrong(struct arena *a, const struct field *f, const str
     return !wrong && f->check ? f->check(a, j) : wrong;
 }
 
-static void check_value(const struct field *f, const struct place *at, struct problems *ps)
+static void schema_check_value(const struct field *f, const struct place *at, struct problems *ps)
 {
     const struct json *j = at->node;
     const char *wrong;
@@ -290,7 +290,7 @@ static void check_items(const struct field *f, const struct place *at, struct pr
         if (item->type == JSON_NULL && f->shape == SHAPE_LIST && f->kind != FIELD_ANY)
             report_type(&below, kinds[f->kind].want, "", ps);
         else
-            check_value(f, &below, ps);
+            schema_check_value(f, &below, ps);
     }
 }
 
@@ -303,7 +303,7 @@ static void check_field(const struct field *f, const struct place *at, struct pr
     if (f->flags & FIELD_DEPRECATED)
         problem_warn(ps, at, "is deprecated%s%s", f->doc ? ": " : "", f->doc ? f->doc : "");
     if (f->shape == SHAPE_ONE) {
-        check_value(f, at, ps);
+        schema_check_value(f, at, ps);
     } else if (j->type != (f->shape == SHAPE_LIST ? JSON_ARRAY : JSON_OBJECT)) {
         report_type(at, f->shape == SHAPE_LIST ? "a list" : "an object", "", ps);
     } else if (j->n == 0 && f->flags & FIELD_NOT_EMPTY) {
@@ -314,14 +314,14 @@ static void check_field(const struct field *f, const struct place *at, struct pr
 }
 
 /* Looking for a near name costs; a document full of unknown fields does not want it a million times. */
-static void report_unknown(const struct schema *s, const struct place *at, struct problems *ps)
+static void schema_report_unknown(const struct schema *s, const struct place *at, struct problems *ps)
 {
     const char *near = ps->list.n < PROBLEMS_MAX ? meant(at->key, s->fields, sizeof(*s->fields), s->n_fields) : NULL;
 
     problem_unknown(ps, at, near);
 }
 
-static void check_required(const struct schema *s, const struct place *at, struct problems *ps)
+static void schema_check_required(const struct schema *s, const struct place *at, struct problems *ps)
 {
     for (size_t i = 0; i < s->n_fields; i++) {
         struct place below;
@@ -350,9 +350,9 @@ void schema_check(const struct schema *s, const struct place *at, struct problem
         if (f)
             check_field(f, &below, ps);
         else
-            report_unknown(s, &below, ps);
+            schema_report_unknown(s, &below, ps);
     }
-    check_required(s, at, ps);
+    schema_check_required(s, at, ps);
 }
 
 /* ---- prune ---- */

@@ -49,7 +49,7 @@ static int merge_value(struct merging *mg, const struct place *at, struct kind k
 
 /* ---- small questions ---- */
 
-static int fail(struct merging *mg, const struct place *at, const char *what)
+static int strategic_fail(struct merging *mg, const struct place *at, const char *what)
 {
     struct str path = place_path(mg->arena, at);
 
@@ -57,7 +57,7 @@ static int fail(struct merging *mg, const struct place *at, const char *what)
                    what);
 }
 
-static struct place below(const struct place *up, const struct json *node)
+static struct place strategic_below(const struct place *up, const struct json *node)
 {
     return (struct place){ up, node, json_key(node), 0 };
 }
@@ -74,7 +74,7 @@ static int directive_of(struct merging *mg, const struct place *at, enum directi
             *ret = (enum directive)d;
             return 0;
         }
-    return fail(mg, at, PATCH_KEY " must be \"merge\", \"replace\" or \"delete\"");
+    return strategic_fail(mg, at, PATCH_KEY " must be \"merge\", \"replace\" or \"delete\"");
 }
 
 /* Members that speak about the merge and are no data. Other words with '$' mean nothing to us: where the schema knows
@@ -122,7 +122,7 @@ struct list_merge {
 };
 
 /* Any total order in which equal keys are neighbours. Numbers are equal by value as far as they are integers. */
-static int key_cmp(const struct json *a, const struct json *b)
+static int strategic_key_cmp(const struct json *a, const struct json *b)
 {
     int64_t x = 0, y = 0;
     bool has_x, has_y;
@@ -139,11 +139,11 @@ static int key_cmp(const struct json *a, const struct json *b)
     return str_cmp((struct str){ a->text, a->n }, (struct str){ b->text, b->n });
 }
 
-static int by_key(const void *x, const void *y)
+static int strategic_by_key(const void *x, const void *y)
 {
     const struct item *a = *(struct item *const *)x, *b = *(struct item *const *)y;
 
-    return a->key && b->key ? key_cmp(a->key, b->key) : !b->key - !a->key;
+    return a->key && b->key ? strategic_key_cmp(a->key, b->key) : !b->key - !a->key;
 }
 
 /* Sorted, so that two long lists do not cost their product. */
@@ -154,9 +154,10 @@ static void group_items(struct arena *a, struct list_merge *lm)
 
     for (size_t i = 0; i < lm->n; i++)
         sorted[i] = &lm->items[i];
-    qsort(sorted, lm->n, sizeof(*sorted), by_key);
+    qsort(sorted, lm->n, sizeof(*sorted), strategic_by_key);
     for (size_t i = 0; i < lm->n; i++) {
-        bool is_same = i && sorted[i]->key && sorted[i - 1]->key && key_cmp(sorted[i]->key, sorted[i - 1]->key) == 0;
+        bool is_same = i && sorted[i]->key && sorted[i - 1]->key &&
+                       strategic_key_cmp(sorted[i]->key, sorted[i - 1]->key) == 0;
 
         sorted[i]->group = is_same ? sorted[i - 1]->group : &groups[i];
     }
@@ -164,7 +165,7 @@ static void group_items(struct arena *a, struct list_merge *lm)
 
 /* ---- reading what the patch says about a list ---- */
 
-static void add_item(struct list_merge *lm, enum role role, const struct json *node, size_t number)
+static void strategic_add_item(struct list_merge *lm, enum role role, const struct json *node, size_t number)
 {
     const struct json *key = lm->merge_key && role != FROM_DROP ? json_get(node, lm->merge_key) : node;
 
@@ -176,13 +177,13 @@ static int add_checked(struct merging *mg, struct list_merge *lm, enum role role
 {
     char what[128];
 
-    add_item(lm, role, at->node, at->index);
+    strategic_add_item(lm, role, at->node, at->index);
     if (lm->items[lm->n - 1].key)
         return 0;
     if (!lm->merge_key)
-        return fail(mg, at, "an item of this list must be text or a number");
+        return strategic_fail(mg, at, "an item of this list must be text or a number");
     (void)snprintf(what, sizeof(what), "an item of this list needs its merge key \"%s\"", lm->merge_key);
-    return fail(mg, at, what);
+    return strategic_fail(mg, at, what);
 }
 
 /* "replace" makes an item a word about the whole list: it is no item itself, and the document's items go. */
@@ -202,7 +203,7 @@ static int read_patch_item(struct merging *mg, struct list_merge *lm, const stru
     if (add_checked(mg, lm, FROM_PATCH, at) < 0)
         return -1;
     key = lm->items[--lm->n].key;
-    add_item(lm, FROM_DROP, key, at->index);
+    strategic_add_item(lm, FROM_DROP, key, at->index);
     return 0;
 }
 
@@ -212,7 +213,7 @@ static int read_items(struct merging *mg, struct list_merge *lm, const struct pl
 
     lm->items = arena_array(mg->arena, struct item, room + 1);
     JSON_FOREACH(node, lm->doc)
-        add_item(lm, FROM_DOC, node, i++);
+        strategic_add_item(lm, FROM_DOC, node, i++);
     i = 0;
     JSON_FOREACH(node, lm->patch) {
         struct place below_at = place_item(at, node, i++);
@@ -228,7 +229,7 @@ static int read_items(struct merging *mg, struct list_merge *lm, const struct pl
             return err_wrap(mg->e, ORDER_PREFIX);
     }
     JSON_FOREACH(node, lm->drop)
-        add_item(lm, FROM_DROP, node, 0);
+        strategic_add_item(lm, FROM_DROP, node, 0);
     return 0;
 }
 
@@ -251,7 +252,7 @@ static int merge_items(struct merging *mg, struct list_merge *lm, const struct p
         else if (!lm->merge_key)
             continue; /* a set has it already */
         if (base != it && base->result && ++repeats > REPEATS_MAX)
-            return fail(mg, &at, "too many items of the patch have the same key");
+            return strategic_fail(mg, &at, "too many items of the patch have the same key");
         if (merge_value(mg, &at, lm->item_kind,
                         base == it     ? NULL
                         : base->result ? base->result
@@ -274,12 +275,12 @@ static int rank_groups(struct merging *mg, struct list_merge *lm, const struct p
         struct place at = place_item(up, it->node, it->number);
 
         if (it->role == FROM_PATCH && !it->group->rank)
-            return fail(mg, &at, "this item is missing in " ORDER_PREFIX);
+            return strategic_fail(mg, &at, "this item is missing in " ORDER_PREFIX);
     }
     return 0;
 }
 
-static bool is_kept(const struct list_merge *lm, const struct item *it)
+static bool strategic_is_kept(const struct list_merge *lm, const struct item *it)
 {
     if (it->role == FROM_DOC)
         return !lm->replaces && !it->group->is_gone;
@@ -307,9 +308,9 @@ static void order_items(struct arena *a, const struct list_merge *lm, struct jso
     size_t n_named = 0, n_other = 0, i = 0, k = 0;
 
     for (struct item *it = lm->items; it < lm->items + lm->n; it++) {
-        if (is_kept(lm, it) && it->group->rank)
+        if (strategic_is_kept(lm, it) && it->group->rank)
             named[n_named++] = it;
-        else if (is_kept(lm, it))
+        else if (strategic_is_kept(lm, it))
             other[n_other++] = it;
     }
     qsort(named, n_named, sizeof(*named), by_rank);
@@ -401,7 +402,7 @@ static int merge_member(struct merging *mg, const struct place *up, struct kind 
         return 0;
     }
     if ((m->order && m->order->type != JSON_ARRAY) || (m->drop && m->drop->type != JSON_ARRAY))
-        return fail(mg, &at, ORDER_PREFIX " and " DROP_PREFIX " must be lists");
+        return strategic_fail(mg, &at, ORDER_PREFIX " and " DROP_PREFIX " must be lists");
     if (json_is(at.node, JSON_ARRAY))
         return merge_list_member(mg, &at, f && f->shape == SHAPE_LIST ? f : NULL, m, ret);
     if (m->patch)
@@ -416,7 +417,8 @@ struct patch_members {
     bool has_directives;
 };
 
-static struct member member_of(struct arena *a, const struct patch_members *pm, struct str key, const struct json *doc)
+static struct member strategic_member_of(struct arena *a, const struct patch_members *pm, struct str key,
+                                         const struct json *doc)
 {
     struct member m = { .key = key, .doc = doc, .patch = json_members_get(&pm->members, key) };
 
@@ -443,10 +445,10 @@ static int read_retain(struct merging *mg, const struct place *at, struct kind k
         return err_set(mg->e, ERR_SYNTAX, "invalid patch format of retainKeys: it must be a list of names");
     json_members_init(&names, set, json_count(at->node));
     JSON_FOREACH(m, at->node) {
-        struct place member_at = below(at, m);
+        struct place member_at = strategic_below(at, m);
 
         if (m->type != JSON_NULL && !is_directive(kind, json_key(m)) && !json_members_get(&names, json_key(m)))
-            return fail(mg, &member_at, "the patch sets this member, but " RETAIN_KEY " does not name it");
+            return strategic_fail(mg, &member_at, "the patch sets this member, but " RETAIN_KEY " does not name it");
     }
     *ret = set;
     return 0;
@@ -462,7 +464,7 @@ static int merge_doc_members(struct merging *mg, const struct place *at, struct 
         return -1;
     json_members_init(&names, retain, json_count(doc));
     JSON_FOREACH(d, doc) {
-        struct member m = member_of(mg->arena, pm, json_key(d), d);
+        struct member m = strategic_member_of(mg->arena, pm, json_key(d), d);
 
         if (json_is(m.patch, JSON_NULL) || (retain && !json_members_get(&names, m.key)))
             continue;
@@ -481,7 +483,7 @@ static int merge_new_members(struct merging *mg, const struct place *at, struct 
 
     json_members_init(&in_doc, doc, json_count(at->node));
     JSON_FOREACH(p, at->node) {
-        struct member m = member_of(mg->arena, pm, json_key(p), NULL);
+        struct member m = strategic_member_of(mg->arena, pm, json_key(p), NULL);
 
         m.is_in_new = !doc;
         if (p->type == JSON_NULL || m.patch != p || is_directive(kind, m.key) || json_members_get(&in_doc, m.key))

@@ -27,7 +27,7 @@ static bool is_in_list(const struct json_items *s)
     return s->is_items && s->depth >= 2;
 }
 
-static int keep(struct json_items *s, struct buf *b, const char *from, const char *to, struct err *e)
+static int stream_keep(struct json_items *s, struct buf *b, const char *from, const char *to, struct err *e)
 {
     if (b->n + (size_t)(to - from) > s->max_bytes)
         return err_set(e, ERR_TOO_BIG, "%s has more than %zu bytes",
@@ -42,7 +42,7 @@ static int item_ends(struct json_items *s, const char *from, const char *to, str
     struct str text = { from, (size_t)(to - from) };
 
     if (s->item.n) {
-        if (keep(s, &s->item, from, to, e) < 0)
+        if (stream_keep(s, &s->item, from, to, e) < 0)
             return -1;
         text = buf_view(&s->item);
     }
@@ -108,14 +108,14 @@ static int open_bracket(struct json_items *s, const char **from, const char *p, 
     s->is_items = s->is_items && *p == '[';
     if (!s->is_items)
         return 0;
-    if (keep(s, &s->rest, *from, p + 1, e) < 0)
+    if (stream_keep(s, &s->rest, *from, p + 1, e) < 0)
         return -1;
     *from = p + 1;
     return 0;
 }
 
 /* One byte outside of texts. */
-static int take(struct json_items *s, const char **from, const char *p, struct err *e)
+static int json_stream_take(struct json_items *s, const char **from, const char *p, struct err *e)
 {
     switch (*p) {
     case '"':
@@ -165,13 +165,13 @@ int json_items_feed(struct json_items *s, struct str piece, struct err *e)
             }
             continue;
         }
-        if (take(s, &from, p, e) < 0)
+        if (json_stream_take(s, &from, p, e) < 0)
             return -1;
         p++;
     }
     if (from == end)
         return 0;
-    return keep(s, is_in_list(s) ? &s->item : &s->rest, from, end, e);
+    return stream_keep(s, is_in_list(s) ? &s->item : &s->rest, from, end, e);
 }
 
 int json_items_end(struct json_items *s, struct str *ret_rest, struct err *e)

@@ -49,7 +49,7 @@ void kube_ask_close(struct kube_ask *k)
 
 /* ---- one exchange ---- */
 
-static void on_end(void *ctx, const struct http_answer *a)
+static void ask_on_end(void *ctx, const struct http_answer *a)
 {
     struct reply *r = ctx;
 
@@ -82,7 +82,7 @@ int ask_identify(struct kube_ask *k, struct credential_now *ret, struct err *e)
     return 0;
 }
 
-static int exchange(struct kube_ask *k, struct http_request *request, struct reply *r, struct err *e)
+static int ask_exchange(struct kube_ask *k, struct http_request *request, struct reply *r, struct err *e)
 {
     struct credential_now now = { 0 };
 
@@ -93,7 +93,7 @@ static int exchange(struct kube_ask *k, struct http_request *request, struct rep
     request->token = now.token;
     request->headers = k->config->headers;
     request->ctx = r;
-    request->on_end = on_end;
+    request->on_end = ask_on_end;
     request->max_bytes = PAGE_MAX_BYTES;
     request->is_zipped = !k->config->is_plain;
     (void)http_send(k->http, request);
@@ -110,13 +110,13 @@ static bool is_busy(const struct reply *r)
 }
 
 /* Until there is an answer that trying again would not change. */
-static int ask(struct kube_ask *k, struct http_request *request, struct reply *r, struct err *e)
+static int ask_ask(struct kube_ask *k, struct http_request *request, struct reply *r, struct err *e)
 {
     int64_t end_ms = clock_mono_ms(&clock_real) + BUSY_MS;
     bool is_renewed = false;
 
     for (;;) {
-        if (exchange(k, request, r, e) < 0)
+        if (ask_exchange(k, request, r, e) < 0)
             return -1;
         if (r->status == 401 && !is_renewed && credential_refused(k->credential, k->generation)) {
             is_renewed = true;
@@ -128,7 +128,7 @@ static int ask(struct kube_ask *k, struct http_request *request, struct reply *r
     }
 }
 
-static int check(const struct kube_ask *k, const struct reply *r, struct err *e)
+static int ask_check(const struct kube_ask *k, const struct reply *r, struct err *e)
 {
     autoarena scratch = { 0 };
     struct json *status = NULL;
@@ -161,13 +161,13 @@ int kube_ask_call(struct kube_ask *k, struct arena *a, const struct kube_call *c
                                     .total_ms = ANSWER_MS };
     struct reply r = { 0 };
     struct json *answer = NULL;
-    int rc = ask(k, &request, &r, e);
+    int rc = ask_ask(k, &request, &r, e);
 
     if (rc == 0 && r.err.code == ERR_OK &&
         json_parse(a, arena_str(a, buf_view(&r.body)), NULL, &answer, r.status < 300 ? e : NULL) < 0)
         rc = r.status < 300 ? err_wrap(e, "%.*s%.*s", STR_ARG(k->config->server), STR_ARG(call->path)) : 0;
     if (rc == 0)
-        rc = check(k, &r, e);
+        rc = ask_check(k, &r, e);
     if (rc == 0 && ret)
         *ret = answer;
     if (ret_said)
@@ -180,10 +180,10 @@ static int ask_document(struct kube_ask *k, struct arena *a, struct http_request
                         struct json **ret, struct err *e)
 {
     struct reply r = { 0 };
-    int rc = ask(k, request, &r, e);
+    int rc = ask_ask(k, request, &r, e);
 
     if (rc == 0)
-        rc = check(k, &r, e);
+        rc = ask_check(k, &r, e);
     if (rc == 0) {
         struct str text = arena_str(a, buf_view(&r.body));
 
@@ -206,10 +206,10 @@ int kube_ask_text(struct kube_ask *k, struct arena *a, struct str path, struct s
 {
     struct http_request request = { .method = "GET", .path = path, .accept = "*/*", .total_ms = ANSWER_MS };
     struct reply r = { 0 };
-    int rc = ask(k, &request, &r, e);
+    int rc = ask_ask(k, &request, &r, e);
 
     if (rc == 0)
-        rc = check(k, &r, e);
+        rc = ask_check(k, &r, e);
     if (rc == 0)
         *ret = arena_str(a, buf_view(&r.body));
     buf_done(&r.body);
@@ -252,7 +252,7 @@ static struct json_mask *mask_of_list(struct arena *a, const struct resource_typ
 }
 
 /* Nothing of the page has to stay. Items of a list of a built-in kind do not say what they are. */
-static void keep(struct arena *a, const struct resource_type *type, const struct json *item, struct kube_list *ret)
+static void ask_keep(struct arena *a, const struct resource_type *type, const struct json *item, struct kube_list *ret)
 {
     struct json *copy = json_clone(a, item);
 
@@ -279,7 +279,7 @@ int kube_ask_list(struct kube_ask *k, struct arena *a, const struct resource_typ
         if (ask_document(k, &page, &request, mask_of_list(&page, type), &list, e) < 0)
             return -1;
         JSON_FOREACH(item, json_get(list, "items"))
-            keep(a, type, item, ret);
+            ask_keep(a, type, item, ret);
         buf_reset(&next);
         buf_str(&next, json_text(json_find(list, "metadata", "continue", NULL), STR("")));
     } while (next.n);

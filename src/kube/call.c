@@ -187,7 +187,7 @@ const char *const kube_outcome_names[KUBE_OUTCOME_MAX] = {
     [KUBE_BUSY] = "throttled", [KUBE_REFUSED] = "refused", [KUBE_FAILED] = "error",      [KUBE_SILENT] = "noanswer",
 };
 
-static void count(struct call *c, enum kube_outcome outcome)
+static void call_count(struct call *c, enum kube_outcome outcome)
 {
     if (!c->is_read && !c->asked)
         c->kube->stats.outcomes[c->op][outcome]++;
@@ -241,7 +241,7 @@ static bool is_deleted(const struct object *o)
                                                     json_i64(json_get(meta, "deletionGracePeriodSeconds"), 0) == 0);
 }
 
-static void succeed(struct call *c, struct str body)
+static void call_succeed(struct call *c, struct str body)
 {
     struct object *o = NULL;
     struct err e = { 0 };
@@ -273,12 +273,12 @@ static bool is_unknown(const struct http_answer *a)
     return a->status >= 500 && !(a->status == 503 && decode_retry_ms(a));
 }
 
-static void fail(struct call *c, const struct http_answer *a)
+static void call_fail(struct call *c, const struct http_answer *a)
 {
     struct err e = { 0 };
 
     decode_failure(c->kube, a, &e);
-    count(c, outcome_of(a, e.code));
+    call_count(c, outcome_of(a, e.code));
     if (c->members) {
         gather_failed(c, a);
         return;
@@ -305,7 +305,7 @@ static enum pace_answer pace_of(const struct http_answer *a)
     return a->status == 429 || (a->status == 503 && decode_retry_ms(a)) ? PACE_BUSY : PACE_FINE;
 }
 
-static void on_end(void *ctx, const struct http_answer *a)
+static void call_on_end(void *ctx, const struct http_answer *a)
 {
     struct call *c = ctx;
     struct kube *k = c->kube;
@@ -318,27 +318,27 @@ static void on_end(void *ctx, const struct http_answer *a)
     pace_ended(&k->pace, pace, c->sent_ms, now_ms, a->took_us, retry_ms, rand_u64(&k->rand));
     k->stats.busy += pace == PACE_BUSY;
     if (pace == PACE_BUSY && now_ms < c->accepted_ms + PATIENCE_MS) {
-        count(c, KUBE_BUSY);
+        call_count(c, KUBE_BUSY);
         try_again(c);
     } else if (a->status == 401 && !c->has_new_identity && credential_refused(k->credential, c->generation)) {
         c->has_new_identity = true;
         try_again(c);
     } else if (a->err.code == ERR_OK && a->status < 300) {
-        count(c, KUBE_FINE);
+        call_count(c, KUBE_FINE);
         if (c->members)
             gather_done(c, a->body);
         else if (c->asked)
             tell_asker(c, a->body);
         else
-            succeed(c, a->body);
+            call_succeed(c, a->body);
     } else {
-        fail(c, a);
+        call_fail(c, a);
     }
 }
 
 /* ---- sending ---- */
 
-static void send(struct call *c, struct http_request *h, int64_t now_ms)
+static void call_send(struct call *c, struct http_request *h, int64_t now_ms)
 {
     h->method = c->method;
     h->path = buf_view(&c->path);
@@ -348,7 +348,7 @@ static void send(struct call *c, struct http_request *h, int64_t now_ms)
     h->total_ms = h->head_ms = c->kube->opt.answer_ms ? c->kube->opt.answer_ms : ANSWER_MS;
     h->max_bytes = OBJECT_MAX;
     h->ctx = c;
-    h->on_end = on_end;
+    h->on_end = call_on_end;
     list_remove(&c->link);
     list_push(&c->kube->flying, &c->link);
     c->sent_ms = c->kube->sent_ms = now_ms;
@@ -361,7 +361,7 @@ static void send(struct call *c, struct http_request *h, int64_t now_ms)
 }
 
 /* What has waited too long is answered: it was never sent. Looked for once in a while. */
-static void expire(struct kube *k, int64_t now_ms)
+static void call_expire(struct kube *k, int64_t now_ms)
 {
     struct err e = { 0 };
 
@@ -410,7 +410,7 @@ void calls_turn(struct kube *k, int64_t now_ms)
     struct call *c;
 
     calls_recall(k);
-    expire(k, now_ms);
+    call_expire(k, now_ms);
     while ((c = LIST_FIRST(&k->waiting, struct call, link)) && pace_may(&k->pace, now_ms)) {
         struct http_request h = { 0 };
         struct err e = { 0 };
@@ -421,7 +421,7 @@ void calls_turn(struct kube *k, int64_t now_ms)
         if (state == CREDENTIAL_FAILED)
             call_give_up(c, &e, false);
         else
-            send(c, &h, now_ms);
+            call_send(c, &h, now_ms);
     }
 }
 

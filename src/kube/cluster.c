@@ -104,7 +104,7 @@ static void news_free(struct news *n)
     free(n);
 }
 
-static bool give(struct kube *k, struct cluster_event *ret)
+static bool cluster_give(struct kube *k, struct cluster_event *ret)
 {
     struct list_link *first = list_pop_front(&k->news);
     struct news *n;
@@ -198,7 +198,7 @@ static void plugin_set(struct kube *k)
         (void)epoll_ctl(k->epoll, EPOLL_CTL_ADD, fd, &ev); /* else its time limit ends it */
 }
 
-static void turn(struct kube *k)
+static void cluster_turn(struct kube *k)
 {
     int64_t now_ms;
 
@@ -283,8 +283,8 @@ static bool kube_next(struct cluster *c, struct cluster_event *ret)
     struct kube *k = kube_of(c);
 
     if (list_is_empty(&k->news) && k->n_given < GIVEN_MAX)
-        turn(k);
-    if (!give(k, ret)) {
+        cluster_turn(k);
+    if (!cluster_give(k, ret)) {
         k->n_given = 0;
         return false;
     }

@@ -39,12 +39,12 @@ struct kube_env kube_env_real(void)
 
 /* ---- messages ---- */
 
-static void warn(struct loader *l, struct str sentence)
+static void config_warn(struct loader *l, struct str sentence)
 {
     *vec_push(l->arena, &l->ret->warnings) = sentence;
 }
 
-static struct str place_text(struct arena *a, const struct field_at *at, const char *field)
+static struct str config_place_text(struct arena *a, const struct field_at *at, const char *field)
 {
     const struct json *node = field ? json_get(at->node, field) : NULL;
 
@@ -54,10 +54,10 @@ static struct str place_text(struct arena *a, const struct field_at *at, const c
                      field ? "." : "", field ? field : "");
 }
 
-static int bad(struct loader *l, const struct field_at *at, const char *field, const char *fmt, ...)
+static int config_bad(struct loader *l, const struct field_at *at, const char *field, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-static int bad(struct loader *l, const struct field_at *at, const char *field, const char *fmt, ...)
+static int config_bad(struct loader *l, const struct field_at *at, const char *field, const char *fmt, ...)
 {
     va_list ap;
     struct str what;
@@ -65,13 +65,13 @@ static int bad(struct loader *l, const struct field_at *at, const char *field, c
     va_start(ap, fmt);
     what = arena_vfmt(l->arena, fmt, ap);
     va_end(ap);
-    return err_set(l->e, ERR_INVALID, "%.*s: %.*s", STR_ARG(place_text(l->arena, at, field)), STR_ARG(what));
+    return err_set(l->e, ERR_INVALID, "%.*s: %.*s", STR_ARG(config_place_text(l->arena, at, field)), STR_ARG(what));
 }
 
 /* ---- reading files ---- */
 
 /* What stands in such a field is not to be seen in a message. */
-static bool is_secret(struct str path)
+static bool config_is_secret(struct str path)
 {
     static const char *const names[] = { ".token", ".password", "-data" };
 
@@ -83,7 +83,7 @@ static bool is_secret(struct str path)
 
 static struct str problem_text(const struct file *f, struct arena *a, const struct problem *p)
 {
-    const char *got = is_secret(p->path) ? strstr(p->text.p, " (got") : NULL;
+    const char *got = config_is_secret(p->path) ? strstr(p->text.p, " (got") : NULL;
     struct str text = got ? str_sub(p->text, 0, (size_t)(got - p->text.p)) : p->text;
 
     return arena_fmt(a, "%.*s: line %u: %.*s%s%.*s", STR_ARG(f->path), p->line, STR_ARG(p->path), p->path.n ? ": " : "",
@@ -100,7 +100,7 @@ static int file_check(struct loader *l, const struct file *f, const struct json 
     VEC_FOREACH(p, &ps.list) {
         if (p->level == PROBLEM_ERROR)
             return err_set(l->e, ERR_INVALID, "%.*s", STR_ARG(problem_text(f, l->arena, p)));
-        warn(l, problem_text(f, l->arena, p));
+        config_warn(l, problem_text(f, l->arena, p));
     }
     return 0;
 }
@@ -122,14 +122,14 @@ struct entry_list {
     size_t n;
 };
 
-static const struct entry_list *list_of(const struct file *f, enum entry_kind kind)
+static const struct entry_list *config_list_of(const struct file *f, enum entry_kind kind)
 {
     return (const void *)((const char *)&f->part + entries[kind].at);
 }
 
 static const void *entry_at(const struct file *f, enum entry_kind kind, size_t i)
 {
-    return list_of(f, kind)->v + i * entries[kind].size;
+    return config_list_of(f, kind)->v + i * entries[kind].size;
 }
 
 static struct str name_at(const struct file *f, enum entry_kind kind, size_t i)
@@ -137,9 +137,9 @@ static struct str name_at(const struct file *f, enum entry_kind kind, size_t i)
     return *(const struct str *)entry_at(f, kind, i);
 }
 
-static int check_names(struct loader *l, const struct file *f, enum entry_kind kind)
+static int config_check_names(struct loader *l, const struct file *f, enum entry_kind kind)
 {
-    size_t n = list_of(f, kind)->n;
+    size_t n = config_list_of(f, kind)->n;
 
     if (n > ENTRIES_MAX)
         return err_set(l->e, ERR_TOO_BIG, "%.*s: %s: more than %d", STR_ARG(f->path), entries[kind].list, ENTRIES_MAX);
@@ -170,7 +170,7 @@ static int file_parse(struct loader *l, struct str path, struct str text)
         return -1;
     schema_decode(l->arena, &schema_kubeconfig, docs.v[0], &f->part);
     for (enum entry_kind kind = 0; kind < ENTRY_KIND_MAX; kind++)
-        if (check_names(l, f, kind) < 0)
+        if (config_check_names(l, f, kind) < 0)
             return -1;
     return 0;
 }
@@ -193,7 +193,7 @@ static int file_load(struct loader *l, struct str path)
     return file_parse(l, path, buf_view(&text));
 }
 
-static int load_files(struct loader *l)
+static int config_load_files(struct loader *l)
 {
     const struct kube_env *env = &l->opt->env;
     struct str rest = str_of(env->kubeconfig), path;
@@ -215,7 +215,7 @@ static int load_files(struct loader *l)
 /* ---- entries ---- */
 
 /* A path of a file is relative to that file. */
-static struct str resolve(struct loader *l, const struct file *f, struct str path)
+static struct str config_resolve(struct loader *l, const struct file *f, struct str path)
 {
     if (!path.n || path.p[0] == '/')
         return path;
@@ -231,9 +231,9 @@ static int decode_data(struct loader *l, const struct field_at *at, const char *
         if (data.p[i] != '\n' && data.p[i] != '\r')
             buf_char(&plain, data.p[i]);
     if (buf_unbase64(&bytes, buf_view(&plain)) < 0)
-        return bad(l, at, field, "is not base64");
+        return config_bad(l, at, field, "is not base64");
     if (!str_has(buf_view(&bytes), STR("-----BEGIN ")))
-        return bad(l, at, field, "holds no PEM (-----BEGIN …)");
+        return config_bad(l, at, field, "holds no PEM (-----BEGIN …)");
     *ret = arena_str(l->arena, buf_view(&bytes));
     return 0;
 }
@@ -247,17 +247,17 @@ static int take_pem(struct loader *l, const struct field_at *at, const char *fie
 
     if (data.n) {
         if (file.n)
-            warn(l, arena_fmt(l->arena, "%.*s: is not used: %s-data is there too",
-                              STR_ARG(place_text(l->arena, at, field)), field));
+            config_warn(l, arena_fmt(l->arena, "%.*s: is not used: %s-data is there too",
+                                     STR_ARG(config_place_text(l->arena, at, field)), field));
         return decode_data(l, at, arena_fmt(l->arena, "%s-data", field).p, data, ret_pem);
     }
     if (!file.n)
         return 0;
-    *ret_file = resolve(l, at->file, file);
+    *ret_file = config_resolve(l, at->file, file);
     if (kube_file_read(arena_cstr(l->arena, *ret_file), CERT_MAX, &text, &e) < 0)
-        return bad(l, at, field, "%.*s: %s", STR_ARG(*ret_file), e.text);
+        return config_bad(l, at, field, "%.*s: %s", STR_ARG(*ret_file), e.text);
     if (!str_has(buf_view(&text), STR("-----BEGIN ")))
-        return bad(l, at, field, "%.*s: holds no PEM (-----BEGIN …)", STR_ARG(*ret_file));
+        return config_bad(l, at, field, "%.*s: holds no PEM (-----BEGIN …)", STR_ARG(*ret_file));
     return 0;
 }
 
@@ -272,7 +272,7 @@ static int take_proxy(struct loader *l, const struct field_at *at, const struct 
             l->ret->proxy = c->proxy;
             return 0;
         }
-    return bad(l, at, "proxy-url", "must begin with http://, https:// or socks5://");
+    return config_bad(l, at, "proxy-url", "must begin with http://, https:// or socks5://");
 }
 
 static int take_cluster(struct loader *l, const struct file *f, const struct named_cluster *n)
@@ -282,20 +282,21 @@ static int take_cluster(struct loader *l, const struct file *f, const struct nam
     struct http_tls *tls = &l->ret->tls;
 
     if (!c->server.n)
-        return bad(l, &at, "server", "is missing; it is the address of the API server, as https://host:6443");
+        return config_bad(l, &at, "server", "is missing; it is the address of the API server, as https://host:6443");
     if (!str_starts(c->server, STR("https://")) && !str_starts(c->server, STR("http://")))
-        return bad(l, &at, "server", "must begin with https:// or http://");
+        return config_bad(l, &at, "server", "must begin with https:// or http://");
     l->ret->server = c->server;
     l->ret->is_plain = c->is_plain;
     tls->server_name = c->server_name;
     tls->is_insecure = c->is_insecure;
     if (c->is_insecure && (c->ca_file.n || c->ca_data.n))
-        return bad(l, &at, "insecure-skip-tls-verify", "contradicts certificate-authority; remove one of them");
+        return config_bad(l, &at, "insecure-skip-tls-verify", "contradicts certificate-authority; remove one of them");
     if (c->is_insecure)
-        warn(l, arena_fmt(l->arena,
-                          "%.*s: the server's certificate is not checked: whoever is in between can read and change "
-                          "everything, secrets included",
-                          STR_ARG(place_text(l->arena, &at, "insecure-skip-tls-verify"))));
+        config_warn(
+            l, arena_fmt(l->arena,
+                         "%.*s: the server's certificate is not checked: whoever is in between can read and change "
+                         "everything, secrets included",
+                         STR_ARG(config_place_text(l->arena, &at, "insecure-skip-tls-verify"))));
     if (take_pem(l, &at, "certificate-authority", c->ca_file, c->ca_data, &tls->ca_file, &tls->ca_pem) < 0)
         return -1;
     return take_proxy(l, &at, c);
@@ -318,7 +319,7 @@ static int tell_cluster(struct loader *l, const struct file *f, const struct nam
     if (c->is_plain)
         json_set(j, "disable-compression", json_bool_new(l->arena, true));
     if (!c->ca_data.n && c->ca_file.n &&
-        kube_file_read(arena_cstr(l->arena, resolve(l, f, c->ca_file)), CERT_MAX, &pem, NULL) == 0)
+        kube_file_read(arena_cstr(l->arena, config_resolve(l, f, c->ca_file)), CERT_MAX, &pem, NULL) == 0)
         buf_base64(&data, buf_view(&pem));
     if (c->ca_data.n || data.n)
         json_set(j, "certificate-authority-data",
@@ -338,12 +339,12 @@ static int take_exec(struct loader *l, const struct field_at *user, const struct
 
     *exec = *x;
     if (!x->interactive.n && str_is(x->api_version, EXEC_GROUP "/v1"))
-        return bad(l, &at, "interactiveMode", "is missing: Never, IfAvailable or Always");
+        return config_bad(l, &at, "interactiveMode", "is missing: Never, IfAvailable or Always");
     exec->mode = str_is(x->interactive, "Never")    ? EXEC_NEVER
                  : str_is(x->interactive, "Always") ? EXEC_ALWAYS
                                                     : EXEC_IF_AVAILABLE;
     if (str_has_char(x->command, '/'))
-        exec->command = resolve(l, f, x->command);
+        exec->command = config_resolve(l, f, x->command);
     if (x->tells_cluster && tell_cluster(l, cluster_file, cluster, &exec->cluster) < 0)
         return -1;
     l->ret->exec = exec;
@@ -379,7 +380,7 @@ static int take_impersonation(struct loader *l, const struct field_at *at, const
     VEC(const char *) lines = { 0 };
 
     if (!u->as.n && (u->as_uid.n || u->as_groups.n || json_count(u->as_extra)))
-        return bad(l, at, "as", "is missing: groups, uid and extra need a user to be");
+        return config_bad(l, at, "as", "is missing: groups, uid and extra need a user to be");
     if (!u->as.n)
         return 0;
     *vec_push(l->arena, &lines) = arena_fmt(l->arena, "Impersonate-User: %.*s", STR_ARG(u->as)).p;
@@ -388,7 +389,7 @@ static int take_impersonation(struct loader *l, const struct field_at *at, const
     for (size_t i = 0; i < u->as_groups.n; i++)
         *vec_push(l->arena, &lines) = arena_fmt(l->arena, "Impersonate-Group: %.*s", STR_ARG(u->as_groups.v[i])).p;
     if (u->as_extra && !json_is(u->as_extra, JSON_OBJECT))
-        return bad(l, at, "as-user-extra", "must be an object of lists");
+        return config_bad(l, at, "as-user-extra", "must be an object of lists");
     JSON_FOREACH(m, u->as_extra)
         JSON_FOREACH(v, m)
             *vec_push(l->arena, &lines) = arena_fmt(l->arena, "Impersonate-Extra-%.*s: %.*s",
@@ -397,7 +398,7 @@ static int take_impersonation(struct loader *l, const struct field_at *at, const
                                               .p;
     VEC_FOREACH(line, &lines)
         if (!is_one_line(str_of(*line)))
-            return bad(l, at, "as", "users, groups and extra must be of one line");
+            return config_bad(l, at, "as", "users, groups and extra must be of one line");
     *vec_push(l->arena, &lines) = NULL;
     l->ret->headers = lines.v;
     return 0;
@@ -412,13 +413,13 @@ static int take_token(struct loader *l, const struct field_at *at, const struct 
 
     if (!u->token_file.n) {
         if (!is_one_line(u->token))
-            return bad(l, at, "token", "must be of one line");
+            return config_bad(l, at, "token", "must be of one line");
         l->ret->token = u->token;
         return 0;
     }
-    l->ret->token_file = resolve(l, at->file, u->token_file);
+    l->ret->token_file = config_resolve(l, at->file, u->token_file);
     if (kube_file_read(arena_cstr(l->arena, l->ret->token_file), TOKEN_MAX, &text, &e) < 0)
-        return bad(l, at, "tokenFile", "%.*s: %s", STR_ARG(l->ret->token_file), e.text);
+        return config_bad(l, at, "tokenFile", "%.*s: %s", STR_ARG(l->ret->token_file), e.text);
     return 0;
 }
 
@@ -431,16 +432,17 @@ static int take_user(struct loader *l, const struct file *f, const struct named_
     bool has_cert = u->cert_file.n || u->cert_data.n, has_key = u->key_file.n || u->key_data.n;
 
     if (u->provider && u->provider->type != JSON_NULL)
-        return bad(l, &at, "auth-provider", "is no longer there in Kubernetes; use an exec plugin");
+        return config_bad(l, &at, "auth-provider", "is no longer there in Kubernetes; use an exec plugin");
     if (u->username.n || u->password.n)
-        return bad(l, &at, u->username.n ? "username" : "password",
-                   "no API server takes passwords since Kubernetes 1.19; use a token, a certificate or an exec plugin");
+        return config_bad(
+            l, &at, u->username.n ? "username" : "password",
+            "no API server takes passwords since Kubernetes 1.19; use a token, a certificate or an exec plugin");
     if (has_cert && !has_key)
-        return bad(l, &at, "client-key", "is missing: client-certificate is there");
+        return config_bad(l, &at, "client-key", "is missing: client-certificate is there");
     if (has_key && !has_cert)
-        return bad(l, &at, "client-certificate", "is missing: client-key is there");
+        return config_bad(l, &at, "client-certificate", "is missing: client-key is there");
     if (u->exec && (u->token.n || u->token_file.n))
-        return bad(l, &at, "exec", "is there together with a token; remove one of them");
+        return config_bad(l, &at, "exec", "is there together with a token; remove one of them");
     if (take_pem(l, &at, "client-certificate", u->cert_file, u->cert_data, &tls->cert_file, &tls->cert_pem) < 0 ||
         take_pem(l, &at, "client-key", u->key_file, u->key_data, &tls->key_file, &tls->key_pem) < 0 ||
         take_token(l, &at, u) < 0 || take_impersonation(l, &at, u) < 0)
@@ -455,7 +457,7 @@ static const void *find_entry(const struct loader *l, enum entry_kind kind, stru
                               const struct file **ret_file)
 {
     VEC_FOREACH(f, &l->files)
-        for (size_t i = 0; i < list_of(f, kind)->n; i++)
+        for (size_t i = 0; i < config_list_of(f, kind)->n; i++)
             if (name.n && str_eq(name_at(f, kind, i), name)) {
                 *ret_file = f;
                 return entry_at(f, kind, i);
@@ -505,12 +507,12 @@ static int take_context(struct loader *l)
                             arena_fmt(l->arena, "contexts[%zu].context", (size_t)(context - file->part.contexts.v)) };
     cluster = find_entry(l, ENTRY_CLUSTER, context->part.cluster, &cluster_file);
     if (!context->part.cluster.n)
-        return bad(l, &at, "cluster", "is missing");
+        return config_bad(l, &at, "cluster", "is missing");
     if (!cluster)
-        return bad(l, &at, "cluster", "there is no cluster \"%.*s\"", STR_ARG(context->part.cluster));
+        return config_bad(l, &at, "cluster", "there is no cluster \"%.*s\"", STR_ARG(context->part.cluster));
     user = find_entry(l, ENTRY_USER, context->part.user, &user_file);
     if (context->part.user.n && !user)
-        return bad(l, &at, "user", "there is no user \"%.*s\"", STR_ARG(context->part.user));
+        return config_bad(l, &at, "user", "there is no user \"%.*s\"", STR_ARG(context->part.user));
     l->ret->origin = arena_fmt(l->arena, "context %.*s of %.*s", STR_ARG(wanted), STR_ARG(file->path));
     l->ret->namespace = context->part.namespace.n ? context->part.namespace : STR("default");
     if (take_cluster(l, cluster_file, cluster) < 0)
@@ -573,7 +575,7 @@ int kube_config_load(struct arena *a, const struct kube_config_options *opt, str
     struct loader l = { .arena = a, .opt = opt, .ret = ret, .e = e ? e : &ignored };
 
     *ret = (struct kube_config){ 0 };
-    if (load_files(&l) < 0)
+    if (config_load_files(&l) < 0)
         return -1;
     if (l.files.n)
         return take_context(&l);

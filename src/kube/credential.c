@@ -64,7 +64,7 @@ void credential_free(struct credential *c)
     free(c);
 }
 
-static bool set_text(struct buf *b, struct str text)
+static bool credential_set_text(struct buf *b, struct str text)
 {
     if (str_eq(buf_view(b), text))
         return false;
@@ -73,19 +73,19 @@ static bool set_text(struct buf *b, struct str text)
     return true;
 }
 
-static void take(struct credential *c, struct str token, struct str cert, struct str key)
+static void credential_take(struct credential *c, struct str token, struct str cert, struct str key)
 {
-    bool is_new = set_text(&c->token, token);
+    bool is_new = credential_set_text(&c->token, token);
 
-    is_new |= set_text(&c->cert, cert);
-    is_new |= set_text(&c->key, key);
+    is_new |= credential_set_text(&c->cert, cert);
+    is_new |= credential_set_text(&c->key, key);
     c->generation += is_new || !c->has_it;
     c->has_it = true;
     c->is_refused = false;
     c->read_ms = clock_mono_ms(c->clock);
 }
 
-static enum credential_state give(const struct credential *c, struct credential_now *ret)
+static enum credential_state credential_give(const struct credential *c, struct credential_now *ret)
 {
     *ret = (struct credential_now){ buf_view(&c->token), buf_view(&c->cert), buf_view(&c->key), c->generation };
     return CREDENTIAL_READY;
@@ -115,16 +115,16 @@ static enum credential_state from_file(struct credential *c, struct credential_n
     bool is_fresh = c->has_it && !c->is_refused && clock_mono_ms(c->clock) < c->read_ms + FILE_FRESH_MS;
 
     if (is_fresh)
-        return give(c, ret);
+        return credential_give(c, ret);
     if (read_token(arena_cstr(&a, c->config->token_file), &text, e) == 0) {
-        take(c, str_trim(buf_view(&text)), STR_NULL, STR_NULL);
-        return give(c, ret);
+        credential_take(c, str_trim(buf_view(&text)), STR_NULL, STR_NULL);
+        return credential_give(c, ret);
     }
     if (!c->has_it)
         return CREDENTIAL_FAILED;
     c->read_ms = clock_mono_ms(c->clock); /* being replaced at this very moment, perhaps: the old one will do */
     c->is_refused = false;
-    return give(c, ret);
+    return credential_give(c, ret);
 }
 
 /* ---- files of a certificate and its key ---- */
@@ -146,17 +146,17 @@ static enum credential_state from_pair(struct credential *c, struct credential_n
     int64_t now_ms = clock_mono_ms(c->clock);
 
     if (c->has_it && !c->is_refused && now_ms < c->read_ms + FILE_FRESH_MS)
-        return give(c, ret);
+        return credential_give(c, ret);
     if (kube_file_read(arena_cstr(&a, tls->cert_file), PEM_MAX, &cert, NULL) == 0 &&
         kube_file_read(arena_cstr(&a, tls->key_file), PEM_MAX, &key, NULL) == 0 && certificate_fits(&cert, &key)) {
-        take(c, c->config->token, buf_view(&cert), buf_view(&key));
+        credential_take(c, c->config->token, buf_view(&cert), buf_view(&key));
     } else if (c->has_it) {
         c->read_ms = now_ms - FILE_FRESH_MS + PAIR_MS;
         c->is_refused = false;
     }
     memset(key.p ? key.p : (char[]){ 0 }, 0, key.n);
     if (c->has_it)
-        return give(c, ret);
+        return credential_give(c, ret);
     *ret = (struct credential_now){ .token = c->config->token };
     return CREDENTIAL_READY;
 }
@@ -184,7 +184,7 @@ static void plugin_done(struct credential *c, const struct exec_credential *got)
 {
     int64_t now_ms = clock_now_ms(c->clock);
 
-    take(c, got->token, got->cert_pem, got->key_pem);
+    credential_take(c, got->token, got->cert_pem, got->key_pem);
     c->err.code = ERR_OK;
     c->delay_ms = 0;
     c->again_ms = c->read_ms + AGAIN_MIN_MS;
@@ -221,7 +221,7 @@ static enum credential_state from_plugin(struct credential *c, struct credential
     if (is_wanted && c->run.fd < 0 && mono_ms >= c->again_ms)
         plugin_start(c);
     if (is_usable)
-        return give(c, ret);
+        return credential_give(c, ret);
     if (c->run.fd >= 0)
         return CREDENTIAL_BUSY;
     if (c->err.code == ERR_OK) /* refused as soon as it was there */

@@ -37,35 +37,35 @@ void election_done(struct election *e)
 
 /* ---- what is there ---- */
 
-static bool is_same(const struct election *e, const struct lease_record *r)
+static bool election_is_same(const struct election *e, const struct lease_record *r)
 {
     return e->seen_ms >= 0 && !e->is_absent && str_eq(buf_view(&e->holder), r->holder) &&
            str_eq(buf_view(&e->acquired), r->acquired) && str_eq(buf_view(&e->renewed), r->renewed) &&
            e->duration_ms == r->duration_ms && e->transitions == r->transitions;
 }
 
-static void put(struct buf *to, struct str text)
+static void election_put(struct buf *to, struct str text)
 {
     buf_reset(to);
     buf_str(to, text);
 }
 
 /* Only a change of what it says starts the time anew: a label that somebody adds is no sign of life. */
-static void note(struct election *e, const struct lease_record *r, int64_t now_ms)
+static void election_note(struct election *e, const struct lease_record *r, int64_t now_ms)
 {
     e->rev = r->rev;
-    if (is_same(e, r))
+    if (election_is_same(e, r))
         return;
-    put(&e->holder, r->holder);
-    put(&e->acquired, r->acquired);
-    put(&e->renewed, r->renewed);
+    election_put(&e->holder, r->holder);
+    election_put(&e->acquired, r->acquired);
+    election_put(&e->renewed, r->renewed);
     e->duration_ms = r->duration_ms;
     e->transitions = r->transitions;
     e->is_absent = false;
     e->seen_ms = now_ms;
 }
 
-static bool is_ours(const struct election *e)
+static bool election_is_ours(const struct election *e)
 {
     return e->seen_ms >= 0 && !e->is_absent && str_eq(buf_view(&e->holder), e->identity);
 }
@@ -78,7 +78,7 @@ static bool is_free(const struct election *e, int64_t now_ms)
 /* ---- steps ---- */
 
 /* From one to 2.2 periods for candidates, so that they do not all come at once. The leader comes on time. */
-static void rest(struct election *e, int64_t from_ms)
+static void election_rest(struct election *e, int64_t from_ms)
 {
     int64_t ms = e->times.retry_ms;
 
@@ -118,7 +118,7 @@ struct lease_record election_record(const struct election *e, struct str now)
     } else if (e->flight == ELECTION_CREATES) {
         r.transitions = e->state == ELECTION_LEADER ? e->transitions : 0;
         r.rev = 0;
-    } else if (is_ours(e)) {
+    } else if (election_is_ours(e)) {
         r.acquired = buf_view(&e->acquired);
     } else {
         r.transitions++;
@@ -139,12 +139,12 @@ void election_saw(struct election *e, const struct lease_record *r, int64_t now_
             e->state = ELECTION_OVER;
         return;
     }
-    note(e, r, now_ms);
-    if (e->state == ELECTION_LEADER && !is_ours(e)) {
+    election_note(e, r, now_ms);
+    if (e->state == ELECTION_LEADER && !election_is_ours(e)) {
         e->state = ELECTION_LOST;
-    } else if (!is_ours(e) && !is_free(e, now_ms)) { /* ours: a write of ours whose answer was lost */
+    } else if (!election_is_ours(e) && !is_free(e, now_ms)) { /* ours: a write of ours whose answer was lost */
         e->must_read = true;
-        rest(e, now_ms);
+        election_rest(e, now_ms);
     }
 }
 
@@ -155,7 +155,7 @@ void election_wrote(struct election *e, const struct lease_record *r, int64_t no
     e->flight = ELECTION_WAITS;
     e->is_second = false;
     e->due_ms = INT64_MIN;
-    note(e, r, now_ms);
+    election_note(e, r, now_ms);
     if (was_release)
         e->state = ELECTION_OVER;
     if (election_state(e, now_ms) >= ELECTION_LOST) /* an answer that came too late changes nothing */
@@ -165,7 +165,7 @@ void election_wrote(struct election *e, const struct lease_record *r, int64_t no
         return;
     e->state = ELECTION_LEADER;
     if (!e->releases)
-        rest(e, e->sent_ms);
+        election_rest(e, e->sent_ms);
 }
 
 void election_failed(struct election *e, int64_t now_ms)
@@ -178,7 +178,7 @@ void election_failed(struct election *e, int64_t now_ms)
     if (looks) /* most likely an answer of ours was lost: look, and try once more */
         e->due_ms = INT64_MIN;
     else
-        rest(e, now_ms);
+        election_rest(e, now_ms);
 }
 
 /* ---- asking ---- */

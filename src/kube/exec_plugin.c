@@ -31,7 +31,7 @@ static bool is_pem(struct str text)
     return str_has(text, STR("-----BEGIN "));
 }
 
-static bool is_token(struct str text)
+static bool exec_plugin_is_token(struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
         if ((unsigned char)text.p[i] <= ' ' || text.p[i] == 0x7f)
@@ -39,7 +39,7 @@ static bool is_token(struct str text)
     return true;
 }
 
-static int parse_status(const struct json *status, struct exec_credential *ret, struct err *e)
+static int exec_plugin_parse_status(const struct json *status, struct exec_credential *ret, struct err *e)
 {
     struct str expires = json_member_text(status, "expirationTimestamp");
     struct err why = { 0 };
@@ -56,7 +56,7 @@ static int parse_status(const struct json *status, struct exec_credential *ret, 
         return err_set(e, ERR_INVALID, "status.clientCertificateData: is no PEM");
     if (ret->key_pem.n && !is_pem(ret->key_pem))
         return err_set(e, ERR_INVALID, "status.clientKeyData: is no PEM");
-    if (!is_token(ret->token))
+    if (!exec_plugin_is_token(ret->token))
         return err_set(e, ERR_INVALID, "status.token: has blanks or line breaks");
     if (expires.n && clock_parse(expires, &ret->expires_ms, &why) < 0)
         return err_set(e, ERR_INVALID, "status.expirationTimestamp: %s", why.text);
@@ -75,7 +75,7 @@ int exec_plugin_parse(struct arena *a, const struct kube_exec *x, struct str tex
         return err_set(e, ERR_INVALID, "kind: must be ExecCredential");
     if (!str_eq(json_member_text(j, "apiVersion"), x->api_version))
         return err_set(e, ERR_INVALID, "apiVersion: must be %.*s, as the kubeconfig says", STR_ARG(x->api_version));
-    return parse_status(json_get(j, "status"), ret, e);
+    return exec_plugin_parse_status(json_get(j, "status"), ret, e);
 }
 
 /* ---- running it ---- */

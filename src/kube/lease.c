@@ -37,14 +37,14 @@ static int64_t wall_us(struct clock *c)
 
 static struct clock clock_boot = { wall_us, boot_us };
 
-static int64_t now_of(const struct lease *l)
+static int64_t lease_now_of(const struct lease *l)
 {
     return clock_mono_ms(l->clock);
 }
 
 /* ---- life ---- */
 
-static void identity_make(struct buf *out)
+static void lease_identity_make(struct buf *out)
 {
     char host[256] = "";
     uint8_t r[16];
@@ -69,7 +69,7 @@ struct lease *lease_new(const struct lease_options *opt)
     buf_str(&l->name, opt->name);
     buf_str(&l->identity, opt->identity);
     if (!l->identity.n)
-        identity_make(&l->identity);
+        lease_identity_make(&l->identity);
     election_init(&l->election, buf_view(&l->identity), &opt->times, opt->seed ? opt->seed : rand_os_u64());
     return l;
 }
@@ -128,7 +128,7 @@ static void send_due(struct lease *l)
 {
     enum election_step step;
 
-    while ((step = election_step(&l->election, now_of(l))) != ELECTION_WAITS) {
+    while ((step = election_step(&l->election, lease_now_of(l))) != ELECTION_WAITS) {
         l->sent_ms = l->election.sent_ms;
         if (step == ELECTION_READS)
             l->token = cluster_read(l->cluster, l->type, buf_view(&l->namespace), buf_view(&l->name));
@@ -154,7 +154,7 @@ static struct lease_record record_of(const struct object *o)
                                   .rev = o->rev };
 }
 
-static void answered(struct lease *l, const struct cluster_event *ev)
+static void lease_answered(struct lease *l, const struct cluster_event *ev)
 {
     bool was_read = l->election.flight == ELECTION_READS;
     struct lease_record r;
@@ -162,20 +162,20 @@ static void answered(struct lease *l, const struct cluster_event *ev)
     l->token = 0;
     l->trouble = ev->err;
     if (ev->err.code != ERR_OK || (!ev->object && !was_read)) {
-        election_failed(&l->election, now_of(l));
+        election_failed(&l->election, lease_now_of(l));
         return;
     }
     object_unref(l->seen);
     l->seen = ev->object ? object_ref(ev->object) : NULL;
     if (!l->seen) {
-        election_saw(&l->election, NULL, now_of(l));
+        election_saw(&l->election, NULL, lease_now_of(l));
         return;
     }
     r = record_of(l->seen);
     if (was_read)
-        election_saw(&l->election, &r, now_of(l));
+        election_saw(&l->election, &r, lease_now_of(l));
     else
-        election_wrote(&l->election, &r, now_of(l));
+        election_wrote(&l->election, &r, lease_now_of(l));
 }
 
 /* Half of the time that a leader has, so that there is another try in it. */
@@ -186,11 +186,11 @@ static int64_t patience_ms(const struct lease *l)
 
 static void give_up_late(struct lease *l)
 {
-    if (!l->token || now_of(l) < l->sent_ms + patience_ms(l))
+    if (!l->token || lease_now_of(l) < l->sent_ms + patience_ms(l))
         return;
     l->token = 0;
     (void)err_set(&l->trouble, ERR_IO, "no answer within %lld ms", (long long)patience_ms(l));
-    election_failed(&l->election, now_of(l));
+    election_failed(&l->election, lease_now_of(l));
 }
 
 int64_t lease_turn(struct lease *l)
@@ -198,23 +198,23 @@ int64_t lease_turn(struct lease *l)
     struct cluster_event ev;
     int64_t due_ms;
 
-    (void)election_state(&l->election, now_of(l)); /* before an answer is looked at that came too late */
+    (void)election_state(&l->election, lease_now_of(l)); /* before an answer is looked at that came too late */
     while (cluster_next(l->cluster, &ev))
         if (ev.kind == CLUSTER_RESULT && l->token && ev.token == l->token)
-            answered(l, &ev);
+            lease_answered(l, &ev);
     give_up_late(l);
     send_due(l);
     due_ms = election_due_ms(&l->election);
     if (l->token)
         due_ms = MIN_OF(due_ms, l->sent_ms + patience_ms(l));
-    return due_ms == INT64_MAX ? due_ms : MAX_OF(due_ms - now_of(l), 0);
+    return due_ms == INT64_MAX ? due_ms : MAX_OF(due_ms - lease_now_of(l), 0);
 }
 
 /* ---- asking ---- */
 
 bool lease_is_valid(const struct lease *l)
 {
-    return election_is_valid(&l->election, now_of(l));
+    return election_is_valid(&l->election, lease_now_of(l));
 }
 
 int64_t lease_valid_ms(const struct lease *l)
@@ -224,7 +224,7 @@ int64_t lease_valid_ms(const struct lease *l)
 
 enum election_state lease_state(struct lease *l)
 {
-    return election_state(&l->election, now_of(l));
+    return election_state(&l->election, lease_now_of(l));
 }
 
 void lease_release(struct lease *l)

@@ -36,7 +36,7 @@ void pace_cancelled(struct pace *p)
 
 /* Begin again from below: while we keep the server busy nobody sees how quick it could be, and what was quick once may
  * never be seen again. It takes a few round trips. */
-static void look_again(struct pace *p, int64_t now_ms)
+static void pace_look_again(struct pace *p, int64_t now_ms)
 {
     p->last_quick_us = p->quick_us;
     p->quick_us = 0;
@@ -48,10 +48,10 @@ static void look_again(struct pace *p, int64_t now_ms)
     p->cut_ms = now_ms + 1;
 }
 
-static void measure(struct pace *p, int64_t now_ms, int64_t took_us)
+static void pace_measure(struct pace *p, int64_t now_ms, int64_t took_us)
 {
     if (now_ms >= p->window_ms)
-        look_again(p, now_ms);
+        pace_look_again(p, now_ms);
     took_us = MAX_OF(took_us, 1);
     p->usual_us = p->usual_us ? (p->usual_us * 7 + took_us) / 8 : took_us;
     p->quick_us = p->quick_us ? MIN_OF(p->quick_us, took_us) : took_us;
@@ -65,7 +65,7 @@ static bool is_slow(const struct pace *p)
 }
 
 /* Fewer, once for all that were on their way together. */
-static void cut(struct pace *p, int64_t sent_ms, int64_t now_ms, uint32_t num, uint32_t den, unsigned least)
+static void pace_cut(struct pace *p, int64_t sent_ms, int64_t now_ms, uint32_t num, uint32_t den, unsigned least)
 {
     p->is_steady = true;
     if (sent_ms < p->cut_ms)
@@ -75,7 +75,7 @@ static void cut(struct pace *p, int64_t sent_ms, int64_t now_ms, uint32_t num, u
         p->limit_milli = MAX_OF((uint32_t)((uint64_t)p->limit_milli * num / den), least * 1000);
 }
 
-static void grow(struct pace *p, int64_t sent_ms)
+static void pace_grow(struct pace *p, int64_t sent_ms)
 {
     uint32_t step = p->is_steady ? 1000000 / p->limit_milli : 1000;
 
@@ -87,13 +87,13 @@ void pace_ended(struct pace *p, enum pace_answer answer, int64_t sent_ms, int64_
                 int64_t wait_ms, uint64_t chance)
 {
     if (answer == PACE_FINE) {
-        measure(p, now_ms, took_us);
+        pace_measure(p, now_ms, took_us);
         if (is_slow(p))
-            cut(p, sent_ms, now_ms, 7, 8, PACE_LEAST);
+            pace_cut(p, sent_ms, now_ms, 7, 8, PACE_LEAST);
         else
-            grow(p, sent_ms);
+            pace_grow(p, sent_ms);
     } else {
-        cut(p, sent_ms, now_ms, 1, 2, 1);
+        pace_cut(p, sent_ms, now_ms, 1, 2, 1);
     }
     if (answer == PACE_BUSY) {
         wait_ms = MIN_OF(wait_ms > 0 ? wait_ms : BUSY_WAIT_MS, WAIT_MAX_MS);

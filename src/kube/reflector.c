@@ -27,7 +27,7 @@ static void list_begins(struct reflector *r);
 static void list_ends(struct reflector *r);
 static void followed_answer(struct reflector *r, const struct err *e);
 
-static struct reflector *begin(struct kube *k, const struct kind *kind)
+static struct reflector *reflector_begin(struct kube *k, const struct kind *kind)
 {
     struct reflector *r = xcalloc(1, sizeof(*r));
 
@@ -40,7 +40,7 @@ static struct reflector *begin(struct kube *k, const struct kind *kind)
 
 struct reflector *reflector_new(struct kube *k, const struct kind *kind)
 {
-    struct reflector *r = begin(k, kind);
+    struct reflector *r = reflector_begin(k, kind);
 
     if (kind->view && kind->view->is_unlisted) {
         r->due_ms = INT64_MAX;
@@ -55,7 +55,7 @@ struct reflector *reflector_follow(struct kube *k, const struct kind *kind, stru
     static const char by_name[] = "metadata.name=";
     struct followed *f = xcalloc(1, sizeof(*f) + namespace.n + name.n + sizeof(by_name));
     char *bytes = (char *)(f + 1);
-    struct reflector *r = begin(k, kind);
+    struct reflector *r = reflector_begin(k, kind);
 
     f->namespace = (struct str){ bytes, namespace.n };
     if (namespace.n)
@@ -105,7 +105,7 @@ void reflector_free(struct reflector *r)
 
 /* ---- resting ---- */
 
-static void rest(struct reflector *r, int64_t ms)
+static void reflector_rest(struct reflector *r, int64_t ms)
 {
     r->state = REFLECTOR_RESTS;
     r->due_ms = kube_mono_ms(r->kube) + ms;
@@ -136,7 +136,7 @@ static void log_trouble(struct reflector *r, const struct err *e)
     log_warn("no news from the API server", LOG_TEXT("resource", r->kind->type->plural), LOG_TEXT("error", e->text));
 }
 
-static void fail(struct reflector *r, const struct err *e, int64_t at_least_ms)
+static void reflector_fail(struct reflector *r, const struct err *e, int64_t at_least_ms)
 {
     int64_t ms = backoff_ms(r);
 
@@ -144,7 +144,7 @@ static void fail(struct reflector *r, const struct err *e, int64_t at_least_ms)
     log_trouble(r, e);
     if (r->failures > FOLLOW_TRIES)
         followed_answer(r, e);
-    rest(r, MAX_OF(ms, at_least_ms + ms / 4));
+    reflector_rest(r, MAX_OF(ms, at_least_ms + ms / 4));
 }
 
 static void is_well(struct reflector *r)
@@ -178,7 +178,7 @@ static void followed_answer(struct reflector *r, const struct err *e)
         f->token = 0;
 }
 
-static void tell(struct reflector *r, struct object *take, bool is_gone)
+static void reflector_tell(struct reflector *r, struct object *take, bool is_gone)
 {
     struct followed *f = r->followed;
 
@@ -199,7 +199,7 @@ static void list_ends(struct reflector *r)
     if (!f)
         kube_tell(r->kube, CLUSTER_SYNCED, r->kind->type, NULL, rev);
     else if (f->object && !f->is_seen)
-        tell(r, object_ref(f->object), true);
+        reflector_tell(r, object_ref(f->object), true);
     followed_answer(r, NULL);
     r->is_listing = false;
     is_well(r);
@@ -226,7 +226,7 @@ static void break_off(struct reflector *r, const struct err *e)
     http_cancel(r->exchange);
     exchange_over(r);
     buf_reset(&r->next);
-    fail(r, e, 0);
+    reflector_fail(r, e, 0);
 }
 
 /* ---- the end of a request ---- */
@@ -253,31 +253,31 @@ static void absent(struct reflector *r, const struct err *e)
     }
     r->is_absent = true;
     r->trouble = *e;
-    rest(r, rand_between(&r->kube->rand, ABSENT_MS / 2, ABSENT_MS));
+    reflector_rest(r, rand_between(&r->kube->rand, ABSENT_MS / 2, ABSENT_MS));
 }
 
 /* What a Status or an HTTP status of a list or watch means. */
-static void refused(struct reflector *r, const struct http_answer *a, const struct err *e)
+static void reflector_refused(struct reflector *r, const struct http_answer *a, const struct err *e)
 {
     struct kube *k = r->kube;
     bool was_initial = r->is_initial;
 
     if (e->code == ERR_GONE) {
         forget_version(r);
-        rest(r, rand_between(&k->rand, 0, BACKOFF_MIN_MS << MIN_OF(r->failures++, 6u)));
+        reflector_rest(r, rand_between(&k->rand, 0, BACKOFF_MIN_MS << MIN_OF(r->failures++, 6u)));
     } else if (a && a->status == 401 && credential_refused(k->credential, r->generation)) {
-        fail(r, e, 0);
+        reflector_fail(r, e, 0);
     } else if (e->code == ERR_NOT_FOUND || (a && a->status == 403 && is_optional(r->kind->type))) {
         buf_reset(&r->version);
         absent(r, e);
     } else if (was_initial && (e->code == ERR_INVALID || (a && a->status >= 500 && a->status != 503))) {
         r->only_lists = true; /* the old way, then */
         k->only_lists |= e->code == ERR_INVALID;
-        rest(r, 0);
+        reflector_rest(r, 0);
     } else {
         if (e->code == ERR_INVALID)
             forget_version(r); /* it does not like our version: from the beginning */
-        fail(r, e, a ? decode_retry_ms(a) : 0);
+        reflector_fail(r, e, a ? decode_retry_ms(a) : 0);
     }
 }
 
@@ -290,9 +290,9 @@ static void ended_badly(struct reflector *r, const struct http_answer *a)
     buf_reset(&r->next);
     if (a->err.code != ERR_OK) {
         r->only_lists |= r->is_initial && a->status == 200; /* the list never came to its end: an old server, perhaps */
-        fail(r, &e, 0);
+        reflector_fail(r, &e, 0);
     } else {
-        refused(r, a, &e);
+        reflector_refused(r, a, &e);
     }
 }
 
@@ -305,7 +305,7 @@ static void on_item(void *ctx, struct str text)
     struct object *o = decode_object(r->kube, r->kind, text, &e);
 
     if (o)
-        tell(r, o, false);
+        reflector_tell(r, o, false);
     else
         log_warn("an object that cannot be read", LOG_TEXT("error", e.text));
 }
@@ -336,7 +336,7 @@ static void page_ended(struct reflector *r, struct str rest_text)
     if (json_parse(&r->kube->scratch, rest_text, NULL, &list, &e) < 0) {
         exchange_over(r);
         buf_reset(&r->next);
-        fail(r, &e, 0);
+        reflector_fail(r, &e, 0);
         return;
     }
     meta = json_get(list, "metadata");
@@ -346,7 +346,7 @@ static void page_ended(struct reflector *r, struct str rest_text)
     exchange_over(r);
     if (!r->next.n)
         list_ends(r);
-    rest(r, 0);
+    reflector_rest(r, 0);
 }
 
 static void on_list_end(void *ctx, const struct http_answer *a)
@@ -360,7 +360,7 @@ static void on_list_end(void *ctx, const struct http_answer *a)
     } else if (json_items_end(&r->items, &around, &e) < 0) {
         exchange_over(r);
         buf_reset(&r->next);
-        fail(r, &e, 0);
+        reflector_fail(r, &e, 0);
     } else {
         page_ended(r, around);
     }
@@ -385,7 +385,7 @@ static void on_error_event(struct reflector *r, const struct json *status)
     decode_status((int)json_i64(json_get(status, "code"), 500), status, &e);
     http_cancel(r->exchange);
     exchange_over(r);
-    refused(r, NULL, &e);
+    reflector_refused(r, NULL, &e);
 }
 
 void reflectors_expect(struct kube *k, const struct resource_type *type, uint64_t rev)
@@ -423,7 +423,7 @@ static void on_change(struct reflector *r, struct json *object, bool is_gone)
     note_lag(r, o->rev);
     r->n_events++;
     r->kube->stats.events++;
-    tell(r, o, is_gone);
+    reflector_tell(r, o, is_gone);
 }
 
 /* What is no object is read without a mask. */
@@ -497,12 +497,12 @@ static void on_watch_end(void *ctx, const struct http_answer *a)
         exchange_over(r);
         if (a->err.code == ERR_OK)
             is_well(r);
-        rest(r, a->err.code == ERR_OK ? 0 : rand_between(&r->kube->rand, 0, BACKOFF_MIN_MS));
+        reflector_rest(r, a->err.code == ERR_OK ? 0 : rand_between(&r->kube->rand, 0, BACKOFF_MIN_MS));
     } else if (a->status == 200 && a->err.code == ERR_OK) {
         exchange_over(r);
         (void)err_set(&e, ERR_IO, "%.*s: a watch of %s ended as soon as it had begun",
                       STR_ARG(r->kube->opt.config->server), r->kind->type->plural);
-        fail(r, &e, 0);
+        reflector_fail(r, &e, 0);
     } else {
         ended_badly(r, a);
     }
@@ -510,7 +510,7 @@ static void on_watch_end(void *ctx, const struct http_answer *a)
 
 /* ---- sending ---- */
 
-static void put_path(struct reflector *r, struct buf *path)
+static void reflector_put_path(struct reflector *r, struct buf *path)
 {
     const struct kube_view *view = r->kind->view;
 
@@ -584,10 +584,10 @@ void reflector_turn(struct reflector *r, int64_t now_ms)
     if (state == CREDENTIAL_BUSY)
         return;
     if (state == CREDENTIAL_FAILED) {
-        fail(r, &e, 0);
+        reflector_fail(r, &e, 0);
         return;
     }
-    put_path(r, &path);
+    reflector_put_path(r, &path);
     if (!r->version.n && (r->only_lists || k->only_lists))
         list_start(r, &h, &path);
     else

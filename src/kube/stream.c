@@ -37,7 +37,7 @@ static void check_handshake(struct kube_stream *s, const struct http_answer *a)
                       STR_ARG(s->origin));
 }
 
-static void on_head(void *ctx, const struct http_answer *a)
+static void stream_on_head(void *ctx, const struct http_answer *a)
 {
     struct kube_stream *s = ctx;
 
@@ -47,7 +47,7 @@ static void on_head(void *ctx, const struct http_answer *a)
         s->events.on_open(s->events.ctx);
 }
 
-static void on_message(void *ctx, enum websocket_kind kind, struct str message)
+static void stream_on_message(void *ctx, enum websocket_kind kind, struct str message)
 {
     struct kube_stream *s = ctx;
 
@@ -55,7 +55,7 @@ static void on_message(void *ctx, enum websocket_kind kind, struct str message)
     s->events.on_data(s->events.ctx, message);
 }
 
-static void on_data(void *ctx, struct str data)
+static void stream_on_data(void *ctx, struct str data)
 {
     struct kube_stream *s = ctx;
 
@@ -65,7 +65,7 @@ static void on_data(void *ctx, struct str data)
         (void)websocket_take(&s->websocket, data); /* the server ends the connection after its close */
 }
 
-static void on_end(void *ctx, const struct http_answer *a)
+static void stream_on_end(void *ctx, const struct http_answer *a)
 {
     struct kube_stream *s = ctx;
     autoarena scratch = { 0 };
@@ -104,9 +104,9 @@ static int stream_open(struct kube_ask *k, struct kube_stream *s, struct str pat
                                     .is_upgrade = s->is_websocket,
                                     .idle_ms = QUIET_MS,
                                     .ctx = s,
-                                    .on_head = on_head,
-                                    .on_data = on_data,
-                                    .on_end = on_end };
+                                    .on_head = stream_on_head,
+                                    .on_data = stream_on_data,
+                                    .on_end = stream_on_end };
 
     if (ask_identify(k, &now, e) < 0) {
         stream_free(s);
@@ -139,7 +139,7 @@ int kube_ask_websocket(struct kube_ask *k, struct str path, const char *protocol
     s->events = *events;
     s->is_websocket = true;
     s->websocket = (struct websocket){
-        .ctx = s, .write = send_bytes, .on_message = on_message, .message_bytes = 64 << 20, .is_client = true
+        .ctx = s, .write = send_bytes, .on_message = stream_on_message, .message_bytes = 64 << 20, .is_client = true
     };
     rand_os_bytes(nonce, sizeof(nonce));
     buf_base64(&s->key, (struct str){ nonce, sizeof(nonce) });

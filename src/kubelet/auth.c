@@ -28,7 +28,7 @@ struct verdict {
     int64_t until_ms;
 };
 
-static int64_t mono(void)
+static int64_t auth_mono(void)
 {
     return clock_mono_ms(&clock_real);
 }
@@ -52,7 +52,7 @@ void auth_done(struct kubelet *k)
 
 /* ---- what is known ---- */
 
-static void remember(struct kubelet *k, struct str key, bool is_allowed)
+static void auth_remember(struct kubelet *k, struct str key, bool is_allowed)
 {
     struct verdict *v = map_remove(&k->verdicts, key);
 
@@ -66,12 +66,12 @@ static void remember(struct kubelet *k, struct str key, bool is_allowed)
     memcpy(v + 1, key.p, key.n);
     v->key = (struct str){ (char *)(v + 1), key.n };
     v->is_allowed = is_allowed;
-    v->until_ms = mono() + (is_allowed ? ALLOWED_MS : DENIED_MS);
+    v->until_ms = auth_mono() + (is_allowed ? ALLOWED_MS : DENIED_MS);
     map_put(&k->verdicts, v->key, v);
 }
 
 /* A WebSocket begins with GET, whatever is done through it: who acts needs the right to. */
-static const char *verb_of(struct str method, bool acts)
+static const char *auth_verb_of(struct str method, bool acts)
 {
     return acts || str_is(method, "POST") ? "create"
            : str_is(method, "PUT")        ? "update"
@@ -89,7 +89,7 @@ static void make_key(struct request *r)
 
 /* ---- answers ---- */
 
-static void refuse(struct request *r)
+static void kubelet_auth_refuse(struct request *r)
 {
     autobuf why = { 0 };
 
@@ -99,7 +99,7 @@ static void refuse(struct request *r)
     request_free(r);
 }
 
-static void serve(struct request *r)
+static void auth_serve(struct request *r)
 {
     struct kubelet *k = r->kubelet;
     struct http_call *call = r->call;
@@ -109,14 +109,14 @@ static void serve(struct request *r)
     kubelet_serve(k, call);
 }
 
-static void decide(struct request *r, bool is_allowed)
+static void auth_decide(struct request *r, bool is_allowed)
 {
     if (!r->call)
         request_free(r);
     else if (is_allowed)
-        serve(r);
+        auth_serve(r);
     else
-        refuse(r);
+        kubelet_auth_refuse(r);
 }
 
 static void on_reviewed(void *ctx, const struct json *answer, const struct err *e)
@@ -130,8 +130,8 @@ static void on_reviewed(void *ctx, const struct json *answer, const struct err *
         request_free(r);
         return;
     }
-    remember(r->kubelet, buf_view(&r->key), is_allowed);
-    decide(r, is_allowed);
+    auth_remember(r->kubelet, buf_view(&r->key), is_allowed);
+    auth_decide(r, is_allowed);
 }
 
 /* ---- questions ---- */
@@ -144,8 +144,8 @@ static void authorize(struct request *r)
 
     make_key(r);
     known = map_get(&r->kubelet->verdicts, buf_view(&r->key));
-    if (known && mono() < known->until_ms) {
-        decide(r, known->is_allowed);
+    if (known && auth_mono() < known->until_ms) {
+        auth_decide(r, known->is_allowed);
         return;
     }
     review = object_new(&a, "authorization.k8s.io/v1", "SubjectAccessReview", STR_NULL, STR_NULL);
@@ -171,7 +171,7 @@ static void unknown(struct request *r)
     request_free(r);
 }
 
-static void on_token(void *ctx, const struct json *answer, const struct err *e)
+static void auth_on_token(void *ctx, const struct json *answer, const struct err *e)
 {
     struct request *r = ctx;
     const struct json *status = json_get(answer, "status"), *user = json_get(status, "user");
@@ -191,17 +191,17 @@ static void on_token(void *ctx, const struct json *answer, const struct err *e)
         authorize(r);
 }
 
-static void identify(struct request *r, struct str token)
+static void kubelet_auth_identify(struct request *r, struct str token)
 {
     autoarena a = { 0 };
     struct json *review = object_new(&a, "authentication.k8s.io/v1", "TokenReview", STR_NULL, STR_NULL);
 
     json_set(json_set(review, "spec", json_object(&a)), "token", json_str(&a, token));
-    cluster_kube_ask(r->kubelet->opt.door, "POST", STR("/apis/authentication.k8s.io/v1/tokenreviews"), review, on_token,
-                     r);
+    cluster_kube_ask(r->kubelet->opt.door, "POST", STR("/apis/authentication.k8s.io/v1/tokenreviews"), review,
+                     auth_on_token, r);
 }
 
-static void on_gone(void *ctx, struct http_call *call)
+static void auth_on_gone(void *ctx, struct http_call *call)
 {
     (void)call;
     ((struct request *)ctx)->call = NULL; /* what comes back finds nobody */
@@ -214,10 +214,10 @@ void auth_begin(struct kubelet *k, struct http_call *call, const char *subresour
 
     r->kubelet = k;
     r->call = call;
-    r->verb = verb_of(call->method, acts);
+    r->verb = auth_verb_of(call->method, acts);
     r->subresource = subresource;
     list_push(&k->requests, &r->link);
-    http_call_watch(call, &(struct http_call_events){ .ctx = r, .on_gone = on_gone });
+    http_call_watch(call, &(struct http_call_events){ .ctx = r, .on_gone = auth_on_gone });
     if (call->peer->common_name.n) {
         buf_str(&r->user, call->peer->common_name);
         for (size_t i = 0; i < call->peer->n_organizations; i++)
@@ -225,7 +225,7 @@ void auth_begin(struct kubelet *k, struct http_call *call, const char *subresour
         *vec_push(&r->arena, &r->groups) = STR("system:authenticated");
         authorize(r);
     } else if (str_starts(header, bearer) && header.n > bearer.n) {
-        identify(r, str_trim(str_from(header, bearer.n)));
+        kubelet_auth_identify(r, str_trim(str_from(header, bearer.n)));
     } else {
         unknown(r);
     }

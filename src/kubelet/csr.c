@@ -9,7 +9,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-static int failed(struct err *e, const char *what)
+static int csr_failed(struct err *e, const char *what)
 {
     ERR_clear_error(); /* its words are for its own authors */
     return err_set(e, ERR_INVALID, "%s", what);
@@ -41,7 +41,7 @@ static bool set_names(X509_REQ *r, struct str node, struct str ip)
     return did;
 }
 
-static void take_text(BIO *bio, struct buf *out)
+static void csr_take_text(BIO *bio, struct buf *out)
 {
     char *p;
     long n = BIO_get_mem_data(bio, &p);
@@ -56,8 +56,8 @@ static bool print_all(X509_REQ *r, EVP_PKEY *key, struct buf *request, struct bu
                PEM_write_bio_PrivateKey(closed, key, NULL, NULL, 0, NULL, NULL) == 1;
 
     if (did) {
-        take_text(open, request);
-        take_text(closed, key_out);
+        csr_take_text(open, request);
+        csr_take_text(closed, key_out);
     }
     BIO_free(open);
     BIO_free(closed);
@@ -74,5 +74,5 @@ int csr_make(struct str node, struct str ip, struct buf *request, struct buf *ke
 
     X509_REQ_free(r);
     EVP_PKEY_free(own);
-    return did ? 0 : failed(e, "OpenSSL could not make a request for a certificate");
+    return did ? 0 : csr_failed(e, "OpenSSL could not make a request for a certificate");
 }

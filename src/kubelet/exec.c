@@ -84,7 +84,7 @@ static void on_output(struct source *s)
     read_output(from->exec, (int)(from - from->exec->sources));
 }
 
-static void on_room(void *ctx, struct channels *c)
+static void exec_on_room(void *ctx, struct channels *c)
 {
     struct exec *x = ctx;
 
@@ -177,7 +177,7 @@ static void on_resize(void *ctx, struct channels *c, unsigned columns, unsigned 
 
 /* ---- beginning and end ---- */
 
-static void add_source(struct exec *x, int i, int fd, enum channel to)
+static void exec_add_source(struct exec *x, int i, int fd, enum channel to)
 {
     (void)fcntl(fd, F_SETFL, O_NONBLOCK);
     x->sources[i] = (struct exec_source){ { fd, 0, i == IN ? on_input_room : on_output }, x, to };
@@ -203,13 +203,13 @@ static void on_terminal(struct source *s)
     source_close(x->kubelet, s);
     if (master < 0)
         return;
-    add_source(x, OUT, master, CHANNEL_STDOUT);
-    add_source(x, IN, fcntl(master, F_DUPFD_CLOEXEC, 0), CHANNEL_STDIN);
+    exec_add_source(x, OUT, master, CHANNEL_STDOUT);
+    exec_add_source(x, IN, fcntl(master, F_DUPFD_CLOEXEC, 0), CHANNEL_STDIN);
     set_size(x);
     write_input(x);
 }
 
-static int open_terminal(struct exec *x, int ret[SOURCES], struct err *e)
+static int exec_open_terminal(struct exec *x, int ret[SOURCES], struct err *e)
 {
     int pair[2];
 
@@ -236,7 +236,10 @@ static int open_pipes(struct exec *x, int ret[SOURCES], struct err *e)
         if (pipe2(pair, O_CLOEXEC) < 0)
             return err_errno(e, "pipes");
         ret[i] = pair[i == IN ? 0 : 1];
-        add_source(x, i, pair[i == IN ? 1 : 0], i == IN ? CHANNEL_STDIN : i == OUT ? CHANNEL_STDOUT : CHANNEL_STDERR);
+        exec_add_source(x, i, pair[i == IN ? 1 : 0],
+                        i == IN    ? CHANNEL_STDIN
+                        : i == OUT ? CHANNEL_STDOUT
+                                   : CHANNEL_STDERR);
     }
     return 0;
 }
@@ -255,7 +258,7 @@ static void on_input_given(struct source *s)
     source_close(x->kubelet, s);
     if (fd < 0)
         return;
-    add_source(x, IN, fd, CHANNEL_STDIN);
+    exec_add_source(x, IN, fd, CHANNEL_STDIN);
     if (x->wanted.is_tty)
         set_size(x);
     write_input(x);
@@ -295,7 +298,7 @@ static bool is_readable(int fd)
     return poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0) > 0;
 }
 
-static void on_ended(void *ctx, int exit_code, struct str why)
+static void exec_on_ended(void *ctx, int exit_code, struct str why)
 {
     struct exec *x = ctx;
     struct channels *c = x->channels;
@@ -316,18 +319,18 @@ static void on_ended(void *ctx, int exit_code, struct str why)
     exec_free(x);
 }
 
-static int start(struct exec *x, struct err *e)
+static int exec_start(struct exec *x, struct err *e)
 {
     int ends[SOURCES] = { -1, -1, -1 };
     int rc = !x->argv.n         ? open_attached(x, ends, e)
-             : x->wanted.is_tty ? open_terminal(x, ends, e)
+             : x->wanted.is_tty ? exec_open_terminal(x, ends, e)
                                 : open_pipes(x, ends, e);
 
     if (rc == 0 && x->argv.n)
         x->session = agent_exec(x->kubelet->opt.agent, &x->place, x->argv.v, x->argv.n, ends, x->wanted.is_tty,
-                                on_ended, x, e);
+                                exec_on_ended, x, e);
     else if (rc == 0)
-        x->session = agent_attach_to(x->kubelet->opt.agent, &x->place, ends, x->wanted.stdin_, on_ended, x, e);
+        x->session = agent_attach_to(x->kubelet->opt.agent, &x->place, ends, x->wanted.stdin_, exec_on_ended, x, e);
     for (int i = 0; i < SOURCES; i++)
         if (ends[i] >= 0 && (i == IN || ends[i] != ends[IN]))
             close(ends[i]);
@@ -339,13 +342,13 @@ static void on_open(void *ctx, struct channels *c)
     struct exec *x = ctx;
     struct err e;
 
-    if (start(x, &e) == 0)
+    if (exec_start(x, &e) == 0)
         return;
     exec_free(x);
     channels_fail(c, str_of(e.text));
 }
 
-static void on_gone(void *ctx, struct channels *c)
+static void exec_on_gone(void *ctx, struct channels *c)
 {
     struct exec *x = ctx;
 
@@ -387,7 +390,7 @@ static struct exec *exec_new(const struct target *t)
 
 static void open_channels(const struct target *t, struct exec *x)
 {
-    struct channels_events events = { x, on_open, on_stdin, on_stdin_end, on_resize, on_room, on_gone };
+    struct channels_events events = { x, on_open, on_stdin, on_stdin_end, on_resize, exec_on_room, exec_on_gone };
 
     list_push(&t->kubelet->execs, &x->link);
     x->channels = channels_open(t->call, &x->wanted, &events);

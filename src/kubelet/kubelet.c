@@ -102,7 +102,7 @@ void kubelet_take(struct kubelet *k, struct http_call *call, enum kubelet_action
     serve[what](&(struct target){ k, &a, call, *where });
 }
 
-static void on_request(void *ctx, struct http_call *call)
+static void kubelet_on_request(void *ctx, struct http_call *call)
 {
     struct str rest;
     const struct route *r = find_route(call->path, &rest);
@@ -191,7 +191,7 @@ int kubelet_open(const struct kubelet_options *opt, struct kubelet **ret, struct
         .tls = &opt->tls,
         .limits = { .body_bytes = BODY_BYTES, .tenant_bytes = TENANT_BYTES },
         .ctx = k,
-        .on_request = on_request,
+        .on_request = kubelet_on_request,
     };
     struct epoll_event ev = { .events = EPOLLIN };
 

@@ -31,7 +31,7 @@ struct log_stream {
     int64_t next_ms;                   /* of a look for more */
 };
 
-static int64_t mono(void)
+static int64_t logs_mono(void)
 {
     return clock_mono_ms(&clock_real);
 }
@@ -55,7 +55,7 @@ static struct log_stream *stream_new(struct kubelet *k, struct str container)
     return s;
 }
 
-static void begin(struct log_stream *s)
+static void logs_begin(struct log_stream *s)
 {
     s->reader = conlog_reader_new(s->log.path.p);
     s->stage = s->tail >= 0 ? LOG_COUNTS : LOG_SENDS;
@@ -64,7 +64,7 @@ static void begin(struct log_stream *s)
 
 /* ---- writing ---- */
 
-static void put(struct log_stream *s, struct buf *text)
+static void logs_put(struct log_stream *s, struct buf *text)
 {
     struct str bytes = buf_view(text);
 
@@ -76,7 +76,7 @@ static void put(struct log_stream *s, struct buf *text)
 }
 
 /* RFC 3339 with nanoseconds, as they are kept. */
-static void put_time(struct buf *out, int64_t at_ns)
+static void logs_put_time(struct buf *out, int64_t at_ns)
 {
     autobuf whole = { 0 };
 
@@ -84,7 +84,7 @@ static void put_time(struct buf *out, int64_t at_ns)
     buf_fmt(out, "%.*s.%09lldZ ", (int)(whole.n - 1), whole.p, (long long)(at_ns % 1000000000));
 }
 
-static bool is_wanted(const struct log_stream *s, const struct conlog_line *line)
+static bool logs_is_wanted(const struct log_stream *s, const struct conlog_line *line)
 {
     return s->wants[line->stream] && line->at_ns >= s->since_ns;
 }
@@ -98,12 +98,12 @@ static void send_line(struct log_stream *s, const struct conlog_line *line)
         return;
     }
     if (s->has_times && !s->is_inside[line->stream])
-        put_time(&out, line->at_ns);
+        logs_put_time(&out, line->at_ns);
     s->is_inside[line->stream] = line->is_partial;
     buf_str(&out, line->text);
     if (!line->is_partial)
         buf_char(&out, '\n');
-    put(s, &out);
+    logs_put(s, &out);
 }
 
 /* Files were turned over before this reader came to them: whoever reads the rest must not take it for all. */
@@ -115,9 +115,9 @@ static void tell_lost(struct log_stream *s, const struct conlog_line *next)
         buf_char(&out, '\n');
     s->is_inside[CONLOG_STDOUT] = s->is_inside[CONLOG_STDERR] = false;
     if (s->has_times)
-        put_time(&out, next->at_ns);
+        logs_put_time(&out, next->at_ns);
     buf_str(&out, STR("[pumice: lines are missing here: more was written than read, and the last 50 MiB are kept]\n"));
-    put(s, &out);
+    logs_put(s, &out);
 }
 
 /* ---- reading ---- */
@@ -130,7 +130,7 @@ static void counted(struct log_stream *s)
     s->stage = LOG_SENDS;
 }
 
-static void end(struct log_stream *s)
+static void logs_end(struct log_stream *s)
 {
     feed_end(&s->feed);
     log_stream_free(s);
@@ -148,7 +148,7 @@ static bool read_some(struct log_stream *s)
         n += line.text.n + CONLOG_EXTRA;
         if (conlog_has_lost(s->reader) && s->stage != LOG_COUNTS && !s->n_skips)
             tell_lost(s, &line);
-        if (!is_wanted(s, &line))
+        if (!logs_is_wanted(s, &line))
             continue;
         if (s->stage == LOG_COUNTS)
             s->n_lines += !line.is_partial;
@@ -158,7 +158,7 @@ static bool read_some(struct log_stream *s)
     return s->limit == 0;
 }
 
-static void step(struct log_stream *s)
+static void logs_step(struct log_stream *s)
 {
     bool grows = s->follows && agent_log_grows(s->kubelet->opt.agent, &s->log, s->container);
 
@@ -170,22 +170,23 @@ static void step(struct log_stream *s)
     }
     if (grows && s->limit != 0) {
         s->stage = LOG_RESTS;
-        s->next_ms = mono() + FOLLOW_MS;
+        s->next_ms = logs_mono() + FOLLOW_MS;
     } else {
-        end(s);
+        logs_end(s);
     }
 }
 
-static bool is_due(const struct log_stream *s)
+static bool logs_is_due(const struct log_stream *s)
 {
-    return s->stage == LOG_RESTS ? mono() >= s->next_ms : s->stage == LOG_COUNTS || feed_queued(&s->feed) < QUEUE_BYTES;
+    return s->stage == LOG_RESTS ? logs_mono() >= s->next_ms
+                                 : s->stage == LOG_COUNTS || feed_queued(&s->feed) < QUEUE_BYTES;
 }
 
 void logs_turn(struct kubelet *k)
 {
     LIST_FOREACH(struct log_stream, s, &k->logs, link)
-        if (is_due(s))
-            step(s);
+        if (logs_is_due(s))
+            logs_step(s);
 }
 
 int64_t logs_due_ms(const struct kubelet *k)
@@ -193,7 +194,9 @@ int64_t logs_due_ms(const struct kubelet *k)
     int64_t due_ms = INT64_MAX;
 
     LIST_FOREACH(struct log_stream, s, &k->logs, link)
-        due_ms = MIN_OF(due_ms, is_due(s) ? 0 : s->stage == LOG_RESTS ? MAX_OF(s->next_ms - mono(), 0) : INT64_MAX);
+        due_ms = MIN_OF(due_ms, logs_is_due(s)          ? 0
+                                : s->stage == LOG_RESTS ? MAX_OF(s->next_ms - logs_mono(), 0)
+                                                        : INT64_MAX);
     return due_ms;
 }
 
@@ -242,7 +245,7 @@ static int read_since(const struct target *t, struct log_stream *s)
     return 0;
 }
 
-static int read_options(const struct target *t, struct log_stream *s)
+static int logs_read_options(const struct target *t, struct log_stream *s)
 {
     s->follows = target_flag(t, "follow", NULL);
     s->has_times = target_flag(t, "timestamps", NULL);
@@ -251,7 +254,7 @@ static int read_options(const struct target *t, struct log_stream *s)
     return read_since(t, s) < 0 || read_stream(t, s) < 0 ? -1 : 0;
 }
 
-static void on_gone(void *ctx)
+static void logs_on_gone(void *ctx)
 {
     log_stream_free(ctx);
 }
@@ -261,7 +264,7 @@ void serve_logs(const struct target *t)
     struct log_stream *s = stream_new(t->kubelet, t->place.container);
     struct err e;
 
-    if (read_options(t, s) < 0) {
+    if (logs_read_options(t, s) < 0) {
         log_stream_free(s);
         return;
     }
@@ -271,9 +274,9 @@ void serve_logs(const struct target *t)
         answer_error(t->kubelet, t->call, &e);
         return;
     }
-    s->feed = (struct feed){ .ctx = s, .on_gone = on_gone }; /* the turn goes on with all that are due */
+    s->feed = (struct feed){ .ctx = s, .on_gone = logs_on_gone }; /* the turn goes on with all that are due */
     if (feed_begin(&s->feed, t->call, FEED_LOG, &(struct http_reply){ .status = 200 }) < 0)
         log_stream_free(s);
     else
-        begin(s);
+        logs_begin(s);
 }

@@ -57,7 +57,7 @@ struct record_stream {
     VEC(struct follower *) followers;
 };
 
-static int64_t mono(void)
+static int64_t records_mono(void)
 {
     return clock_mono_ms(&clock_real);
 }
@@ -71,7 +71,7 @@ static void stream_free(struct record_stream *s)
     free(s);
 }
 
-static void put(struct record_stream *s, struct str text)
+static void records_put(struct record_stream *s, struct str text)
 {
     if (s->call)
         http_answer_write(s->call, text);
@@ -79,7 +79,7 @@ static void put(struct record_stream *s, struct str text)
         buf_str(s->kept, text);
 }
 
-static void end(struct record_stream *s)
+static void records_end(struct record_stream *s)
 {
     http_answer_end(s->call);
     stream_free(s);
@@ -100,12 +100,12 @@ static struct follower *follower_of(struct record_stream *s, struct str name)
     return made;
 }
 
-static void tell(struct record_stream *s, const struct follower *f, const char *what)
+static void records_tell(struct record_stream *s, const struct follower *f, const char *what)
 {
     autobuf out = { 0 };
 
     buf_fmt(&out, "%.*s %d %s\n", STR_ARG(f->name), f->attempt, what);
-    put(s, buf_view(&out));
+    records_put(s, buf_view(&out));
 }
 
 static size_t send_record(struct record_stream *s, const struct follower *f, const struct conlog_line *line)
@@ -118,7 +118,7 @@ static size_t send_record(struct record_stream *s, const struct follower *f, con
             line->is_partial ? 'P' : 'F', (long long)line->at_ns);
     buf_str(&out, line->text);
     buf_char(&out, '\n');
-    put(s, buf_view(&out));
+    records_put(s, buf_view(&out));
     return out.n;
 }
 
@@ -138,14 +138,14 @@ static bool read_attempt(struct record_stream *s, struct follower *f, size_t *le
             return true;
         s->pace_ms = LOOK_MIN_MS;
         if (conlog_has_lost(f->reader))
-            tell(s, f, "lost");
+            records_tell(s, f, "lost");
         *left -= MIN_OF(*left, send_record(s, f, &line) + CONLOG_EXTRA);
     }
     return false;
 }
 
 /* True: there is nothing more of it for now. 'c' is how it stood before this began. */
-static bool follow(struct record_stream *s, const struct agent_container *c, size_t *left)
+static bool records_follow(struct record_stream *s, const struct agent_container *c, size_t *left)
 {
     struct follower *f = follower_of(s, c->name);
 
@@ -154,7 +154,7 @@ static bool follow(struct record_stream *s, const struct agent_container *c, siz
             return false;
         if (f->attempt == c->attempt && c->is_running)
             return true;
-        tell(s, f, "end");
+        records_tell(s, f, "end");
         conlog_reader_free(f->reader);
         f->reader = NULL;
         f->attempt++;
@@ -170,16 +170,16 @@ static void tell_usage(struct record_stream *s)
     struct cgroup_stats stats;
     autobuf out = { 0 };
 
-    if (!s->call || mono() < s->usage_ms || !agent_pod_usage(s->kubelet->opt.agent, s->uid, &stats))
+    if (!s->call || records_mono() < s->usage_ms || !agent_pod_usage(s->kubelet->opt.agent, s->uid, &stats))
         return;
     buf_fmt(&out, "- usage %lld %lld %lld\n", (long long)stats.cpu_us, (long long)stats.memory_bytes,
             (long long)stats.memory_peak_bytes);
-    put(s, buf_view(&out));
-    s->usage_ms = mono() + USAGE_MS;
+    records_put(s, buf_view(&out));
+    s->usage_ms = records_mono() + USAGE_MS;
 }
 
 /* False: it is over, or there is no such pod any more. */
-static bool look(struct record_stream *s, size_t left)
+static bool records_look(struct record_stream *s, size_t left)
 {
     autoarena a = { 0 };
     struct agent_containers now;
@@ -190,18 +190,18 @@ static bool look(struct record_stream *s, size_t left)
     s->was_here = true;
     tell_usage(s);
     VEC_FOREACH(c, &now.list)
-        is_read = follow(s, c, &left) && is_read;
+        is_read = records_follow(s, c, &left) && is_read;
     return !(now.is_over && is_read);
 }
 
-static void step(struct record_stream *s)
+static void records_step(struct record_stream *s)
 {
     s->pace_ms = MIN_OF(s->pace_ms * 2, (int64_t)LOOK_MAX_MS);
-    if (!look(s, TURN_BYTES)) {
-        end(s);
+    if (!records_look(s, TURN_BYTES)) {
+        records_end(s);
         return;
     }
-    s->next_ms = mono() + s->pace_ms;
+    s->next_ms = records_mono() + s->pace_ms;
 }
 
 /* ---- pods that are gone ---- */
@@ -218,23 +218,23 @@ static void left_free(struct kubelet *k, struct left_pod *p)
 static void forget_old(struct kubelet *k)
 {
     LIST_FOREACH(struct left_pod, p, &k->left, link)
-        if (mono() >= p->until_ms || k->left_bytes > LEFT_ALL)
+        if (records_mono() >= p->until_ms || k->left_bytes > LEFT_ALL)
             left_free(k, p);
 }
 
-static void keep(struct kubelet *k, const struct agent_place *pod, struct str uid)
+static void records_keep(struct kubelet *k, const struct agent_place *pod, struct str uid)
 {
     struct left_pod *p = xcalloc(1, sizeof(*p));
     struct record_stream *s = xcalloc(1, sizeof(*s));
 
     *s = (struct record_stream){ .kubelet = k, .kept = &p->text, .uid = uid };
-    if (look(s, LEFT_BYTES) && s->followers.n)
-        tell(s, s->followers.v[0], "lost"); /* there is more, or it was removed while it ran */
+    if (records_look(s, LEFT_BYTES) && s->followers.n)
+        records_tell(s, s->followers.v[0], "lost"); /* there is more, or it was removed while it ran */
     stream_free(s);
     p->uid = arena_str(&p->arena, uid);
     p->namespace = arena_str(&p->arena, pod->namespace);
     p->name = arena_str(&p->arena, pod->pod);
-    p->until_ms = mono() + LEFT_MS;
+    p->until_ms = records_mono() + LEFT_MS;
     list_push(&k->left, &p->link);
     k->left_bytes += p->text.n;
     forget_old(k);
@@ -262,11 +262,11 @@ bool kubelet_knew(const struct kubelet *k, const struct agent_place *pod, struct
 
 void kubelet_pod_leaves(struct kubelet *k, const struct agent_place *pod, struct str pod_uid)
 {
-    keep(k, pod, pod_uid);
+    records_keep(k, pod, pod_uid);
     LIST_FOREACH(struct record_stream, s, &k->records, link)
         if (str_eq(s->uid, pod_uid)) {
-            (void)look(s, LEAVE_BYTES); /* it is over whatever it says */
-            end(s);
+            (void)records_look(s, LEAVE_BYTES); /* it is over whatever it says */
+            records_end(s);
         }
 }
 
@@ -281,8 +281,8 @@ void records_turn(struct kubelet *k)
 {
     forget_old(k);
     LIST_FOREACH(struct record_stream, s, &k->records, link)
-        if (mono() >= s->next_ms && has_room(s))
-            step(s);
+        if (records_mono() >= s->next_ms && has_room(s))
+            records_step(s);
 }
 
 int64_t records_due_ms(const struct kubelet *k)
@@ -291,7 +291,7 @@ int64_t records_due_ms(const struct kubelet *k)
 
     LIST_FOREACH(struct record_stream, s, &k->records, link)
         if (has_room(s))
-            due_ms = MIN_OF(due_ms, MAX_OF(s->next_ms - mono(), 0));
+            due_ms = MIN_OF(due_ms, MAX_OF(s->next_ms - records_mono(), 0));
     return due_ms;
 }
 
@@ -309,13 +309,13 @@ void records_done(struct kubelet *k)
 
 /* ---- requests ---- */
 
-static void on_ready(void *ctx, struct http_call *call)
+static void records_on_ready(void *ctx, struct http_call *call)
 {
     (void)ctx; /* the turn goes on with all that are due */
     (void)call;
 }
 
-static void on_gone(void *ctx, struct http_call *call)
+static void records_on_gone(void *ctx, struct http_call *call)
 {
     (void)call;
     stream_free(ctx);
@@ -346,6 +346,6 @@ void serve_records(const struct target *t)
     s->since_ns = since_ns;
     s->pace_ms = LOOK_MIN_MS;
     list_push(&t->kubelet->records, &s->link);
-    http_call_watch(t->call, &(struct http_call_events){ s, on_ready, on_gone });
+    http_call_watch(t->call, &(struct http_call_events){ s, records_on_ready, records_on_gone });
     http_answer_begin(t->call, &(struct http_reply){ .status = 200 });
 }

@@ -75,7 +75,7 @@ static void forwarding_free(struct forwarding *f)
 
 /* ---- bytes ---- */
 
-static void watch(struct tunnel *t)
+static void tunnel_watch(struct tunnel *t)
 {
     bool reads = !t->output_ended && forward_queued(t->of->forward) < QUEUE_BYTES;
 
@@ -91,7 +91,7 @@ static void read_some(struct tunnel *t)
         forward_write(t->wire, (struct str){ bytes, (size_t)n });
     } else if (!t->output_ended && (n == 0 || (errno != EAGAIN && errno != EINTR))) {
         t->output_ended = true;
-        watch(t);
+        tunnel_watch(t);
         forward_finish(t->wire); /* may be the end of it */
     }
 }
@@ -109,10 +109,10 @@ static void write_some(struct tunnel *t)
     if (!t->input.n && t->input_ended)
         (void)shutdown(t->source.fd, SHUT_WR);
     tunnel_count(t, TUNNEL_BYTES + t->input.cap, t->input.n - t->input_at > QUEUE_BYTES);
-    watch(t);
+    tunnel_watch(t);
 }
 
-static void on_ready(struct source *s)
+static void tunnel_on_ready(struct source *s)
 {
     struct tunnel *t = (struct tunnel *)s;
 
@@ -122,7 +122,7 @@ static void on_ready(struct source *s)
 
 /* ---- the client ---- */
 
-static void on_ended(void *ctx, int exit_code, struct str why)
+static void tunnel_on_ended(void *ctx, int exit_code, struct str why)
 {
     struct tunnel *t = ctx;
 
@@ -144,19 +144,19 @@ static void *on_tunnel(void *ctx, struct forward_tunnel *wire, unsigned port)
     f->forward = forward_of(wire);
     t->of = f;
     t->wire = wire;
-    t->source = (struct source){ -1, 0, on_ready };
+    t->source = (struct source){ -1, 0, tunnel_on_ready };
     list_push(&f->tunnels, &t->link);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
         (void)err_errno(&e, "sockets");
     } else {
         t->source.fd = pair[0];
         t->session = agent_forward(f->kubelet->opt.agent, f->place.namespace, f->place.pod, (uint16_t)port, pair[1],
-                                   on_ended, t, &e);
+                                   tunnel_on_ended, t, &e);
         close(pair[1]);
     }
     if (t->session) {
         tunnel_count(t, TUNNEL_BYTES, false);
-        watch(t);
+        tunnel_watch(t);
         return t;
     }
     forward_fail(wire, str_of(e.text));
@@ -164,7 +164,7 @@ static void *on_tunnel(void *ctx, struct forward_tunnel *wire, unsigned port)
     return NULL;
 }
 
-static void on_data(void *ctx, struct forward_tunnel *wire, struct str bytes)
+static void tunnel_on_data(void *ctx, struct forward_tunnel *wire, struct str bytes)
 {
     struct tunnel *t = ctx;
 
@@ -175,7 +175,7 @@ static void on_data(void *ctx, struct forward_tunnel *wire, struct str bytes)
     write_some(t);
 }
 
-static void on_end(void *ctx, struct forward_tunnel *wire)
+static void tunnel_on_end(void *ctx, struct forward_tunnel *wire)
 {
     struct tunnel *t = ctx;
 
@@ -186,20 +186,20 @@ static void on_end(void *ctx, struct forward_tunnel *wire)
     write_some(t);
 }
 
-static void on_gone(void *ctx, struct forward_tunnel *wire)
+static void tunnel_on_gone(void *ctx, struct forward_tunnel *wire)
 {
     (void)wire;
     if (ctx)
         tunnel_free(ctx);
 }
 
-static void on_room(void *ctx, struct forward *forward)
+static void tunnel_on_room(void *ctx, struct forward *forward)
 {
     struct forwarding *f = ctx;
 
     (void)forward;
     LIST_FOREACH(struct tunnel, t, &f->tunnels, link)
-        watch(t);
+        tunnel_watch(t);
 }
 
 static void on_closed(void *ctx, struct forward *forward)
@@ -211,7 +211,8 @@ static void on_closed(void *ctx, struct forward *forward)
 void serve_tunnel(const struct target *t)
 {
     struct forwarding *f = xcalloc(1, sizeof(*f));
-    struct forward_events events = { f, on_tunnel, on_data, on_end, on_gone, on_room, on_closed };
+    struct forward_events events = { f,        on_tunnel, tunnel_on_data, tunnel_on_end, tunnel_on_gone, tunnel_on_room,
+                                     on_closed };
 
     f->kubelet = t->kubelet;
     f->place = (struct agent_place){ arena_str(&f->arena, t->place.namespace), arena_str(&f->arena, t->place.pod),

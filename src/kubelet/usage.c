@@ -16,7 +16,7 @@ struct usage {
     struct buf rows[ROW_MAX];
 };
 
-static void add(struct buf *out, const char *name, const struct agent_place *of, double value)
+static void usage_add(struct buf *out, const char *name, const struct agent_place *of, double value)
 {
     buf_fmt(out, "%s{", name);
     if (of->container.n)
@@ -30,9 +30,9 @@ static void on_usage(void *ctx, const struct agent_place *of, const struct cgrou
     enum row first = of->container.n ? ROW_CONTAINER_CPU : ROW_POD_CPU;
 
     if (s->cpu_us >= 0) /* less: the machine does not count it for us */
-        add(&u->rows[first], rows[first].name, of, (double)s->cpu_us / 1e6);
+        usage_add(&u->rows[first], rows[first].name, of, (double)s->cpu_us / 1e6);
     if (s->memory_bytes >= 0)
-        add(&u->rows[first + 1], rows[first + 1].name, of, (double)s->memory_bytes);
+        usage_add(&u->rows[first + 1], rows[first + 1].name, of, (double)s->memory_bytes);
 }
 
 /* Of the machine: all of it, as a kubelet says it of its node. */
@@ -63,7 +63,7 @@ static double machine_memory(void)
     return total > available ? (double)(total - available) * 1024 : 0;
 }
 
-static void figure(struct buf *out, const char *name, const char *type, const char *help, double value)
+static void usage_figure(struct buf *out, const char *name, const char *type, const char *help, double value)
 {
     buf_fmt(out, "# HELP %s %s\n# TYPE %s %s\n%s %.6f\n", name, help, name, type, name, value);
 }
@@ -80,9 +80,9 @@ void serve_usage(const struct target *t)
                     STR_ARG(buf_view(&u.rows[i])));
         buf_done(&u.rows[i]);
     }
-    figure(&out, "node_cpu_usage_seconds_total", "counter", "CPU time of the machine", machine_cpu_s());
-    figure(&out, "node_memory_working_set_bytes", "gauge", "Memory of the machine", machine_memory());
-    figure(&out, "resource_scrape_error", "gauge", "1 if something could not be read", 0);
+    usage_figure(&out, "node_cpu_usage_seconds_total", "counter", "CPU time of the machine", machine_cpu_s());
+    usage_figure(&out, "node_memory_working_set_bytes", "gauge", "Memory of the machine", machine_memory());
+    usage_figure(&out, "resource_scrape_error", "gauge", "1 if something could not be read", 0);
     http_answer(t->call, &(struct http_reply){ .status = 200, .type = "text/plain; version=0.0.4; charset=utf-8" },
                 buf_view(&out));
 }
@@ -94,7 +94,7 @@ struct teller {
     void *ctx;
 };
 
-static void tell(void *ctx, const struct agent_place *of, const struct cgroup_stats *s)
+static void usage_tell(void *ctx, const struct agent_place *of, const struct cgroup_stats *s)
 {
     const struct teller *t = ctx;
 
@@ -107,6 +107,6 @@ void kubelet_usage(struct kubelet *k, void (*f)(void *ctx, const struct agent_pl
 {
     struct teller t = { f, ctx };
 
-    agent_usage(k->opt.agent, tell, &t);
+    agent_usage(k->opt.agent, usage_tell, &t);
     f(ctx, &(struct agent_place){ 0 }, &(struct kubelet_use){ machine_cpu_s(), (int64_t)machine_memory() });
 }

@@ -61,7 +61,7 @@ struct datagrams *datagrams_new(int take_fd, int (*open)(void *ctx), void *ctx)
 
 /* ---- senders ---- */
 
-static void forget(struct datagrams *d, struct sender *s)
+static void datagrams_forget(struct datagrams *d, struct sender *s)
 {
     close(s->fd); /* epoll forgets it with that */
     map_u64_remove(&d->by_address, address_key(&s->at));
@@ -73,7 +73,7 @@ static void forget_silent(struct datagrams *d, int64_t now_ms)
 {
     LIST_FOREACH(struct sender, s, &d->senders, link)
         if (map_count(&d->by_address.map) >= DATAGRAMS_MAX || s->last_ms + DATAGRAMS_IDLE_MS <= now_ms)
-            forget(d, s);
+            datagrams_forget(d, s);
         else
             return;
 }
@@ -93,7 +93,7 @@ static struct sender *sender_new(struct datagrams *d, const struct sockaddr_in *
     map_u64_put(&d->by_address, address_key(at), s);
     if (add_fd(d, fd, s))
         return s;
-    forget(d, s);
+    datagrams_forget(d, s);
     return NULL;
 }
 
@@ -127,7 +127,7 @@ static void take_there(struct datagrams *d, int64_t now_ms)
     }
 }
 
-static void take_back(struct datagrams *d, const struct sender *s)
+static void datagrams_take_back(struct datagrams *d, const struct sender *s)
 {
     for (int i = 0; i < PER_TURN; i++) {
         ssize_t n = recv(s->fd, d->bytes, sizeof(d->bytes), 0);
@@ -152,7 +152,7 @@ void datagrams_turn(struct datagrams *d, int64_t now_ms)
 
     for (int i = 0; i < n; i++)
         if (events[i].data.ptr)
-            take_back(d, events[i].data.ptr);
+            datagrams_take_back(d, events[i].data.ptr);
         else
             has_come = true;
     if (has_come)
@@ -164,7 +164,7 @@ void datagrams_free(struct datagrams *d)
     if (!d)
         return;
     LIST_FOREACH(struct sender, s, &d->senders, link)
-        forget(d, s);
+        datagrams_forget(d, s);
     map_u64_done(&d->by_address);
     if (d->epoll >= 0)
         close(d->epoll);

@@ -40,7 +40,7 @@ int pwrite_all(int fd, struct str bytes, off_t at)
 }
 
 /* Most files are small; for a long one fewer and larger steps. */
-static size_t next_step(size_t done)
+static size_t io_next_step(size_t done)
 {
     return done < READ_AT_ONCE ? READ_FIRST : READ_AT_ONCE;
 }
@@ -52,7 +52,7 @@ int read_all(int fd, size_t max, struct buf *out)
 
     buf_str(out, STR_NULL); /* the NUL, also if nothing comes */
     do {
-        size_t done = out->n - begin, left = max - done, step = next_step(done);
+        size_t done = out->n - begin, left = max - done, step = io_next_step(done);
 
         if (left < step)
             step = left + 1; /* one more than we want: is there more? */

@@ -20,7 +20,7 @@ void memory_keep(size_t bytes)
 }
 
 /* What can be written to is not what the file has, relocated constants included, which are made read-only later. */
-static int let_go(struct dl_phdr_info *object, size_t size, void *ctx)
+static int memory_let_go(struct dl_phdr_info *object, size_t size, void *ctx)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 
@@ -41,5 +41,5 @@ void memory_settle(void)
 #ifdef __GLIBC__
     (void)malloc_trim(0); /* nothing to give back is fine */
 #endif
-    (void)dl_iterate_phdr(let_go, NULL);
+    (void)dl_iterate_phdr(memory_let_go, NULL);
 }

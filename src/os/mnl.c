@@ -249,7 +249,7 @@ static int take_error(const struct nlmsghdr *m)
     return e->error ? MNL_CB_ERROR : MNL_CB_STOP;
 }
 
-static int take_one(const struct nlmsghdr *m, unsigned seq, unsigned portid, mnl_cb_t on_message, void *ctx)
+static int mnl_take_one(const struct nlmsghdr *m, unsigned seq, unsigned portid, mnl_cb_t on_message, void *ctx)
 {
     if (m->nlmsg_pid && portid && m->nlmsg_pid != portid) {
         errno = ESRCH;
@@ -276,6 +276,6 @@ int mnl_cb_run(const void *bytes, size_t n, unsigned seq, unsigned portid, mnl_c
     int left = (int)n, rc = MNL_CB_OK;
 
     for (; mnl_nlmsg_ok(m, left) && rc > MNL_CB_STOP; m = mnl_nlmsg_next(m, &left))
-        rc = take_one(m, seq, portid, on_message, ctx);
+        rc = mnl_take_one(m, seq, portid, on_message, ctx);
     return rc;
 }

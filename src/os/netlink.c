@@ -144,7 +144,8 @@ static const char *ack_words(const struct nlmsghdr *m)
     return NULL;
 }
 
-static void note_failure(struct nl *l, const struct nl_request *r, const struct nlmsghdr *m, int error, struct err *e)
+static void netlink_note_failure(struct nl *l, const struct nl_request *r, const struct nlmsghdr *m, int error,
+                                 struct err *e)
 {
     const char *words = ack_words(m);
 
@@ -170,7 +171,7 @@ static bool read_acks(struct nl *l, const char *bytes, int n, size_t n_requests,
             continue;
         is_over |= at == n_requests - 1;
         if (answer->error)
-            note_failure(l, &l->requests[at], m, -answer->error, e);
+            netlink_note_failure(l, &l->requests[at], m, -answer->error, e);
     }
     return is_over;
 }
@@ -236,7 +237,7 @@ static void dump_read(struct dump *d, const char *bytes, int n, uint32_t seq)
 }
 
 /* One request, heard to its end: the answers of a dump must be read, or the next request finds them. */
-static int ask(struct nl *l, struct dump *d, bool is_dump, struct err *e)
+static int netlink_ask(struct nl *l, struct dump *d, bool is_dump, struct err *e)
 {
     _Alignas(NLMSG_ALIGNTO) char reply[REPLY_BYTES];
     uint32_t seq = l->seq;
@@ -268,7 +269,7 @@ int nl_dump(struct nl *l, uint16_t type, uint8_t family, bool (*on_message)(void
 
     assert(l->n_requests == 0);
     nl_begin(l, type, 0, "dump", &head, sizeof(head));
-    return ask(l, &d, true, e);
+    return netlink_ask(l, &d, true, e);
 }
 
 static bool take_link(void *ctx, const struct nlmsghdr *m)
@@ -296,7 +297,7 @@ int nl_link_find(struct nl *l, const char *name, struct nl_link *ret, struct err
     nl_begin(l, RTM_GETLINK, 0, "find link", &head, sizeof(head));
     nl_put_text(l, IFLA_IFNAME, name);
     nl_put_u32(l, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    if (ask(l, &d, false, NULL) < 0 && d.error != ENODEV) {
+    if (netlink_ask(l, &d, false, NULL) < 0 && d.error != ENODEV) {
         errno = d.error;
         return err_errno(e, "find link %s", name);
     }

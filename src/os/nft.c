@@ -42,7 +42,7 @@ static void close_message(struct nft_messages *l)
     l->list = NULL;
 }
 
-static struct nlmsghdr *begin(struct nft *t, enum nft_part part, uint16_t type, uint16_t flags, size_t room)
+static struct nlmsghdr *nft_begin(struct nft *t, enum nft_part part, uint16_t type, uint16_t flags, size_t room)
 {
     struct nft_messages *l = &t->parts[part];
     void *at;
@@ -73,7 +73,7 @@ static void append_edge(struct buf *out, uint16_t type)
 }
 
 /* Only the last message asks for an answer; one that fails gives an answer in any case. */
-static void number(struct buf *batch, size_t from)
+static void nft_number(struct buf *batch, size_t from)
 {
     struct nlmsghdr *m, *last = NULL;
     uint32_t seq = 0;
@@ -98,7 +98,7 @@ void nft_batch(struct nft *t, struct buf *out)
         buf_str(out, buf_view(&t->parts[i].bytes));
     }
     append_edge(out, NFNL_MSG_BATCH_END);
-    number(out, from);
+    nft_number(out, from);
 }
 
 void nft_for_table(struct str batch, const char *table, struct buf *out)
@@ -135,7 +135,7 @@ static void put_comment(struct nlmsghdr *m, uint16_t attribute, const char *comm
 
 void nft_table(struct nft *t, const char *comment)
 {
-    struct nlmsghdr *m = begin(t, NFT_PART_TABLE, NFT_MSG_NEWTABLE, NLM_F_CREATE, MESSAGE_BYTES);
+    struct nlmsghdr *m = nft_begin(t, NFT_PART_TABLE, NFT_MSG_NEWTABLE, NLM_F_CREATE, MESSAGE_BYTES);
 
     mnl_attr_put_strz(m, NFTA_TABLE_NAME, t->table);
     put_comment(m, NFTA_TABLE_USERDATA, comment);
@@ -143,7 +143,7 @@ void nft_table(struct nft *t, const char *comment)
 
 void nft_table_delete(struct nft *t)
 {
-    mnl_attr_put_strz(begin(t, NFT_PART_TABLE, NFT_MSG_DELTABLE, 0, MESSAGE_BYTES), NFTA_TABLE_NAME, t->table);
+    mnl_attr_put_strz(nft_begin(t, NFT_PART_TABLE, NFT_MSG_DELTABLE, 0, MESSAGE_BYTES), NFTA_TABLE_NAME, t->table);
 }
 
 /* What is not there cannot be deleted. */
@@ -156,7 +156,7 @@ void nft_table_replace(struct nft *t)
 
 void nft_chain(struct nft *t, const char *name, const struct nft_hook *hook, const char *comment)
 {
-    struct nlmsghdr *m = begin(t, NFT_PART_CHAINS, NFT_MSG_NEWCHAIN, NLM_F_CREATE, MESSAGE_BYTES);
+    struct nlmsghdr *m = nft_begin(t, NFT_PART_CHAINS, NFT_MSG_NEWCHAIN, NLM_F_CREATE, MESSAGE_BYTES);
     struct nlattr *nest;
 
     mnl_attr_put_strz(m, NFTA_CHAIN_TABLE, t->table);
@@ -197,7 +197,7 @@ static void put_byte_order(struct nlmsghdr *m)
 
 void nft_set(struct nft *t, struct nft_set *set)
 {
-    struct nlmsghdr *m = begin(t, NFT_PART_SETS, NFT_MSG_NEWSET, NLM_F_CREATE, MESSAGE_BYTES);
+    struct nlmsghdr *m = nft_begin(t, NFT_PART_SETS, NFT_MSG_NEWSET, NLM_F_CREATE, MESSAGE_BYTES);
 
     set->number = ++t->n_sets;
     mnl_attr_put_strz(m, NFTA_SET_TABLE, t->table);
@@ -225,7 +225,7 @@ static struct nlmsghdr *elements_of(struct nft *t, const struct nft_set *set)
 
     if (t->filled == set->number && m->nlmsg_len < ELEMENTS_BYTES)
         return m;
-    m = begin(t, NFT_PART_SETS, NFT_MSG_NEWSETELEM, NLM_F_CREATE, ELEMENTS_BYTES + ELEMENT_BYTES);
+    m = nft_begin(t, NFT_PART_SETS, NFT_MSG_NEWSETELEM, NLM_F_CREATE, ELEMENTS_BYTES + ELEMENT_BYTES);
     mnl_attr_put_strz(m, NFTA_SET_ELEM_LIST_TABLE, t->table);
     mnl_attr_put_strz(m, NFTA_SET_ELEM_LIST_SET, nft_set_name(set));
     mnl_attr_put_u32(m, NFTA_SET_ELEM_LIST_SET_ID, htonl(set->number));
@@ -295,7 +295,7 @@ void nft_element_range(struct nft *t, const struct nft_set *set, uint32_t low, u
 
 void nft_rule(struct nft *t, const char *chain)
 {
-    struct nlmsghdr *m = begin(t, NFT_PART_RULES, NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND, MESSAGE_BYTES);
+    struct nlmsghdr *m = nft_begin(t, NFT_PART_RULES, NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND, MESSAGE_BYTES);
 
     mnl_attr_put_strz(m, NFTA_RULE_TABLE, t->table);
     mnl_attr_put_strz(m, NFTA_RULE_CHAIN, chain);

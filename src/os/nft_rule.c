@@ -20,7 +20,7 @@ struct expression {
     struct nlattr *element, *data;
 };
 
-static struct expression begin(struct nft *t, const char *name)
+static struct expression nft_rule_begin(struct nft *t, const char *name)
 {
     struct expression x = { .m = nft_rule_now(t) };
 
@@ -30,14 +30,14 @@ static struct expression begin(struct nft *t, const char *name)
     return x;
 }
 
-static void end(const struct expression *x)
+static void nft_rule_end(const struct expression *x)
 {
     mnl_attr_nest_end(x->m, x->data);
     mnl_attr_nest_end(x->m, x->element);
 }
 
 /* Numbers of the protocol itself are in the network's byte order. */
-static void put(const struct expression *x, uint16_t type, uint32_t v)
+static void nft_rule_put(const struct expression *x, uint16_t type, uint32_t v)
 {
     mnl_attr_put_u32(x->m, type, htonl(v));
 }
@@ -51,99 +51,99 @@ static uint32_t reg(unsigned at)
 
 void nft_load(struct nft *t, unsigned at, enum nft_field field)
 {
-    struct expression x = begin(t, "payload");
+    struct expression x = nft_rule_begin(t, "payload");
 
-    put(&x, NFTA_PAYLOAD_DREG, reg(at));
-    put(&x, NFTA_PAYLOAD_BASE, fields[field].base);
-    put(&x, NFTA_PAYLOAD_OFFSET, fields[field].at);
-    put(&x, NFTA_PAYLOAD_LEN, fields[field].n);
-    end(&x);
+    nft_rule_put(&x, NFTA_PAYLOAD_DREG, reg(at));
+    nft_rule_put(&x, NFTA_PAYLOAD_BASE, fields[field].base);
+    nft_rule_put(&x, NFTA_PAYLOAD_OFFSET, fields[field].at);
+    nft_rule_put(&x, NFTA_PAYLOAD_LEN, fields[field].n);
+    nft_rule_end(&x);
 }
 
 void nft_load_meta(struct nft *t, unsigned at, enum nft_meta_keys key)
 {
-    struct expression x = begin(t, "meta");
+    struct expression x = nft_rule_begin(t, "meta");
 
-    put(&x, NFTA_META_DREG, reg(at));
-    put(&x, NFTA_META_KEY, (uint32_t)key);
-    end(&x);
+    nft_rule_put(&x, NFTA_META_DREG, reg(at));
+    nft_rule_put(&x, NFTA_META_KEY, (uint32_t)key);
+    nft_rule_end(&x);
 }
 
 void nft_load_ct_state(struct nft *t, unsigned at)
 {
-    struct expression x = begin(t, "ct");
+    struct expression x = nft_rule_begin(t, "ct");
 
-    put(&x, NFTA_CT_DREG, reg(at));
-    put(&x, NFTA_CT_KEY, NFT_CT_STATE);
-    end(&x);
+    nft_rule_put(&x, NFTA_CT_DREG, reg(at));
+    nft_rule_put(&x, NFTA_CT_KEY, NFT_CT_STATE);
+    nft_rule_end(&x);
 }
 
 void nft_load_random(struct nft *t, unsigned at, uint32_t below)
 {
-    struct expression x = begin(t, "numgen");
+    struct expression x = nft_rule_begin(t, "numgen");
 
-    put(&x, NFTA_NG_DREG, reg(at));
-    put(&x, NFTA_NG_MODULUS, below);
-    put(&x, NFTA_NG_TYPE, NFT_NG_RANDOM);
-    put(&x, NFTA_NG_OFFSET, 0);
-    end(&x);
+    nft_rule_put(&x, NFTA_NG_DREG, reg(at));
+    nft_rule_put(&x, NFTA_NG_MODULUS, below);
+    nft_rule_put(&x, NFTA_NG_TYPE, NFT_NG_RANDOM);
+    nft_rule_put(&x, NFTA_NG_OFFSET, 0);
+    nft_rule_end(&x);
 }
 
 void nft_load_hash(struct nft *t, unsigned from, uint32_t n, unsigned at, uint32_t below)
 {
-    struct expression x = begin(t, "hash");
+    struct expression x = nft_rule_begin(t, "hash");
 
-    put(&x, NFTA_HASH_SREG, reg(from));
-    put(&x, NFTA_HASH_DREG, reg(at));
-    put(&x, NFTA_HASH_LEN, n);
-    put(&x, NFTA_HASH_MODULUS, below);
-    put(&x, NFTA_HASH_SEED, 0);
-    put(&x, NFTA_HASH_OFFSET, 0);
-    put(&x, NFTA_HASH_TYPE, NFT_HASH_JENKINS);
-    end(&x);
+    nft_rule_put(&x, NFTA_HASH_SREG, reg(from));
+    nft_rule_put(&x, NFTA_HASH_DREG, reg(at));
+    nft_rule_put(&x, NFTA_HASH_LEN, n);
+    nft_rule_put(&x, NFTA_HASH_MODULUS, below);
+    nft_rule_put(&x, NFTA_HASH_SEED, 0);
+    nft_rule_put(&x, NFTA_HASH_OFFSET, 0);
+    nft_rule_put(&x, NFTA_HASH_TYPE, NFT_HASH_JENKINS);
+    nft_rule_end(&x);
 }
 
 void nft_load_value(struct nft *t, unsigned at, const void *value, size_t n)
 {
-    struct expression x = begin(t, "immediate");
+    struct expression x = nft_rule_begin(t, "immediate");
 
-    put(&x, NFTA_IMMEDIATE_DREG, reg(at));
+    nft_rule_put(&x, NFTA_IMMEDIATE_DREG, reg(at));
     nft_put_value(x.m, NFTA_IMMEDIATE_DATA, value, n);
-    end(&x);
+    nft_rule_end(&x);
 }
 
 void nft_mask(struct nft *t, unsigned at, uint32_t bits)
 {
-    struct expression x = begin(t, "bitwise");
+    struct expression x = nft_rule_begin(t, "bitwise");
     uint32_t nothing = 0;
 
-    put(&x, NFTA_BITWISE_SREG, reg(at));
-    put(&x, NFTA_BITWISE_DREG, reg(at));
-    put(&x, NFTA_BITWISE_LEN, sizeof(bits));
+    nft_rule_put(&x, NFTA_BITWISE_SREG, reg(at));
+    nft_rule_put(&x, NFTA_BITWISE_DREG, reg(at));
+    nft_rule_put(&x, NFTA_BITWISE_LEN, sizeof(bits));
     nft_put_value(x.m, NFTA_BITWISE_MASK, &bits, sizeof(bits));
     nft_put_value(x.m, NFTA_BITWISE_XOR, &nothing, sizeof(nothing));
-    end(&x);
+    nft_rule_end(&x);
 }
 
 /* ---- matching ---- */
 
 void nft_match(struct nft *t, unsigned at, enum nft_cmp_ops op, const void *value, size_t n)
 {
-    struct expression x = begin(t, "cmp");
+    struct expression x = nft_rule_begin(t, "cmp");
 
-    put(&x, NFTA_CMP_SREG, reg(at));
-    put(&x, NFTA_CMP_OP, (uint32_t)op);
+    nft_rule_put(&x, NFTA_CMP_SREG, reg(at));
+    nft_rule_put(&x, NFTA_CMP_OP, (uint32_t)op);
     nft_put_value(x.m, NFTA_CMP_DATA, value, n);
-    end(&x);
+    nft_rule_end(&x);
 }
 
 static struct expression begin_lookup(struct nft *t, unsigned at, const struct nft_set *set)
 {
-    struct expression x = begin(t, "lookup");
+    struct expression x = nft_rule_begin(t, "lookup");
 
     mnl_attr_put_strz(x.m, NFTA_LOOKUP_SET, nft_set_name(set));
-    put(&x, NFTA_LOOKUP_SET_ID, set->number);
-    put(&x, NFTA_LOOKUP_SREG, reg(at));
+    nft_rule_put(&x, NFTA_LOOKUP_SET_ID, set->number);
+    nft_rule_put(&x, NFTA_LOOKUP_SREG, reg(at));
     return x;
 }
 
@@ -151,7 +151,7 @@ void nft_match_set(struct nft *t, unsigned at, const struct nft_set *set)
 {
     struct expression x = begin_lookup(t, at, set);
 
-    end(&x);
+    nft_rule_end(&x);
 }
 
 void nft_match_ipv4(struct nft *t)
@@ -183,51 +183,51 @@ void nft_map(struct nft *t, unsigned at, const struct nft_set *map, unsigned to)
 {
     struct expression x = begin_lookup(t, at, map);
 
-    put(&x, NFTA_LOOKUP_DREG, reg(to));
-    end(&x);
+    nft_rule_put(&x, NFTA_LOOKUP_DREG, reg(to));
+    nft_rule_end(&x);
 }
 
 void nft_map_verdict(struct nft *t, unsigned at, const struct nft_set *map)
 {
     struct expression x = begin_lookup(t, at, map);
 
-    put(&x, NFTA_LOOKUP_DREG, NFT_REG_VERDICT);
-    end(&x);
+    nft_rule_put(&x, NFTA_LOOKUP_DREG, NFT_REG_VERDICT);
+    nft_rule_end(&x);
 }
 
 void nft_verdict(struct nft *t, int code, const char *chain)
 {
-    struct expression x = begin(t, "immediate");
+    struct expression x = nft_rule_begin(t, "immediate");
 
-    put(&x, NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
+    nft_rule_put(&x, NFTA_IMMEDIATE_DREG, NFT_REG_VERDICT);
     nft_put_verdict(x.m, NFTA_IMMEDIATE_DATA, code, chain);
-    end(&x);
+    nft_rule_end(&x);
 }
 
 void nft_masquerade(struct nft *t)
 {
-    struct expression x = begin(t, "masq");
+    struct expression x = nft_rule_begin(t, "masq");
 
-    end(&x);
+    nft_rule_end(&x);
 }
 
 void nft_nat(struct nft *t, enum nft_nat_types type, unsigned address_at, int port_at)
 {
-    struct expression x = begin(t, "nat");
+    struct expression x = nft_rule_begin(t, "nat");
 
-    put(&x, NFTA_NAT_TYPE, (uint32_t)type);
-    put(&x, NFTA_NAT_FAMILY, NFPROTO_IPV4);
-    put(&x, NFTA_NAT_REG_ADDR_MIN, reg(address_at));
+    nft_rule_put(&x, NFTA_NAT_TYPE, (uint32_t)type);
+    nft_rule_put(&x, NFTA_NAT_FAMILY, NFPROTO_IPV4);
+    nft_rule_put(&x, NFTA_NAT_REG_ADDR_MIN, reg(address_at));
     if (port_at != NFT_NO_PORT)
-        put(&x, NFTA_NAT_REG_PROTO_MIN, reg((unsigned)port_at));
-    end(&x);
+        nft_rule_put(&x, NFTA_NAT_REG_PROTO_MIN, reg((unsigned)port_at));
+    nft_rule_end(&x);
 }
 
 void nft_reject(struct nft *t, enum nft_reject_types type, uint8_t code)
 {
-    struct expression x = begin(t, "reject");
+    struct expression x = nft_rule_begin(t, "reject");
 
-    put(&x, NFTA_REJECT_TYPE, (uint32_t)type);
+    nft_rule_put(&x, NFTA_REJECT_TYPE, (uint32_t)type);
     mnl_attr_put_u8(x.m, NFTA_REJECT_ICMP_CODE, code);
-    end(&x);
+    nft_rule_end(&x);
 }

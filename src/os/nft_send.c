@@ -42,7 +42,7 @@ static int open_in(int ns_fd, struct mnl_socket **ret, struct err *e)
 }
 
 /* A batch is one datagram. Root may have any; others what the machine allows (net.core.wmem_max, twice). */
-static void make_room(const struct mnl_socket *s, size_t n)
+static void nft_send_make_room(const struct mnl_socket *s, size_t n)
 {
     int fd = mnl_socket_get_fd(s), want = (int)MIN_OF(n + SEND_SPARE_BYTES, INT32_MAX / 2), has = 0;
     socklen_t size = sizeof(has);
@@ -57,7 +57,7 @@ static int send_batch(const struct mnl_socket *s, struct str batch, struct err *
 {
     ssize_t n;
 
-    make_room(s, batch.n);
+    nft_send_make_room(s, batch.n);
     do
         n = mnl_socket_sendto(s, batch.p, batch.n);
     while (n < 0 && errno == EINTR);
@@ -83,7 +83,7 @@ static const struct {
     { NFT_MSG_NEWSETELEM, NFTA_SET_ELEM_LIST_SET, "element of set" },
 };
 
-static const char *text_of(const struct nlattr *a)
+static const char *nft_send_text_of(const struct nlattr *a)
 {
     return mnl_attr_validate(a, MNL_TYPE_NUL_STRING) >= 0 ? mnl_attr_get_str(a) : "";
 }
@@ -101,7 +101,7 @@ static const struct nlmsghdr *find_message(struct str batch, uint32_t seq)
 }
 
 /* "rule in chain service_1 (numgen)": the kernel points at an attribute; a short word is worth repeating. */
-static void describe(const struct nlmsghdr *m, uint32_t offset, struct buf *out)
+static void nft_send_describe(const struct nlmsghdr *m, uint32_t offset, struct buf *out)
 {
     const struct nlattr *a, *at = (const void *)((const char *)m + offset);
     const char *word;
@@ -112,11 +112,11 @@ static void describe(const struct nlmsghdr *m, uint32_t offset, struct buf *out)
         buf_str(out, str_of(kinds[i].word));
         mnl_attr_for_each(a, m, sizeof(struct nfgenmsg))
             if (mnl_attr_get_type(a) == kinds[i].name)
-                buf_fmt(out, " %s", text_of(a));
+                buf_fmt(out, " %s", nft_send_text_of(a));
     }
     if (!offset || offset % NLA_ALIGNTO || offset + sizeof(*at) > m->nlmsg_len || offset + at->nla_len > m->nlmsg_len)
         return;
-    word = text_of(at);
+    word = nft_send_text_of(at);
     if (word[0] && strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(word))
         buf_fmt(out, " (%s)", word);
 }
@@ -135,21 +135,21 @@ static struct ack read_ack(const struct nlmsghdr *m)
         return ack;
     mnl_attr_for_each(a, m, sizeof(struct nlmsgerr)) {
         if (mnl_attr_get_type(a) == NLMSGERR_ATTR_MSG)
-            ack.words = text_of(a);
+            ack.words = nft_send_text_of(a);
         else if (mnl_attr_get_type(a) == NLMSGERR_ATTR_OFFS && mnl_attr_validate(a, MNL_TYPE_U32) >= 0)
             ack.offset = mnl_attr_get_u32(a);
     }
     return ack;
 }
 
-static int refused(const struct nlmsghdr *answer, int error, struct str batch, struct err *e)
+static int nft_send_refused(const struct nlmsghdr *answer, int error, struct str batch, struct err *e)
 {
     const struct nlmsghdr *m = find_message(batch, answer->nlmsg_seq);
     struct ack ack = read_ack(answer);
     autobuf what = { 0 };
 
     if (m)
-        describe(m, ack.offset, &what);
+        nft_send_describe(m, ack.offset, &what);
     if (!what.n && error == EOPNOTSUPP) /* of the beginning of the batch */
         return no_nf_tables(e);
     errno = error;
@@ -174,7 +174,7 @@ static int read_answer(const struct mnl_socket *s, struct str batch, struct err 
     if (!mnl_nlmsg_ok(m, (int)n) || m->nlmsg_type != NLMSG_ERROR || mnl_nlmsg_get_payload_len(m) < sizeof(error))
         return err_set(e, ERR_IO, "nf_tables: an answer that is none");
     error = -((const struct nlmsgerr *)mnl_nlmsg_get_payload(m))->error;
-    return error ? refused(m, error, batch, e) : 0;
+    return error ? nft_send_refused(m, error, batch, e) : 0;
 }
 
 int nft_send(struct str batch, int ns_fd, struct err *e)

@@ -66,7 +66,7 @@ int make_dirs(const char *path, mode_t mode, struct err *e)
 
 /* mkdirat() obeys the umask, which belongs to the process: nobody but us gets in before the directory has its mode.
  * 1: it was there. */
-static int make_one(int parent, const char *name, mode_t mode)
+static int path_make_one(int parent, const char *name, mode_t mode)
 {
     autoclose int fd = -1;
 
@@ -80,7 +80,7 @@ int make_dir_at(int parent, const char *name, mode_t mode, int *ret_fd, struct e
 {
     int fd;
 
-    if (make_one(parent, name, mode) < 0)
+    if (path_make_one(parent, name, mode) < 0)
         return io_errno(e, "make directory \"%s\"", name);
     fd = path_open_below(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
     if (fd < 0)
@@ -89,7 +89,7 @@ int make_dir_at(int parent, const char *name, mode_t mode, int *ret_fd, struct e
     return 0;
 }
 
-static int complain(const char *path, struct err *e)
+static int path_complain(const char *path, struct err *e)
 {
     int no = errno;
 
@@ -100,21 +100,21 @@ static int complain(const char *path, struct err *e)
 }
 
 /* One more part: 'path' so far ends with the part 'name', and 'parent' is all before it. */
-static int step(const struct make_below *how, int parent, const char *path, const char *name, struct err *e)
+static int os_path_step(const struct make_below *how, int parent, const char *path, const char *name, struct err *e)
 {
     uint64_t resolve = how->resolve;
     int fd = open_how(how->root, path, O_PATH | O_DIRECTORY, resolve), rc;
 
     if (fd >= 0)
         return fd;
-    rc = errno == ENOENT ? make_one(parent, name, how->mode) : -1;
+    rc = errno == ENOENT ? path_make_one(parent, name, how->mode) : -1;
     if (rc < 0)
-        return complain(path, e);
+        return path_complain(path, e);
     if (rc == 0 && how->made && how->made(how->ctx, parent, name, path, e) < 0)
         return -1;
     /* Somebody was faster, or it is a link to nowhere: this tells. */
     fd = open_how(how->root, path, O_PATH | O_DIRECTORY, resolve);
-    return fd < 0 ? complain(path, e) : fd;
+    return fd < 0 ? path_complain(path, e) : fd;
 }
 
 int make_dirs_below(const struct make_below *how, struct str path, int *ret_fd, struct err *e)
@@ -133,7 +133,7 @@ int make_dirs_below(const struct make_below *how, struct str path, int *ret_fd, 
 
         end = slash < 0 ? path.n : at + (size_t)slash;
         (void)snprintf(text, sizeof(text), "%.*s", (int)end, path.p);
-        fd = step(how, parent, text, text + at, e);
+        fd = os_path_step(how, parent, text, text + at, e);
         close(parent);
     }
     if (fd < 0)

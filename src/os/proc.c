@@ -64,7 +64,8 @@ struct streams {
 };
 
 /* After fork, perhaps with threads elsewhere: system calls only. */
-static _Noreturn void become(const char *path, const char *const argv[], const struct proc_how *how, struct streams s)
+static _Noreturn void proc_become(const char *path, const char *const argv[], const struct proc_how *how,
+                                  struct streams s)
 {
     const char *const *env = how->env ? how->env : (const char *const *)environ;
     sigset_t none;
@@ -125,13 +126,13 @@ static int open_files(const struct proc_how *how, struct files *ret, struct err 
 }
 
 /* Nobody else has this number before we have waited for it. */
-static void kill_all(const struct proc *p)
+static void proc_kill_all(const struct proc *p)
 {
     (void)kill(p->is_group ? -p->pid : p->pid, SIGKILL);
 }
 
 /* Whoever is first; it may have ended. */
-static int watch(struct proc *p, struct err *e)
+static int proc_watch(struct proc *p, struct err *e)
 {
     if (p->is_group)
         (void)setpgid(p->pid, p->pid);
@@ -139,7 +140,7 @@ static int watch(struct proc *p, struct err *e)
     if (p->fd >= 0)
         return 0;
     (void)err_errno(e, "watch it");
-    kill_all(p);
+    proc_kill_all(p);
     (void)proc_wait(p->pid);
     return -1;
 }
@@ -155,13 +156,13 @@ int proc_begin(const char *path, const char *const argv[], const struct proc_how
         return err_wrap(e, "start %s", path);
     p.pid = fork();
     if (p.pid == 0)
-        become(path, argv, how,
-               (struct streams){ f.fd[in == NOTHING && how->input.n ? INPUT : in], f.fd[stream_table[how->streams].out],
-                                 f.fd[stream_table[how->streams].err] });
+        proc_become(path, argv, how,
+                    (struct streams){ f.fd[in == NOTHING && how->input.n ? INPUT : in],
+                                      f.fd[stream_table[how->streams].out], f.fd[stream_table[how->streams].err] });
     if (p.pid < 0)
         (void)err_errno(e, "start %s", path);
     else
-        rc = watch(&p, e) < 0 ? err_wrap(e, "start %s", path) : 0;
+        rc = proc_watch(&p, e) < 0 ? err_wrap(e, "start %s", path) : 0;
     p.words = f.fd[WORDS];
     p.output = f.fd[OUTPUT];
     if (rc == 0) {
@@ -196,7 +197,7 @@ struct proc_end proc_end(struct proc *p, int wait_ms, struct buf *said)
     int status;
 
     if (end.is_late || !p->may_leave)
-        kill_all(p);
+        proc_kill_all(p);
     status = proc_wait(p->pid);
     if (said)
         proc_words(p->words, said);
@@ -224,7 +225,7 @@ int proc_run(const char *path, const char *const argv[], struct buf *said, struc
 /* ---- waiting ---- */
 
 /* Everything but 0, 1, 2 and 'keep'; 'news' last, since that is what the parent waits for. */
-static int let_go(int keep, int news)
+static int proc_let_go(int keep, int news)
 {
     enum { NEWS = PROC_KEPT + 1 };
     int high_keep = fcntl(keep, F_DUPFD, NEWS + 1), high_news = fcntl(news, F_DUPFD, NEWS + 1); /* out of the way */
@@ -298,7 +299,7 @@ pid_t proc_fork_alone(int keep, bool dies_with_us)
     if (pid == 0) {
         if (dies_with_us)
             die_with(us);
-        if (let_go(keep, news[1]) < 0)
+        if (proc_let_go(keep, news[1]) < 0)
             _exit(PROC_CANNOT_RUN);
         (void)sigprocmask(SIG_SETMASK, &old, NULL);
         return 0;

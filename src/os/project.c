@@ -15,7 +15,7 @@ enum {
     TRIES = 8,
 };
 
-static bool is_named(uint32_t id)
+static bool project_is_named(uint32_t id)
 {
     static const char *const files[] = PROJECT_FILES;
     autoarena a = { 0 };
@@ -33,18 +33,18 @@ static bool is_named(uint32_t id)
 }
 
 /* Does the file system count for us, and is nobody in this project? */
-static int look(int fd, uint32_t id, bool *ret_is_free)
+static int project_look(int fd, uint32_t id, bool *ret_is_free)
 {
     struct if_dqblk q = { 0 };
 
     if (project_get_quota(fd, id, &q) < 0)
         return -1;
     *ret_is_free = !q.dqb_curspace && !q.dqb_curinodes && !q.dqb_bhardlimit && !q.dqb_bsoftlimit && !q.dqb_ihardlimit &&
-                   !q.dqb_isoftlimit && !is_named(id);
+                   !q.dqb_isoftlimit && !project_is_named(id);
     return 0;
 }
 
-static bool set(int fd, struct fsxattr *x, uint32_t id)
+static bool project_set(int fd, struct fsxattr *x, uint32_t id)
 {
     x->fsx_projid = id;
     x->fsx_xflags = id ? x->fsx_xflags | FS_XFLAG_PROJINHERIT : x->fsx_xflags & ~(uint32_t)FS_XFLAG_PROJINHERIT;
@@ -79,13 +79,13 @@ bool project_begin(int fd)
         uint32_t id = IDS_BEGIN + (uint32_t)(rand_os_u64() % IDS);
         bool is_free;
 
-        if (look(fd, id, &is_free) < 0)
+        if (project_look(fd, id, &is_free) < 0)
             return false;
         if (!is_free)
             continue;
-        if (!set(fd, &x, id))
+        if (!project_set(fd, &x, id))
             return false;
-        if (!is_ours_alone(fd, id) && !set(fd, &x, 0))
+        if (!is_ours_alone(fd, id) && !project_set(fd, &x, 0))
             return false;
     }
     return is_counted(fd, &x);

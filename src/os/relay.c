@@ -88,7 +88,7 @@ static bool is_later(void)
     return errno == EAGAIN || errno == EINTR;
 }
 
-static bool receive(struct side *from)
+static bool relay_receive(struct side *from)
 {
     struct side *to = from->other;
     ssize_t n;
@@ -104,7 +104,7 @@ static bool receive(struct side *from)
     return true;
 }
 
-static bool give(struct side *to)
+static bool relay_give(struct side *to)
 {
     ssize_t n = 0;
 
@@ -120,7 +120,7 @@ static bool give(struct side *to)
     return true;
 }
 
-static bool connected(struct side *s)
+static bool relay_connected(struct side *s)
 {
     int why = 0;
     socklen_t n = sizeof(why);
@@ -153,10 +153,10 @@ static bool is_over(const struct pair *p)
 static void side_ready(struct side *s)
 {
     struct pair *p = s->pair;
-    bool is_well = !s->is_on_its_way || connected(s);
+    bool is_well = !s->is_on_its_way || relay_connected(s);
 
     if (is_well && !s->other->is_on_its_way)
-        is_well = receive(s) && give(s->other) && receive(s->other) && give(s);
+        is_well = relay_receive(s) && relay_give(s->other) && relay_receive(s->other) && relay_give(s);
     if (!is_well || is_over(p) || !listen_to(s) || !listen_to(s->other))
         pair_free(p);
 }

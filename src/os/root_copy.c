@@ -26,7 +26,7 @@ static int open_at(int root, struct str path, int flags)
 }
 
 /* Without slashes at the end; "/" stays. */
-static struct str trim(struct str path)
+static struct str root_copy_trim(struct str path)
 {
     while (path.n > 1 && path.p[path.n - 1] == '/')
         path.n--;
@@ -35,24 +35,24 @@ static struct str trim(struct str path)
 
 static struct str last_name(struct str path)
 {
-    return str_from(trim(path), (size_t)(str_rfind_char(trim(path), '/') + 1));
+    return str_from(root_copy_trim(path), (size_t)(str_rfind_char(root_copy_trim(path), '/') + 1));
 }
 
 static struct str above(struct str path)
 {
-    ptrdiff_t slash = str_rfind_char(trim(path), '/');
+    ptrdiff_t slash = str_rfind_char(root_copy_trim(path), '/');
 
     return slash < 0 ? STR(".") : slash == 0 ? STR("/") : str_sub(path, 0, (size_t)slash);
 }
 
-static bool is_name(struct str name)
+static bool root_copy_is_name(struct str name)
 {
     return name.n && !str_is(name, ".") && !str_is(name, "..") && !str_is(name, "/");
 }
 
 /* ---- one thing ---- */
 
-static void leave_out(struct root_copy *c, const struct buf *path, const char *why)
+static void root_copy_leave_out(struct root_copy *c, const struct buf *path, const char *why)
 {
     c->n_left_out++;
     if (c->left_out)
@@ -68,7 +68,7 @@ static void own(const struct root_copy *c, int fd, mode_t mode)
 }
 
 /* Files and links make room for what is copied; a device, a pipe or a socket does not. */
-static int make_room(int parent, const char *name)
+static int root_copy_make_room(int parent, const char *name)
 {
     struct stat st;
 
@@ -79,7 +79,7 @@ static int make_room(int parent, const char *name)
 }
 
 /* 'path_fd' was looked at: it is a plain file, whatever has its name by now. */
-static int open_file(int path_fd)
+static int root_copy_open_file(int path_fd)
 {
     char self[32];
 
@@ -87,11 +87,11 @@ static int open_file(int path_fd)
     return open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-static int copy_file(struct root_copy *c, int path_fd, const struct stat *st, int parent, const char *name)
+static int root_copy_file(struct root_copy *c, int path_fd, const struct stat *st, int parent, const char *name)
 {
-    autoclose int from = open_file(path_fd), to = -1;
+    autoclose int from = root_copy_open_file(path_fd), to = -1;
 
-    if (from < 0 || make_room(parent, name) < 0)
+    if (from < 0 || root_copy_make_room(parent, name) < 0)
         return -1;
     to = file_copy_new(from, st, parent, name, NULL, NULL);
     if (to < 0)
@@ -118,7 +118,8 @@ static bool leads_out(struct str to, int depth)
     return false;
 }
 
-static int copy_link(struct root_copy *c, int path_fd, int parent, const char *name, const struct buf *path, int depth)
+static int root_copy_link(struct root_copy *c, int path_fd, int parent, const char *name, const struct buf *path,
+                          int depth)
 {
     char to[LINK_BYTES + 1];
     ssize_t n = readlinkat(path_fd, "", to, LINK_BYTES);
@@ -127,10 +128,10 @@ static int copy_link(struct root_copy *c, int path_fd, int parent, const char *n
         return -1;
     to[n] = '\0';
     if (c->keeps_links_in && leads_out((struct str){ to, (size_t)n }, depth)) {
-        leave_out(c, path, "a link that leads out of what is copied");
+        root_copy_leave_out(c, path, "a link that leads out of what is copied");
         return 0;
     }
-    if (make_room(parent, name) < 0 || symlinkat(to, parent, name) < 0)
+    if (root_copy_make_room(parent, name) < 0 || symlinkat(to, parent, name) < 0)
         return -1;
     if (c->owner != (uid_t)-1)
         (void)!fchownat(parent, name, c->owner, c->group, AT_SYMLINK_NOFOLLOW);
@@ -150,7 +151,7 @@ static void copy_entries(struct root_copy *c, DIR *d, int to, struct buf *path, 
 
         buf_fmt(path, "/%s", entry->d_name);
         if (fd < 0 || copy_any(c, fd, to, entry->d_name, path, depth + 1) < 0)
-            leave_out(c, path, strerror(errno));
+            root_copy_leave_out(c, path, strerror(errno));
         path->n = n;
         path->p[n] = '\0';
     }
@@ -167,7 +168,7 @@ static int copy_dir(struct root_copy *c, int path_fd, const struct stat *st, int
     if (!d)
         return -1;
     if (depth >= DEPTH_MAX) {
-        leave_out(c, path, "directories as deep as this are not copied");
+        root_copy_leave_out(c, path, "directories as deep as this are not copied");
         return 0;
     }
     is_new = mkdirat(parent, name, 0700) == 0;
@@ -189,12 +190,12 @@ static int copy_any(struct root_copy *c, int path_fd, int parent, const char *na
     if (fstat(path_fd, &st) < 0)
         return -1;
     if (S_ISREG(st.st_mode))
-        return copy_file(c, path_fd, &st, parent, name);
+        return root_copy_file(c, path_fd, &st, parent, name);
     if (S_ISDIR(st.st_mode))
         return copy_dir(c, path_fd, &st, parent, name, path, depth);
     if (S_ISLNK(st.st_mode))
-        return copy_link(c, path_fd, parent, name, path, depth - 1);
-    leave_out(c, path, "neither a file nor a directory nor a link");
+        return root_copy_link(c, path_fd, parent, name, path, depth - 1);
+    root_copy_leave_out(c, path, "neither a file nor a directory nor a link");
     return 0;
 }
 
@@ -204,20 +205,20 @@ static int open_place(const struct root_copy *c, struct str from, bool is_dir, s
 {
     *ret_dir = open_at(c->to_root, to, O_PATH | O_DIRECTORY);
     *ret_name = last_name(from);
-    if (*ret_dir >= 0 && !is_name(*ret_name)) /* "/", ".": what is in it */
+    if (*ret_dir >= 0 && !root_copy_is_name(*ret_name)) /* "/", ".": what is in it */
         return err_set(e, ERR_INVALID, "%.*s has no name: give one at the other end, which is not there yet",
                        STR_ARG(from));
     if (*ret_dir >= 0)
         return 0;
     if (errno != ENOENT && errno != ENOTDIR)
         return err_errno(e, "%.*s", STR_ARG(to));
-    if (!is_dir && trim(to).n < to.n)
+    if (!is_dir && root_copy_trim(to).n < to.n)
         return err_set(e, ERR_NOT_FOUND, "%.*s: there is no such directory", STR_ARG(to));
     *ret_name = last_name(to);
     *ret_dir = open_at(c->to_root, above(to), O_PATH | O_DIRECTORY);
     if (*ret_dir < 0)
         return err_errno(e, "%.*s", STR_ARG(above(to)));
-    return is_name(*ret_name) ? 0 : err_set(e, ERR_INVALID, "%.*s is no name for a file", STR_ARG(to));
+    return root_copy_is_name(*ret_name) ? 0 : err_set(e, ERR_INVALID, "%.*s is no name for a file", STR_ARG(to));
 }
 
 /* ---- what cannot be replaced ---- */
@@ -235,7 +236,7 @@ static bool is_stream(const struct root_copy *c, const char *to)
 static int write_stream(int path_fd, const char *to)
 {
     static char bytes[64 << 10];
-    autoclose int from = open_file(path_fd), out = from < 0 ? -1 : open(to, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+    autoclose int from = root_copy_open_file(path_fd), out = from < 0 ? -1 : open(to, O_WRONLY | O_NOCTTY | O_CLOEXEC);
     ssize_t n = -1;
 
     while (out >= 0 && (n = read(from, bytes, sizeof(bytes))) > 0)
@@ -254,7 +255,7 @@ static int copy_to(struct root_copy *c, int source, const struct stat *st, struc
     if (open_place(c, from, S_ISDIR(st->st_mode), to, &dir, &own_name, e) < 0)
         return -1;
     buf_str(&name, own_name);
-    buf_str(&path, trim(from));
+    buf_str(&path, root_copy_trim(from));
     if (copy_any(c, source, dir, name.p, &path, 0) < 0)
         return err_errno(e, "copy %.*s to %.*s", STR_ARG(from), STR_ARG(to));
     return 0;

@@ -14,7 +14,7 @@
 
 enum { FIRST_FD = 3 };
 
-static uint64_t number_of(const char *name)
+static uint64_t supervisor_number_of(const char *name)
 {
     const char *text = getenv(name);
     uint64_t n = 0;
@@ -25,7 +25,7 @@ static uint64_t number_of(const char *name)
 /* Is what was said meant for us? A child of the one it was meant for has the same words. */
 static bool is_for_us(const char *name)
 {
-    return !getenv(name) || number_of(name) == (uint64_t)getpid();
+    return !getenv(name) || supervisor_number_of(name) == (uint64_t)getpid();
 }
 
 static bool is_listening(int fd)
@@ -38,7 +38,7 @@ static bool is_listening(int fd)
 
 static void take_sockets(struct supervisor *s)
 {
-    uint64_t n = getenv("LISTEN_PID") && is_for_us("LISTEN_PID") ? number_of("LISTEN_FDS") : 0;
+    uint64_t n = getenv("LISTEN_PID") && is_for_us("LISTEN_PID") ? supervisor_number_of("LISTEN_FDS") : 0;
 
     for (uint64_t i = 0; i < n && s->n_sockets < SUPERVISOR_SOCKETS; i++) {
         int fd = FIRST_FD + (int)i;
@@ -61,7 +61,7 @@ void supervisor_init(struct supervisor *s)
     if (notify && (notify[0] == '/' || notify[0] == '@') && strlen(notify) < sizeof(s->notify))
         (void)snprintf(s->notify, sizeof(s->notify), "%s", notify);
     if (s->notify[0] && is_for_us("WATCHDOG_PID"))
-        s->watchdog_ms = (int64_t)(number_of("WATCHDOG_USEC") / 1000);
+        s->watchdog_ms = (int64_t)(supervisor_number_of("WATCHDOG_USEC") / 1000);
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         (void)unsetenv(names[i]); /* the names are good */
 }

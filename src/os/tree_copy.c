@@ -25,7 +25,7 @@ struct copying {
     size_t n_names;
 };
 
-static bool is_stopped(void *ctx)
+static bool tree_copy_is_stopped(void *ctx)
 {
     struct copying *k = ctx;
 
@@ -81,7 +81,7 @@ static mode_t mode_of(const struct copying *k, mode_t mode, mode_t least)
 }
 
 /* Last, so that a directory that nobody may write to can be filled. */
-static void leave(struct copying *k, const struct tree_entry *entry)
+static void tree_copy_leave(struct copying *k, const struct tree_entry *entry)
 {
     struct timespec times[2] = { entry->st.st_atim, entry->st.st_mtim };
     int *fd = &k->to[entry->level + 1];
@@ -94,10 +94,10 @@ static void leave(struct copying *k, const struct tree_entry *entry)
     *fd = -1;
 }
 
-static int copy_file(struct copying *k, int dir, const struct tree_entry *entry)
+static int tree_copy_file(struct copying *k, int dir, const struct tree_entry *entry)
 {
     autoclose int from = openat(entry->dir, entry->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    autoclose int to = from < 0 ? -1 : file_copy_new(from, &entry->st, dir, entry->name, is_stopped, k);
+    autoclose int to = from < 0 ? -1 : file_copy_new(from, &entry->st, dir, entry->name, tree_copy_is_stopped, k);
 
     if (to < 0)
         return -1;
@@ -115,7 +115,7 @@ static bool link_again(struct copying *k, int dir, const struct tree_entry *entr
     return first && linkat(k->to[0], first, dir, entry->name, 0) == 0;
 }
 
-static void remember(struct copying *k, const struct tree_entry *entry, struct str key)
+static void tree_copy_remember(struct copying *k, const struct tree_entry *entry, struct str key)
 {
     if (k->n_names++ < NAMES_MAX)
         map_put(&k->names, arena_str(&k->arena, key), (void *)arena_cstr(&k->arena, str_from(entry->path, 1)));
@@ -127,17 +127,17 @@ static int copy_plain(struct copying *k, int dir, const struct tree_entry *entry
     struct str key = { text, 0 };
 
     if (entry->st.st_nlink < 2)
-        return copy_file(k, dir, entry);
+        return tree_copy_file(k, dir, entry);
     key.n = (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)entry->st.st_ino); /* of one file system */
     if (link_again(k, dir, entry, key))
         return 0;
-    if (copy_file(k, dir, entry) < 0)
+    if (tree_copy_file(k, dir, entry) < 0)
         return -1;
-    remember(k, entry, key);
+    tree_copy_remember(k, entry, key);
     return 0;
 }
 
-static int copy_link(int dir, const struct tree_entry *entry)
+static int tree_copy_link(int dir, const struct tree_entry *entry)
 {
     char target[PATH_MAX];
     ssize_t n = readlinkat(entry->dir, entry->name, target, sizeof(target) - 1);
@@ -159,7 +159,7 @@ static enum tree_step copy_entry(void *ctx, const struct tree_entry *entry)
         return step;
     if (S_ISDIR(entry->st.st_mode)) {
         if (entry->is_left)
-            leave(k, entry);
+            tree_copy_leave(k, entry);
         k->c->left_out += !entry->is_left && entry->level + 1 >= TREE_LEVELS;
         return TREE_GO;
     }
@@ -167,13 +167,13 @@ static enum tree_step copy_entry(void *ctx, const struct tree_entry *entry)
         k->c->left_out += !S_ISCHR(entry->st.st_mode) || entry->st.st_rdev != 0; /* 0: what an overlay deleted */
         return TREE_GO;
     }
-    if (k->c->is_ended || is_stopped(k)) {
+    if (k->c->is_ended || tree_copy_is_stopped(k)) {
         errno = ECANCELED;
         not_copied(k, entry->path);
         return TREE_GO; /* so that what is missing is counted */
     }
     dir = make_way(k, entry);
-    if (dir < 0 || (is_link ? copy_link(dir, entry) : copy_plain(k, dir, entry)) < 0) {
+    if (dir < 0 || (is_link ? tree_copy_link(dir, entry) : copy_plain(k, dir, entry)) < 0) {
         not_copied(k, entry->path);
         return TREE_GO;
     }

@@ -18,7 +18,7 @@ struct walk {
 
 static void walk_dir(struct walk *w, DIR *d, unsigned level);
 
-static void enter(struct walk *w, struct tree_entry *entry)
+static void tree_walk_enter(struct walk *w, struct tree_entry *entry)
 {
     autodir *d = NULL;
 
@@ -51,7 +51,7 @@ static void walk_entry(struct walk *w, int dir, const char *name, unsigned level
     if (step == TREE_STOP)
         w->is_stopped = w->is_cut = true;
     else if (step == TREE_GO && S_ISDIR(entry.st.st_mode))
-        enter(w, &entry);
+        tree_walk_enter(w, &entry);
     w->path.n = n;
 }
 

@@ -61,7 +61,7 @@ static int memfd_of(struct str s, struct err *e)
     return -1;
 }
 
-static void attach(struct msghdr *h, union control *c, int memfd, const struct wire_msg *m)
+static void wire_attach(struct msghdr *h, union control *c, int memfd, const struct wire_msg *m)
 {
     size_t n = m->n_fds + (memfd >= 0);
     unsigned char *at;
@@ -96,7 +96,7 @@ static int transmit(int fd, const struct wire_msg *m, int flags, struct err *e)
     autoclose int memfd = is_long ? memfd_of(m->payload, e) : -1;
     if (is_long && memfd < 0)
         return -1;
-    attach(&h, &control, memfd, m);
+    wire_attach(&h, &control, memfd, m);
     do
         n = sendmsg(fd, &h, MSG_NOSIGNAL | flags);
     while (n < 0 && errno == EINTR);
@@ -168,8 +168,8 @@ static int read_memfd(int fd, uint64_t size, struct buf *out, struct err *e)
 }
 
 /* 'got' bytes arrived after the header, in in->payload; a long payload comes in the first descriptor. */
-static int unpack(const struct header *head, size_t got, bool was_cut, struct taken *t, struct wire_in *in,
-                  struct wire_msg *ret, struct err *e)
+static int wire_unpack(const struct header *head, size_t got, bool was_cut, struct taken *t, struct wire_in *in,
+                       struct wire_msg *ret, struct err *e)
 {
     size_t skip = 0;
 
@@ -227,7 +227,7 @@ int wire_recv(int fd, bool waits, struct wire_in *in, struct wire_msg *ret, stru
         return err_set(e, ERR_GONE, "the other side is gone");
     in->payload.n = (size_t)n > sizeof(head) ? (size_t)n - sizeof(head) : 0;
     in->payload.p[in->payload.n] = '\0';
-    if (unpack(&head, in->payload.n, h.msg_flags & (MSG_TRUNC | MSG_CTRUNC), &t, in, ret, e) == 1)
+    if (wire_unpack(&head, in->payload.n, h.msg_flags & (MSG_TRUNC | MSG_CTRUNC), &t, in, ret, e) == 1)
         return 1;
     for (size_t i = 0; i < t.n; i++)
         close(t.fds[i]);

@@ -28,13 +28,13 @@ int refuse(struct arena *a, struct refusal *why, int code, const char *reason, c
 
 /* ---- sets that are always the same ---- */
 
-static void add_path(struct arena *a, struct fieldset *s, const char *field, const char *below)
+static void apply_add_path(struct arena *a, struct fieldset *s, const char *field, const char *below)
 {
     struct path_element at = { .kind = PATH_FIELD, .name = str_of(field) };
     struct fieldset_node *node = fieldset_add(a, s, &at);
 
     if (below)
-        add_path(a, fieldset_below(a, node), below, NULL);
+        apply_add_path(a, fieldset_below(a, node), below, NULL);
     else
         node->is_member = true;
 }
@@ -47,11 +47,11 @@ static struct fieldset *never_owned(struct arena *a)
                                         "uid" };
     struct fieldset *s = arena_new(a, struct fieldset);
 
-    add_path(a, s, "apiVersion", NULL);
-    add_path(a, s, "kind", NULL);
-    add_path(a, s, "metadata", NULL);
+    apply_add_path(a, s, "apiVersion", NULL);
+    apply_add_path(a, s, "kind", NULL);
+    apply_add_path(a, s, "metadata", NULL);
     for (size_t i = 0; i < ARRAY_LEN(meta); i++)
-        add_path(a, s, "metadata", meta[i]);
+        apply_add_path(a, s, "metadata", meta[i]);
     return s;
 }
 
@@ -63,16 +63,16 @@ struct fieldset *ownership_ignored(struct arena *a, bool has_status, bool is_cus
     if (!has_status)
         return NULL;
     if (!str_is(subresource, "status")) {
-        add_path(a, s, "status", NULL);
+        apply_add_path(a, s, "status", NULL);
         return s;
     }
     if (is_custom) {
-        add_path(a, s, "metadata", NULL);
+        apply_add_path(a, s, "metadata", NULL);
     } else if (str_is(kind, "Pod")) {
-        add_path(a, s, "metadata", "deletionTimestamp");
-        add_path(a, s, "metadata", "ownerReferences");
+        apply_add_path(a, s, "metadata", "deletionTimestamp");
+        apply_add_path(a, s, "metadata", "ownerReferences");
     }
-    add_path(a, s, "spec", NULL);
+    apply_add_path(a, s, "spec", NULL);
     return s;
 }
 
@@ -225,8 +225,8 @@ static struct json *removed_from(struct arena *a, const struct ownership *who, c
 }
 
 /* 'merged' without what 'last' had and nobody has any more. */
-static struct json *prune(struct arena *a, const struct ownership *who, const struct json *merged,
-                          const struct managed *m, struct fieldset *last)
+static struct json *apply_prune(struct arena *a, const struct ownership *who, const struct json *merged,
+                                const struct managed *m, struct fieldset *last)
 {
     const struct merge_type *t = &who->type;
     struct fieldset *all = typed_with_parents(a, t, typed_fields(a, t, merged)), *kept;
@@ -453,7 +453,7 @@ int apply(struct arena *a, const struct ownership *who, const struct json *live,
     self->fields = fieldset_without(a, typed_fields(a, &who->type, config), who->ignored);
 
     new = typed_merge(a, &who->type, old, config);
-    new = prune(a, who, new, &m, last);
+    new = apply_prune(a, who, new, &m, last);
     compare(a, who, old, new, &c);
     causes = force ? json_array(a) : find_conflicts(a, &m, self, &c, NULL);
     if (causes->n && str_is(who->manager, "kubectl"))

@@ -9,7 +9,7 @@
 /* ---- order ---- */
 
 /* Numbers come before text, text before truth values, the rest last. */
-static int rank_of(const struct json *j)
+static int fieldset_rank_of(const struct json *j)
 {
     static const int ranks[JSON_TYPE_MAX] = {
         [JSON_NUMBER] = 0, [JSON_STRING] = 1, [JSON_BOOL] = 2, [JSON_ARRAY] = 3, [JSON_OBJECT] = 4, [JSON_NULL] = 5,
@@ -18,7 +18,7 @@ static int rank_of(const struct json *j)
     return ranks[j->type];
 }
 
-static double number_of(const struct json *j)
+static double fieldset_number_of(const struct json *j)
 {
     char text[64]; /* the tree's own text need not end with a NUL; digits beyond this do not count */
 
@@ -33,8 +33,8 @@ static int number_cmp(const struct json *x, const struct json *y)
 
     if (json_to_i64(x, &a) == 0 && json_to_i64(y, &b) == 0)
         return (a > b) - (a < b);
-    p = number_of(x);
-    q = number_of(y);
+    p = fieldset_number_of(x);
+    q = fieldset_number_of(y);
     return (p > q) - (p < q);
 }
 
@@ -55,8 +55,8 @@ static int children_cmp(const struct json *x, const struct json *y)
 
 static int value_cmp(const struct json *x, const struct json *y)
 {
-    if (rank_of(x) != rank_of(y))
-        return rank_of(x) < rank_of(y) ? -1 : 1;
+    if (fieldset_rank_of(x) != fieldset_rank_of(y))
+        return fieldset_rank_of(x) < fieldset_rank_of(y) ? -1 : 1;
     switch ((enum json_type)x->type) {
     case JSON_NUMBER:
         return number_cmp(x, y);
@@ -84,7 +84,7 @@ static int node_cmp(const void *x, const void *y)
 /* ---- building ---- */
 
 /* Sorted, and each element once: what was added twice becomes one. */
-static void settle(struct fieldset *s)
+static void fieldset_settle(struct fieldset *s)
 {
     size_t n = 0;
 
@@ -104,7 +104,7 @@ static void settle(struct fieldset *s)
     s->is_unsorted = false;
 }
 
-static struct fieldset_node *push(struct arena *a, struct fieldset *s)
+static struct fieldset_node *fieldset_push(struct arena *a, struct fieldset *s)
 {
     if (s->n == s->cap) {
         size_t cap = s->cap ? 2 * s->cap : 4;
@@ -122,7 +122,7 @@ struct fieldset_node *fieldset_find(struct fieldset *s, const struct path_elemen
 {
     struct fieldset_node want = { .at = *at };
 
-    settle(s);
+    fieldset_settle(s);
     return s && s->n ? bsearch(&want, s->v, s->n, sizeof(*s->v), node_cmp) : NULL;
 }
 
@@ -135,7 +135,7 @@ struct fieldset_node *fieldset_add(struct arena *a, struct fieldset *s, const st
         return &s->v[s->n - 1];
     if (c > 0)
         s->is_unsorted = true;
-    node = push(a, s);
+    node = fieldset_push(a, s);
     *node = (struct fieldset_node){ .at = *at };
     return node;
 }
@@ -170,8 +170,8 @@ bool fieldset_equal(struct fieldset *a, struct fieldset *b)
 {
     struct fieldset_node *x, *y;
 
-    settle(a);
-    settle(b);
+    fieldset_settle(a);
+    fieldset_settle(b);
     for (size_t i = 0, k = 0;; i++, k++) {
         x = next_node(a, &i);
         y = next_node(b, &k);
@@ -186,7 +186,7 @@ static void each_below(struct arena *a, struct fieldset *s, struct buf *path, fi
 {
     size_t back = path->n;
 
-    settle(s);
+    fieldset_settle(s);
     for (size_t i = 0; s && i < s->n; i++) {
         if (!s->v[i].is_member)
             continue;
@@ -212,7 +212,7 @@ void fieldset_each(struct arena *a, struct fieldset *s, fieldset_each_f each, vo
 
 enum operation { UNION, INTERSECTION, DIFFERENCE, WITHOUT };
 
-static struct fieldset *combine(struct arena *a, struct fieldset *x, struct fieldset *y, enum operation op);
+static struct fieldset *fieldset_combine(struct arena *a, struct fieldset *x, struct fieldset *y, enum operation op);
 
 static void combine_node(struct arena *a, struct fieldset *out, const struct path_element *at,
                          const struct fieldset_node *x, const struct fieldset_node *y, enum operation op)
@@ -222,13 +222,13 @@ static void combine_node(struct arena *a, struct fieldset *out, const struct pat
 
     node.is_member = op == UNION ? in_x || in_y : op == INTERSECTION ? in_x && in_y : in_x && !in_y;
     if (op != WITHOUT || !in_y)
-        node.below = combine(a, x ? x->below : NULL, y ? y->below : NULL, op);
+        node.below = fieldset_combine(a, x ? x->below : NULL, y ? y->below : NULL, op);
     if (node.is_member || node.below)
-        *push(a, out) = node;
+        *fieldset_push(a, out) = node;
 }
 
 /* NULL if nothing is in it. */
-static struct fieldset *combine(struct arena *a, struct fieldset *x, struct fieldset *y, enum operation op)
+static struct fieldset *fieldset_combine(struct arena *a, struct fieldset *x, struct fieldset *y, enum operation op)
 {
     struct fieldset *out;
     size_t i = 0, k = 0;
@@ -239,8 +239,8 @@ static struct fieldset *combine(struct arena *a, struct fieldset *x, struct fiel
         return fieldset_is_empty(y) ? NULL : y;
     if (!x || !y)
         return NULL;
-    settle(x);
-    settle(y);
+    fieldset_settle(x);
+    fieldset_settle(y);
     out = arena_new(a, struct fieldset);
     while (i < x->n || k < y->n) {
         int c = i == x->n ? 1 : k == y->n ? -1 : node_cmp(&x->v[i], &y->v[k]);
@@ -255,7 +255,7 @@ static struct fieldset *combine(struct arena *a, struct fieldset *x, struct fiel
 
 static struct fieldset *combined(struct arena *a, struct fieldset *x, struct fieldset *y, enum operation op)
 {
-    struct fieldset *s = combine(a, x, y, op);
+    struct fieldset *s = fieldset_combine(a, x, y, op);
 
     return s ? s : arena_new(a, struct fieldset);
 }
@@ -359,7 +359,7 @@ struct json *fieldset_encode(struct arena *a, struct fieldset *s)
 {
     struct json *out = json_object(a);
 
-    settle(s);
+    fieldset_settle(s);
     for (size_t i = 0; s && i < s->n; i++) {
         struct fieldset_node *node = &s->v[i];
         struct json *below = fieldset_is_empty(node->below) ? NULL : fieldset_encode(a, node->below);

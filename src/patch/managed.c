@@ -81,7 +81,7 @@ static int manager_cmp(const void *x, const void *y)
 }
 
 /* By time and so on; '*ret_n' of them. */
-static struct manager **sorted(struct arena *a, const struct managed *m, size_t *ret_n)
+static struct manager **managed_sorted(struct arena *a, const struct managed *m, size_t *ret_n)
 {
     struct manager **v;
     size_t n = 0;
@@ -97,7 +97,7 @@ static struct manager **sorted(struct arena *a, const struct managed *m, size_t 
     return v;
 }
 
-static void add_text(struct arena *a, struct json *j, const char *key, struct str text)
+static void managed_add_text(struct arena *a, struct json *j, const char *key, struct str text)
 {
     if (text.n)
         json_add(j, str_of(key), json_str(a, text));
@@ -107,18 +107,18 @@ struct json *managed_encode(struct arena *a, const struct managed *m)
 {
     struct json *list = json_array(a);
     size_t n;
-    struct manager **v = sorted(a, m, &n);
+    struct manager **v = managed_sorted(a, m, &n);
 
     for (size_t i = 0; i < n; i++) {
         struct json *j = json_push(list, json_object(a));
 
-        add_text(a, j, "manager", v[i]->name);
-        add_text(a, j, "operation", v[i]->is_apply ? STR("Apply") : STR("Update"));
-        add_text(a, j, "apiVersion", v[i]->api_version);
-        add_text(a, j, "time", v[i]->time);
-        add_text(a, j, "fieldsType", STR("FieldsV1"));
+        managed_add_text(a, j, "manager", v[i]->name);
+        managed_add_text(a, j, "operation", v[i]->is_apply ? STR("Apply") : STR("Update"));
+        managed_add_text(a, j, "apiVersion", v[i]->api_version);
+        managed_add_text(a, j, "time", v[i]->time);
+        managed_add_text(a, j, "fieldsType", STR("FieldsV1"));
         json_add(j, STR("fieldsV1"), fieldset_encode(a, v[i]->fields));
-        add_text(a, j, "subresource", v[i]->subresource);
+        managed_add_text(a, j, "subresource", v[i]->subresource);
     }
     return n ? list : NULL;
 }
@@ -167,7 +167,7 @@ static struct fieldset *union_of(struct arena *a, struct manager **v, size_t n)
 struct fieldset *managed_all(struct arena *a, const struct managed *m)
 {
     size_t n;
-    struct manager **v = sorted(a, m, &n);
+    struct manager **v = managed_sorted(a, m, &n);
 
     return union_of(a, v, n);
 }
@@ -185,7 +185,7 @@ static struct manager *first_of_version(struct manager **v, size_t n, struct str
 void managed_cap(struct arena *a, struct managed *m)
 {
     size_t n, n_apply = 0, n_left;
-    struct manager **v = sorted(a, m, &n);
+    struct manager **v = managed_sorted(a, m, &n);
 
     while (n_apply < n && v[n_apply]->is_apply)
         n_apply++;

@@ -7,7 +7,7 @@
 
 /* ---- which kind ---- */
 
-static struct merge_atom narrow(struct merge_atom atom, const struct json *value)
+static struct merge_atom typed_narrow(struct merge_atom atom, const struct json *value)
 {
     if (!value || value->type == JSON_NULL)
         return atom;
@@ -21,7 +21,7 @@ static struct merge_atom narrow(struct merge_atom atom, const struct json *value
 
 struct merge_choice merge_choose(const struct merge_type *t, const struct json *value)
 {
-    struct merge_atom atom = narrow(merge_atom_of(t), value);
+    struct merge_atom atom = typed_narrow(merge_atom_of(t), value);
 
     return (struct merge_choice){ atom, atom.is_map      ? AS_MAP
                                         : atom.is_scalar ? AS_SCALAR

@@ -8,7 +8,7 @@ struct checking {
     struct buf path;
 };
 
-static void check_value(struct checking *ck, const struct merge_type *type, const struct json *j);
+static void typed_check_value(struct checking *ck, const struct merge_type *type, const struct json *j);
 
 __attribute__((format(printf, 2, 3))) static void complain(struct checking *ck, const char *fmt, ...)
 {
@@ -88,7 +88,8 @@ static void check_scalar(struct checking *ck, enum merge_scalar want, const stru
         complain(ck, "expected any scalar, got &{%.*s}", STR_ARG(go_text(ck, j)));
 }
 
-static void check_list(struct checking *ck, const struct merge_type *type, bool is_atomic, const struct json *list)
+static void typed_check_list(struct checking *ck, const struct merge_type *type, bool is_atomic,
+                             const struct json *list)
 {
     struct merge_type item_type = merge_type_item(type);
     size_t back = ck->path.n, i = 0;
@@ -105,7 +106,7 @@ static void check_list(struct checking *ck, const struct merge_type *type, bool 
         }
         i++;
         path_element_print(&ck->path, &at);
-        check_value(ck, &item_type, item);
+        typed_check_value(ck, &item_type, item);
         ck->path.n = back;
     }
     if (!is_atomic) {
@@ -135,12 +136,12 @@ static void check_map(struct checking *ck, const struct merge_type *type, const 
         if (child.source == MERGE_NONE)
             complain(ck, "field not declared in schema");
         else
-            check_value(ck, &child, m);
+            typed_check_value(ck, &child, m);
         ck->path.n = back;
     }
 }
 
-static void check_value(struct checking *ck, const struct merge_type *type, const struct json *j)
+static void typed_check_value(struct checking *ck, const struct merge_type *type, const struct json *j)
 {
     struct merge_choice c = merge_choose(type, j);
 
@@ -153,7 +154,7 @@ static void check_value(struct checking *ck, const struct merge_type *type, cons
     else if (c.as == AS_LIST && j->type != JSON_ARRAY)
         complain(ck, "expected list, got &{%.*s}", STR_ARG(go_text(ck, j)));
     else if (c.as == AS_LIST)
-        check_list(ck, type, c.atom.is_atomic_list, j);
+        typed_check_list(ck, type, c.atom.is_atomic_list, j);
     else if (c.as == AS_MAP && j->type != JSON_OBJECT)
         complain(ck, "expected map, got &{%.*s}", STR_ARG(go_text(ck, j)));
     else if (c.as == AS_MAP)
@@ -164,6 +165,6 @@ void typed_check(struct arena *a, const struct merge_type *type, const struct js
 {
     struct checking ck = { .arena = a, .problems = problems };
 
-    check_value(&ck, type, j);
+    typed_check_value(&ck, type, j);
     buf_done(&ck.path);
 }

@@ -71,7 +71,7 @@ static bool same_items(const struct item *x, const struct item *y)
     return !x && !y;
 }
 
-static void mark(struct arena *a, struct fieldset_node *parent, const struct path_element *at)
+static void typed_compare_mark(struct arena *a, struct fieldset_node *parent, const struct path_element *at)
 {
     fieldset_add(a, fieldset_below(a, parent), at)->is_member = true;
 }
@@ -87,15 +87,15 @@ static void compare_items(struct arena *a, const struct merge_type *item_type, c
         compare_child(a, item_type, at, old ? old->node : NULL, new ? new->node : NULL, ret);
     } else if (n_old > 1 && n_new > 1) {
         if (!same_items(old, new))
-            mark(a, &ret->modified, at);
+            typed_compare_mark(a, &ret->modified, at);
     } else if (n_old > 1) {
         if (new)
             compare_child(a, item_type, at, NULL, new->node, ret);
-        mark(a, &ret->removed, at);
+        typed_compare_mark(a, &ret->removed, at);
     } else {
         if (old)
             compare_child(a, item_type, at, old->node, NULL, ret);
-        mark(a, &ret->added, at);
+        typed_compare_mark(a, &ret->added, at);
     }
 }
 
@@ -128,7 +128,8 @@ static void add_map(struct arena *a, const struct merge_type *type, const struct
     }
 }
 
-static void add_list(struct arena *a, const struct merge_type *type, const struct json *to, struct fieldset *ret)
+static void typed_compare_add_list(struct arena *a, const struct merge_type *type, const struct json *to,
+                                   struct fieldset *ret)
 {
     struct merge_type item_type = merge_type_item(type);
     struct items new;
@@ -154,7 +155,7 @@ static void compare_added(struct arena *a, const struct merge_type *type, const 
     if (c.as == AS_MAP && !c.atom.is_atomic_map && json_is(to, JSON_OBJECT) && to->n)
         add_map(a, type, to, fieldset_below(a, ret));
     else if (c.as == AS_LIST && !c.atom.is_atomic_list && json_is(to, JSON_ARRAY) && to->n)
-        add_list(a, type, to, fieldset_below(a, ret));
+        typed_compare_add_list(a, type, to, fieldset_below(a, ret));
 }
 
 /* ---- values ---- */

@@ -56,7 +56,7 @@ static void skip_to_shared(struct list_merge *lm)
 }
 
 /* The next item of 'config', with what 'live' has of it. */
-static void take_config(struct list_merge *lm)
+static void merge_take_config(struct list_merge *lm)
 {
     struct item *it = &lm->config.v[lm->r], *old = items_find(&lm->live, &it->at);
 
@@ -83,12 +83,12 @@ static struct json *merge_list(struct arena *a, const struct merge_type *type, c
         struct item *new = old ? items_find(&lm.config, &old->at) : NULL;
 
         if (!old) {
-            take_config(&lm);
+            merge_take_config(&lm);
         } else if (!new) {
             push_merged(&lm, old->node, NULL);
             lm.l++;
         } else if (lm.r < lm.config.n && new == &lm.config.v[lm.r]) {
-            take_config(&lm);
+            merge_take_config(&lm);
             lm.l++;
         } else if (lm.r < lm.config.n && lm.shared < lm.config.n && new != &lm.config.v[lm.shared]) {
             lm.l++;
@@ -96,7 +96,7 @@ static struct json *merge_list(struct arena *a, const struct merge_type *type, c
             if (lm.r == lm.config.n || new->is_merged)
                 lm.l++;
             if (lm.r < lm.config.n)
-                take_config(&lm);
+                merge_take_config(&lm);
         }
     }
     return lm.out->n ? lm.out : NULL;

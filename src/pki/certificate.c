@@ -27,7 +27,7 @@ static void x509_done(X509 **x)
     X509_free(*x);
 }
 
-static int fail(struct err *e, const char *what)
+static int certificate_fail(struct err *e, const char *what)
 {
     ERR_clear_error(); /* its words are for its own authors */
     return err_set(e, ERR_INVALID, "%s", what);
@@ -53,7 +53,7 @@ static EVP_PKEY *read_key(const struct buf *pem)
     return key;
 }
 
-static void take_text(BIO *bio, struct buf *ret)
+static void certificate_take_text(BIO *bio, struct buf *ret)
 {
     char *p;
     long n = BIO_get_mem_data(bio, &p);
@@ -71,7 +71,7 @@ static int write_cert(X509 *x, struct buf *ret)
         BIO_free(bio);
         return -1;
     }
-    take_text(bio, ret);
+    certificate_take_text(bio, ret);
     return 0;
 }
 
@@ -83,20 +83,20 @@ static int write_key(EVP_PKEY *key, struct buf *ret)
         BIO_free(bio);
         return -1;
     }
-    take_text(bio, ret);
+    certificate_take_text(bio, ret);
     return 0;
 }
 
 /* ---- making ---- */
 
-static int64_t time_of(const ASN1_TIME *t)
+static int64_t certificate_time_of(const ASN1_TIME *t)
 {
     struct tm tm;
 
     return ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) * 1000 : 0;
 }
 
-static bool add_name(X509 *x, const char *kind, struct str name)
+static bool certificate_add_name(X509 *x, const char *kind, struct str name)
 {
     return X509_NAME_add_entry_by_txt(X509_get_subject_name(x), kind, MBSTRING_UTF8, (const unsigned char *)name.p,
                                       (int)name.n, -1, 0) == 1;
@@ -109,7 +109,7 @@ static int set_basics(X509 *x, EVP_PKEY *key, struct str name, int64_t now_ms, i
     return X509_set_version(x, X509_VERSION_3) == 1 && ASN1_INTEGER_set_uint64(X509_get_serialNumber(x), serial) == 1 &&
                    ASN1_TIME_set(X509_getm_notBefore(x), (time_t)((now_ms - EARLY_MS) / 1000)) &&
                    ASN1_TIME_set(X509_getm_notAfter(x), (time_t)((now_ms + life_ms) / 1000)) &&
-                   add_name(x, "CN", name) && X509_set_pubkey(x, key) == 1
+                   certificate_add_name(x, "CN", name) && X509_set_pubkey(x, key) == 1
                ? 0
                : -1;
 }
@@ -127,7 +127,7 @@ static int add_extension(X509 *x, X509 *issuer, int nid, const char *value)
     return ok ? 0 : -1;
 }
 
-static bool is_address(const char *name)
+static bool certificate_is_address(const char *name)
 {
     unsigned char bytes[16];
 
@@ -137,7 +137,7 @@ static bool is_address(const char *name)
 static void put_names(struct buf *out, const char *const *names)
 {
     for (; *names; names++)
-        buf_fmt(out, "%s%s:%s", out->n ? "," : "", is_address(*names) ? "IP" : "DNS", *names);
+        buf_fmt(out, "%s%s:%s", out->n ? "," : "", certificate_is_address(*names) ? "IP" : "DNS", *names);
 }
 
 static int sign_ca(const char *title, EVP_PKEY *key, int64_t now_ms, int64_t life_ms, struct buf *ret)
@@ -162,10 +162,10 @@ int certificate_make_ca(const char *title, int64_t now_ms, int64_t life_ms, stru
     autokey *key = ca_key->n ? read_key(ca_key) : EVP_EC_gen("P-256");
 
     if (!key)
-        return fail(e, "it is no key");
+        return certificate_fail(e, "it is no key");
     return sign_ca(title, key, now_ms, life_ms, ret_ca) == 0 && write_key(key, ca_key) == 0
                ? 0
-               : fail(e, "OpenSSL could not make a CA");
+               : certificate_fail(e, "OpenSSL could not make a CA");
 }
 
 /* In front of what is trusted. */
@@ -193,7 +193,7 @@ static bool ca_is_fit(const struct certificate_set *set, int64_t until_ms)
     autox509 *ca = read_cert(&set->ca);
     autokey *key = read_key(&set->ca_key);
 
-    return ca && key && X509_check_private_key(ca, key) == 1 && time_of(X509_get0_notAfter(ca)) >= until_ms;
+    return ca && key && X509_check_private_key(ca, key) == 1 && certificate_time_of(X509_get0_notAfter(ca)) >= until_ms;
 }
 
 static bool set_usage(X509 *x, X509 *ca, const char *const *names)
@@ -214,17 +214,17 @@ int certificate_sign(const struct buf *ca_text, const struct buf *ca_key_text, c
 {
     autox509 *ca = read_cert(ca_text), *x = X509_new();
     autokey *ca_key = read_key(ca_key_text), *key = EVP_EC_gen("P-256");
-    int64_t life_ms = ca ? MIN_OF(spec->life_ms, time_of(X509_get0_notAfter(ca)) - spec->now_ms) : 0;
+    int64_t life_ms = ca ? MIN_OF(spec->life_ms, certificate_time_of(X509_get0_notAfter(ca)) - spec->now_ms) : 0;
     bool did = ca && x && ca_key && key;
 
     if (did && life_ms <= 0)
-        return fail(e, "the CA has expired");
+        return certificate_fail(e, "the CA has expired");
     for (size_t i = 0; did && i < spec->n_organizations; i++)
-        did = add_name(x, "O", spec->organizations[i]);
+        did = certificate_add_name(x, "O", spec->organizations[i]);
     did = did && set_basics(x, key, spec->common_name, spec->now_ms, life_ms) == 0 &&
           X509_set_issuer_name(x, X509_get_subject_name(ca)) == 1 && set_usage(x, ca, spec->names) &&
           X509_sign(x, ca_key, EVP_sha256()) && write_cert(x, ret_cert) == 0 && write_key(key, ret_key) == 0;
-    return did ? 0 : fail(e, "OpenSSL could not make a certificate");
+    return did ? 0 : certificate_fail(e, "OpenSSL could not make a certificate");
 }
 
 int certificate_make(struct certificate_set *set, const char *const *names, int64_t now_ms, int64_t life_ms,
@@ -248,16 +248,17 @@ int certificate_check(const struct certificate_set *set, const char *const *name
     autokey *key = read_key(&set->key), *ca_key = ca ? X509_get_pubkey(ca) : NULL;
 
     if (!ca || !x || !key || !ca_key)
-        return fail(e, "no certificate, or no key to it");
+        return certificate_fail(e, "no certificate, or no key to it");
     if (X509_check_private_key(x, key) != 1)
-        return fail(e, "the key does not fit the certificate");
+        return certificate_fail(e, "the key does not fit the certificate");
     if (X509_verify(x, ca_key) != 1)
-        return fail(e, "the CA did not sign the certificate");
+        return certificate_fail(e, "the CA did not sign the certificate");
     for (; *names; names++)
-        if (is_address(*names) ? X509_check_ip_asc(x, *names, 0) != 1 : X509_check_host(x, *names, 0, 0, NULL) != 1)
+        if (certificate_is_address(*names) ? X509_check_ip_asc(x, *names, 0) != 1
+                                           : X509_check_host(x, *names, 0, 0, NULL) != 1)
             return err_set(e, ERR_INVALID, "the certificate is not for %s", *names);
-    *ret_begin_ms = time_of(X509_get0_notBefore(x)) + EARLY_MS;
-    *ret_end_ms = time_of(X509_get0_notAfter(x));
+    *ret_begin_ms = certificate_time_of(X509_get0_notBefore(x)) + EARLY_MS;
+    *ret_end_ms = certificate_time_of(X509_get0_notAfter(x));
     return 0;
 }
 
@@ -266,8 +267,8 @@ int certificate_end(struct str cert, int64_t *ret_ms, struct err *e)
     autox509 *x = read_cert(&(struct buf){ (char *)cert.p, cert.n, cert.n });
 
     if (!x)
-        return fail(e, "it is no certificate");
-    *ret_ms = time_of(X509_get0_notAfter(x));
+        return certificate_fail(e, "it is no certificate");
+    *ret_ms = certificate_time_of(X509_get0_notAfter(x));
     return 0;
 }
 

@@ -61,7 +61,7 @@ int base64url_parse(struct str text, struct buf *out)
 
 /* ---- keys ---- */
 
-static int fail(struct err *e, const char *what)
+static int jwt_fail(struct err *e, const char *what)
 {
     ERR_clear_error();
     return err_set(e, ERR_INVALID, "%s", what);
@@ -76,7 +76,7 @@ static bool is_p256(const EVP_PKEY *key)
            (strcmp(name, "prime256v1") == 0 || strcmp(name, "P-256") == 0);
 }
 
-static struct jwt_key *wrap(EVP_PKEY *take_key)
+static struct jwt_key *jwt_wrap(EVP_PKEY *take_key)
 {
     struct jwt_key *k = xcalloc(1, sizeof(*k));
     unsigned char *der = NULL, hash[SHA256_DIGEST_LENGTH];
@@ -94,8 +94,8 @@ struct jwt_key *jwt_key_new(struct err *e)
     EVP_PKEY *key = EVP_EC_gen("P-256");
 
     if (!key)
-        (void)fail(e, "OpenSSL could not make a key");
-    return key ? wrap(key) : NULL;
+        (void)jwt_fail(e, "OpenSSL could not make a key");
+    return key ? jwt_wrap(key) : NULL;
 }
 
 int jwt_key_read(struct str pem, struct jwt_key **ret, struct err *e)
@@ -106,9 +106,9 @@ int jwt_key_read(struct str pem, struct jwt_key **ret, struct err *e)
     BIO_free(bio);
     if (!key || !is_p256(key)) {
         EVP_PKEY_free(key);
-        return fail(e, "it is no private key of the curve P-256");
+        return jwt_fail(e, "it is no private key of the curve P-256");
     }
-    *ret = wrap(key);
+    *ret = jwt_wrap(key);
     return 0;
 }
 
@@ -120,7 +120,7 @@ int jwt_key_print(const struct jwt_key *k, struct buf *out, struct err *e)
 
     if (!bio || PEM_write_bio_PrivateKey(bio, k->key, NULL, NULL, 0, NULL, NULL) != 1) {
         BIO_free(bio);
-        return fail(e, "OpenSSL could not write a key");
+        return jwt_fail(e, "OpenSSL could not write a key");
     }
     n = BIO_get_mem_data(bio, &p);
     buf_append(out, p, (size_t)n);
@@ -247,7 +247,7 @@ int jwt_sign(const struct jwt_key *k, const struct json *claims, struct buf *out
     buf_char(&token, '.');
     print_part(&token, claims);
     if (!sign(k, buf_view(&token), raw))
-        return fail(e, "OpenSSL could not sign a token");
+        return jwt_fail(e, "OpenSSL could not sign a token");
     buf_char(&token, '.');
     base64url_print(&token, (struct str){ (char *)raw, sizeof(raw) });
     if (token.n > JWT_MAX)
@@ -256,7 +256,7 @@ int jwt_sign(const struct jwt_key *k, const struct json *claims, struct buf *out
     return 0;
 }
 
-static bool split(struct str token, struct str part[3])
+static bool jwt_split(struct str token, struct str part[3])
 {
     for (size_t i = 0; i < 3; i++)
         if (!token.p || !str_split(&token, '.', &part[i]) || !part[i].n)
@@ -268,7 +268,7 @@ bool jwt_looks_like(struct str token)
 {
     struct str part[3];
 
-    return token.n <= JWT_MAX && split(token, part);
+    return token.n <= JWT_MAX && jwt_split(token, part);
 }
 
 static struct json *parse_part(struct arena *a, struct str part)
@@ -284,7 +284,7 @@ static struct json *parse_part(struct arena *a, struct str part)
 }
 
 /* Extensions that must be understood ("crit") are not: there are none here. */
-static const struct jwt_key *key_of(const struct json *head, struct jwt_key *const *keys, size_t n_keys)
+static const struct jwt_key *jwt_key_of(const struct json *head, struct jwt_key *const *keys, size_t n_keys)
 {
     struct str id = json_member_text(head, "kid");
 
@@ -302,9 +302,9 @@ struct json *jwt_verify(struct arena *a, struct str token, struct jwt_key *const
     autobuf signature = { 0 };
     const struct jwt_key *key;
 
-    if (token.n > JWT_MAX || !split(token, part))
+    if (token.n > JWT_MAX || !jwt_split(token, part))
         return NULL;
-    key = key_of(parse_part(a, part[0]), keys, n_keys);
+    key = jwt_key_of(parse_part(a, part[0]), keys, n_keys);
     if (!key || base64url_parse(part[2], &signature) < 0 ||
         !is_signed(key, str_sub(token, 0, part[0].n + 1 + part[1].n), buf_view(&signature)))
         return NULL;
@@ -315,5 +315,5 @@ struct json *jwt_claims(struct arena *a, struct str token)
 {
     struct str part[3];
 
-    return token.n <= JWT_MAX && split(token, part) ? parse_part(a, part[1]) : NULL;
+    return token.n <= JWT_MAX && jwt_split(token, part) ? parse_part(a, part[1]) : NULL;
 }

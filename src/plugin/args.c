@@ -19,7 +19,7 @@ struct args_reader {
 
 /* ---- names ---- */
 
-static char fold(char c)
+static char args_fold(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
@@ -29,7 +29,7 @@ static char name_next(struct str s, size_t *at)
 {
     while (*at < s.n && (s.p[*at] == '-' || s.p[*at] == '_'))
         ++*at;
-    return *at < s.n ? fold(s.p[(*at)++]) : '\0';
+    return *at < s.n ? args_fold(s.p[(*at)++]) : '\0';
 }
 
 /* "ssh-key-file-path", "sshKeyFilePath" and "ssh_key_file_path" are one name. */
@@ -92,7 +92,7 @@ static int parse_int(struct str text, int64_t *ret)
     if (str_empty(digits))
         return -1;
     for (size_t i = 0; i < digits.n; i++) {
-        char c = fold(digits.p[i]);
+        char c = args_fold(digits.p[i]);
         int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
 
         if (d >= base)
@@ -239,7 +239,7 @@ static void report_bad_value(struct args_reader *r, const struct plugin_arg *arg
                       arg->name, STR_ARG(value), STR_ARG(type));
 }
 
-static void report_unknown(struct args_reader *r, struct str name, const struct place *at)
+static void args_report_unknown(struct args_reader *r, struct str name, const struct place *at)
 {
     const char **names = arena_array(r->arena, const char *, r->plugin->n_args + 1);
     const char *near;
@@ -305,7 +305,7 @@ static void read_flag(struct args_reader *r, struct str name, bool has_value, st
 
     if (pos == r->plugin->n_args) {
         if (!str_is(name, "h") && !str_is(name, "help"))
-            report_unknown(r, name, at);
+            args_report_unknown(r, name, at);
         return;
     }
     arg = &r->plugin->args[pos];

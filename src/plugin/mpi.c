@@ -222,8 +222,8 @@ static void put_discover(struct plugin_call *call, struct buf *out)
                 (long long)slots_of(args->slots, state->tasks[i]));
 }
 
-static void add_file(struct plugin_call *call, struct plugin_files *out, struct str name, const struct buf *text,
-                     bool is_executable)
+static void mpi_add_file(struct plugin_call *call, struct plugin_files *out, struct str name, const struct buf *text,
+                         bool is_executable)
 {
     *vec_push(call->arena, &out->list) = (struct plugin_file){ name, arena_str(call->arena, buf_view(text)),
                                                                is_executable };
@@ -236,11 +236,11 @@ static int mpi_files(struct plugin_call *call, struct plugin_files *out, struct 
 
     (void)e;
     put_hostfile(call, &hostfile);
-    add_file(call, out, STR("hostfile"), &hostfile, false);
+    mpi_add_file(call, out, STR("hostfile"), &hostfile, false);
     put_discover(call, &discover);
     /* Executable only when launcher support is asked for: the mode is the whole volume's, and a plain mpi job should
      * look as it does upstream. `sh discover_hosts.sh` works either way. */
-    add_file(call, out, STR("discover_hosts.sh"), &discover, state->sets_launcher);
+    mpi_add_file(call, out, STR("discover_hosts.sh"), &discover, state->sets_launcher);
     return 0;
 }
 

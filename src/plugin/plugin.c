@@ -83,7 +83,7 @@ static struct plugin_call call_of(const struct plugin_set *set, const struct plu
     return (struct plugin_call){ a, set->job, set, &set->world, use->args, use->state, use->mark };
 }
 
-static void report_unknown(const struct place *at, struct str name, struct problems *ps)
+static void plugin_report_unknown(const struct place *at, struct str name, struct problems *ps)
 {
     const char *names[ARRAY_LEN(job_plugins)], *near;
 
@@ -94,7 +94,7 @@ static void report_unknown(const struct place *at, struct str name, struct probl
                   near ? near : "", near ? "?)" : "");
 }
 
-static struct place place_of(const struct place *plugins, const struct json *node)
+static struct place plugin_place_of(const struct place *plugins, const struct json *node)
 {
     return (struct place){ plugins, node, json_key(node), 0 };
 }
@@ -102,10 +102,10 @@ static struct place place_of(const struct place *plugins, const struct json *nod
 static void set_read(struct plugin_set *set, const struct place *plugins, struct problems *ps)
 {
     JSON_FOREACH(list, plugins->node) {
-        struct place at = place_of(plugins, list);
+        struct place at = plugin_place_of(plugins, list);
 
         if (!plugin_by_name(json_key(list)))
-            report_unknown(&at, json_key(list), ps);
+            plugin_report_unknown(&at, json_key(list), ps);
     }
     for (size_t i = 0; i < n_job_plugins; i++) {
         const struct job_plugin *plugin = job_plugins[i];

@@ -118,7 +118,7 @@ static const struct json *template_containers(const struct job_task *task)
 
 /* ---- admission ---- */
 
-static void check_ports(const struct ray_args *args, const struct place *at, struct problems *ps)
+static void ray_check_ports(const struct ray_args *args, const struct place *at, struct problems *ps)
 {
     struct ray_port ports[RAY_PORTS];
 
@@ -187,7 +187,7 @@ static void ray_check(struct plugin_call *call, const struct place *at, struct p
     if (head && task_pods(head) > 1)
         problem_error(ps, at, "plugin ray: task %.*s has %d replicas, but a Ray cluster has one head",
                       STR_ARG(head->name), head->replicas);
-    check_ports(args, at, ps);
+    ray_check_ports(args, at, ps);
     check_container(args, head, true, at, ps);
     check_container(args, worker, false, at, ps);
     check_mode(call, head, at, ps);
@@ -231,7 +231,7 @@ static int head_draft(struct plugin_call *call, struct pod_draft *ret, struct er
     return plugin_set_pod(call->set, call->arena, ret, e);
 }
 
-static bool is_tcp(const struct json *port)
+static bool ray_is_tcp(const struct json *port)
 {
     struct str protocol = json_member_text(port, "protocol");
 
@@ -243,7 +243,7 @@ static bool port_name_is_right(const struct pod_draft *head, const struct ray_po
 {
     POD_FOREACH_CONTAINER(c, head, POD_MAIN)
         JSON_FOREACH(p, json_get(c, "ports"))
-            if (str_is(json_member_text(p, "name"), port->name) && is_tcp(p))
+            if (str_is(json_member_text(p, "name"), port->name) && ray_is_tcp(p))
                 return json_i64(json_get(p, "containerPort"), 0) == port->number;
     return false;
 }
@@ -397,7 +397,7 @@ static void put_symmetric(struct plugin_call *call, struct buf *out, const char 
             STR_ARG(state->address), (long long)state->n_nodes, dashboard, STR_ARG(options));
 }
 
-static void put_head(struct plugin_call *call, struct buf *out, struct str options)
+static void ray_put_head(struct plugin_call *call, struct buf *out, struct str options)
 {
     const struct ray_args *args = call->args;
     const struct ray_state *state = call->state;
@@ -462,7 +462,7 @@ static void set_command(struct plugin_call *call, struct json *container, bool i
     struct str text;
 
     if (is_head)
-        put_head(call, &script, ray_options(call, container, args->head_args));
+        ray_put_head(call, &script, ray_options(call, container, args->head_args));
     else
         put_worker(call, &script, ray_options(call, container, args->worker_args));
     text = arena_str(call->arena, buf_view(&script));

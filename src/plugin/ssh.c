@@ -139,7 +139,7 @@ static int user_keys(struct plugin_call *call, struct ssh_keys *ret, struct err 
     return ssh_public_from_private(call->arena, ret->private_pem, &ret->public_line, e);
 }
 
-static const struct json *world_find(struct plugin_call *call, struct str secret)
+static const struct json *ssh_world_find(struct plugin_call *call, struct str secret)
 {
     const struct plugin_world *w = call->world;
 
@@ -161,7 +161,7 @@ static void check_values(struct plugin_call *call, const struct place *at, struc
                       STR_ARG(args->key_mode));
 }
 
-static void check_keys(struct plugin_call *call, const struct place *at, struct problems *ps)
+static void ssh_check_keys(struct plugin_call *call, const struct place *at, struct problems *ps)
 {
     const struct ssh_args *args = call->args;
     struct ssh_keys keys;
@@ -196,8 +196,8 @@ static bool runs_as_root(const struct json *pod_spec, bool when_unknown)
 }
 
 /* What a template has that ssh will not like. */
-static void check_template(struct plugin_call *call, const struct job_task *task, const struct place *at,
-                           struct problems *ps)
+static void ssh_check_template(struct plugin_call *call, const struct job_task *task, const struct place *at,
+                               struct problems *ps)
 {
     const struct ssh_args *args = call->args;
     const struct json *spec = job_task_pod_spec(task);
@@ -232,10 +232,10 @@ static void check_port(struct plugin_call *call, const struct place *at, struct 
 static void ssh_check(struct plugin_call *call, const struct place *at, struct problems *ps)
 {
     check_values(call, at, ps);
-    check_keys(call, at, ps);
+    ssh_check_keys(call, at, ps);
     check_port(call, at, ps);
     for (size_t i = 0; i < call->job->spec.tasks.n; i++)
-        check_template(call, &call->job->spec.tasks.v[i], at, ps);
+        ssh_check_template(call, &call->job->spec.tasks.v[i], at, ps);
     if (!plugin_set_args(call->set, "svc"))
         problem_warn(ps, at, "plugin ssh: without the svc plugin the host names in the ssh config do not resolve");
 }
@@ -268,7 +268,7 @@ static struct str public_from_secret(struct plugin_call *call, const struct json
 static void foreign_look(struct plugin_call *call, struct ssh_state *s)
 {
     const struct ssh_args *args = call->args;
-    const struct json *secret = world_find(call, args->key_secret), *data = json_get(secret, "data");
+    const struct json *secret = ssh_world_find(call, args->key_secret), *data = json_get(secret, "data");
     bool has_our_names = json_get(data, "id_rsa") && !json_get(data, "ssh-privatekey");
     const char *public_key = has_our_names ? "id_rsa.pub" : "ssh-publickey";
 
@@ -316,7 +316,7 @@ static void data_add(struct plugin_call *call, struct json *data, const char *ke
     OPENSSL_cleanse(text.p, text.cap);
 }
 
-static int make_keys(struct plugin_call *call, struct ssh_keys *ret, struct err *e)
+static int ssh_make_keys(struct plugin_call *call, struct ssh_keys *ret, struct err *e)
 {
     const struct ssh_args *args = call->args;
     const struct plugin_world *w = call->world;
@@ -336,7 +336,7 @@ static int secret_fill(struct plugin_call *call, struct json *data, bool *ret_wa
 
     if (s->has_foreign_keys)
         keys = (struct ssh_keys){ STR_NULL, s->derived_public };
-    else if (str_empty(keys.private_pem) && make_keys(call, &keys, e) < 0)
+    else if (str_empty(keys.private_pem) && ssh_make_keys(call, &keys, e) < 0)
         return -1;
     *ret_waits = !s->has_foreign_keys && str_empty(keys.private_pem);
     if (*ret_waits)
@@ -356,7 +356,7 @@ static int secret_fill(struct plugin_call *call, struct json *data, bool *ret_wa
 static int ssh_objects(struct plugin_call *call, struct plugin_objects *out, struct err *e)
 {
     const struct ssh_state *s = call->state;
-    const struct json *found = world_find(call, s->secret);
+    const struct json *found = ssh_world_find(call, s->secret);
     struct json *secret;
     bool waits;
 

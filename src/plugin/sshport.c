@@ -16,7 +16,7 @@ struct shown {
     bool has_wanted;
 };
 
-static void show(struct shown *s, int64_t port)
+static void sshport_show(struct shown *s, int64_t port)
 {
     if (port < 1 || port > 65535)
         return;
@@ -32,7 +32,7 @@ struct words { /* of a shell script, or of a list that is a command line already
 };
 
 /* The next word; '*ret_is_first' of its command. Quotes are left out, what they hold is not looked into further. */
-static bool next_word(struct words *w, struct str *ret, bool *ret_is_first)
+static bool sshport_next_word(struct words *w, struct str *ret, bool *ret_is_first)
 {
     static const char ends[] = ";&|(){}`\n", blanks[] = " \t\r\\'\"";
     size_t n = 0;
@@ -86,7 +86,7 @@ static int64_t sshd_port(struct words *w)
     struct str word, before = STR_NULL;
     bool is_first;
 
-    while (next_word(&ahead, &word, &is_first) && !is_first) {
+    while (sshport_next_word(&ahead, &word, &is_first) && !is_first) {
         bool is_option = str_is(before, "-o") || str_starts(word, STR("-o"));
         struct str value = word.n > 2 && word.p[0] == '-' && (word.p[1] == 'p' || word.p[1] == 'o') ? str_from(word, 2)
                                                                                                     : word;
@@ -115,9 +115,9 @@ static void show_command_lines(struct arena *a, const struct json *container, st
         JSON_FOREACH(item, json_get(container, lists[i]))
             buf_fmt(&text, "%.*s ", STR_ARG(json_text(item, STR_NULL)));
     w.rest = arena_str(a, buf_view(&text));
-    while (next_word(&w, &word, &is_first)) {
+    while (sshport_next_word(&w, &word, &is_first)) {
         if (is_sshd(word) && (is_first || is_prefix(before)))
-            show(s, sshd_port(&w));
+            sshport_show(s, sshd_port(&w));
         before = word;
     }
 }
@@ -130,7 +130,7 @@ static void show_named_ports(const struct json *container, struct shown *s)
         struct str name = json_member_text(port, "name");
 
         if (str_is(name, "ssh") || str_is(name, "sshd"))
-            show(s, json_i64(json_get(port, "containerPort"), 0));
+            sshport_show(s, json_i64(json_get(port, "containerPort"), 0));
     }
 }
 
@@ -140,7 +140,7 @@ static void show_usual_port(const struct json *container, struct shown *s)
         int64_t number = json_i64(json_get(port, "containerPort"), 0);
 
         if (number == PORT_SSH || number == s->wanted)
-            show(s, number);
+            sshport_show(s, number);
     }
 }
 
@@ -149,7 +149,7 @@ static void show_usual_port(const struct json *container, struct shown *s)
 /* From the plainest sign to the faintest. */
 enum sign { SIGN_COMMAND, SIGN_NAMED_PORT, SIGN_USUAL_PORT, SIGN_MAX };
 
-static void look(struct arena *a, const struct json *container, enum sign sign, struct shown *s)
+static void sshport_look(struct arena *a, const struct json *container, enum sign sign, struct shown *s)
 {
     switch (sign) {
     case SIGN_COMMAND:
@@ -176,6 +176,6 @@ int64_t ssh_port(struct arena *a, const struct plugin_set *set)
     for (int sign = 0; sign < SIGN_MAX && !s.first; sign++)
         for (size_t i = 0; i < set->job->spec.tasks.n; i++)
             JSON_FOREACH(c, json_get(job_task_pod_spec(&set->job->spec.tasks.v[i]), "containers"))
-                look(a, c, (enum sign)sign, &s);
+                sshport_look(a, c, (enum sign)sign, &s);
     return s.has_wanted || !s.first ? s.wanted : s.first;
 }

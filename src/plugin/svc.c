@@ -159,7 +159,7 @@ static int add_plugin_files(struct plugin_call *call, struct svc_state *s, struc
     return 0;
 }
 
-static int key_cmp(const void *x, const void *y)
+static int svc_key_cmp(const void *x, const void *y)
 {
     const struct svc_key *a = x, *b = y;
     int c = str_cmp(a->name, b->name);
@@ -173,7 +173,7 @@ static void keys_sort(struct svc_state *s)
 
     if (!s->keys.n)
         return;
-    qsort(s->keys.v, s->keys.n, sizeof(*s->keys.v), key_cmp);
+    qsort(s->keys.v, s->keys.n, sizeof(*s->keys.v), svc_key_cmp);
     for (size_t i = 0; i < s->keys.n; i++)
         if (i + 1 == s->keys.n || !str_eq(s->keys.v[i].name, s->keys.v[i + 1].name))
             s->keys.v[n++] = s->keys.v[i];
@@ -395,7 +395,7 @@ static void add_config_maps(struct plugin_call *call, const struct svc_state *s,
         json_add(data[k->map], k->name, mk_str(call, k->text));
 }
 
-static void add_service(struct plugin_call *call, struct str name, struct plugin_objects *out)
+static void svc_add_service(struct plugin_call *call, struct str name, struct plugin_objects *out)
 {
     const struct svc_args *args = call->args;
     struct json *service = mk_owned(call, "v1", "Service", name), *spec = json_set(service, "spec", mk_object(call));
@@ -421,14 +421,14 @@ static void add_services(struct plugin_call *call, struct plugin_objects *out)
 {
     struct str_list list = plugin_set_subdomains(call->set, call->arena);
 
-    add_service(call, call->job->meta.name, out);
+    svc_add_service(call, call->job->meta.name, out);
     for (size_t i = 0; i < list.n; i++)
         if (!str_eq(list.v[i], call->job->meta.name) && !subdomain_problem(call, list.v[i]) &&
             !service_is_foreign(call, list.v[i]))
-            add_service(call, list.v[i], out);
+            svc_add_service(call, list.v[i], out);
 }
 
-static void add_policy(struct plugin_call *call, struct plugin_objects *out)
+static void svc_add_policy(struct plugin_call *call, struct plugin_objects *out)
 {
     const struct svc_args *args = call->args;
     struct json *policy = mk_owned(call, "networking.k8s.io/v1", "NetworkPolicy", call->job->meta.name);
@@ -455,7 +455,7 @@ static int svc_objects(struct plugin_call *call, struct plugin_objects *out, str
     add_config_maps(call, call->state, out);
     add_services(call, out);
     if (!args->no_policy)
-        add_policy(call, out);
+        svc_add_policy(call, out);
     return 0;
 }
 

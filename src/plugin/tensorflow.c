@@ -68,7 +68,7 @@ static void put_go_str(struct buf *out, struct str text)
 
 /* One role: "ps":["host:port",…]. A template with its own hostname repeats it for each replica, as upstream does.
  * false when the text has grown too long. */
-static bool put_role(struct plugin_call *call, struct buf *out, const char *role, size_t task_pos)
+static bool tensorflow_put_role(struct plugin_call *call, struct buf *out, const char *role, size_t task_pos)
 {
     const struct tf_args *args = call->args;
     const struct task_hosts *hosts = plugin_set_hosts(call->set, task_pos);
@@ -98,7 +98,7 @@ static bool put_cluster(struct plugin_call *call, struct buf *out)
         const struct job_task *task = job_task_by_name(call->job, role_task(call->args, r), &pos);
 
         if (task && task_pods(task) && plugin_set_hosts(call->set, pos)->n &&
-            !put_role(call, out, tf_roles[r].name, pos))
+            !tensorflow_put_role(call, out, tf_roles[r].name, pos))
             return false;
     }
     buf_char(out, '}');
@@ -167,7 +167,7 @@ static void tf_check(struct plugin_call *call, const struct place *at, struct pr
 }
 
 /* A task that is no role has its own name as type and is not in the cluster. */
-static struct str type_of(const struct tf_args *args, struct str task)
+static struct str tensorflow_type_of(const struct tf_args *args, struct str task)
 {
     for (size_t r = 0; r < ARRAY_LEN(tf_roles); r++)
         if (str_eq(task, role_task(args, r)))
@@ -186,7 +186,7 @@ static int tf_on_pod(struct plugin_call *call, struct pod_draft *pod, struct err
     if (state->too_big)
         return err_set(e, ERR_TOO_BIG, "TF_CONFIG would be over %d KiB", ENV_TEXT_MAX / 1024);
     buf_fmt(&text, "{\"cluster\":%.*s,\"task\":{\"type\":", STR_ARG(state->cluster));
-    put_go_str(&text, type_of(args, pod->task->name));
+    put_go_str(&text, tensorflow_type_of(args, pod->task->name));
     buf_fmt(&text, ",\"index\":%u}}", pod->index);
     pod_set_env(call, pod, POD_MAIN, "TF_CONFIG", arena_str(call->arena, buf_view(&text)), args->keep_user_env);
     return 0;

@@ -34,7 +34,7 @@ static const struct plugin_arg wait_arg_table[] = {
     { "min", ARG_INT, WAIT_ARG(min), "0", .doc = "so many hosts are enough; 0: all" },
 };
 
-static bool is_tcp(const struct wait_args *args)
+static bool wait_is_tcp(const struct wait_args *args)
 {
     return str_eq(args->what, STR("tcp"));
 }
@@ -60,7 +60,7 @@ static void wait_check(struct plugin_call *call, const struct place *at, struct 
     if (args->min < 0 || args->min > PLUGIN_PODS_MAX)
         problem_error(ps, at, "plugin wait: argument min: bad value \"%lld\" (must be a number from 0 to %d)",
                       (long long)args->min, PLUGIN_PODS_MAX);
-    if (is_tcp(args))
+    if (wait_is_tcp(args))
         check_tcp(args, at, ps);
     else if (call->job->spec.tasks.n > 1 && !plugin_set_flag(call->set, "svc", "publish-not-ready-addresses", false))
         problem_warn(ps, at,
@@ -96,7 +96,7 @@ static struct str_list wait_files(struct plugin_call *call, size_t own)
     size_t n = call->job->spec.tasks.n;
     struct str_list files = { arena_array(call->arena, struct str, n), 0 };
 
-    if (is_tcp(args) && state->is_listed[own])
+    if (wait_is_tcp(args) && state->is_listed[own])
         return files;
     for (size_t i = 0; i < n; i++) {
         const struct job_task *task = &call->job->spec.tasks.v[i];
@@ -112,7 +112,7 @@ static int wait_on_pod(struct plugin_call *call, struct pod_draft *pod, struct e
 {
     const struct wait_args *args = call->args;
     struct wait_script wait = {
-        .dns_only = !is_tcp(args),
+        .dns_only = !wait_is_tcp(args),
         .files = wait_files(call, pod->task_pos),
         .skip = job_pod_domain(call->arena, call->job, pod->task, pod->index),
         .port = args->port,

@@ -364,7 +364,7 @@ static int decode_message(struct decoding *d, const struct message *m, struct st
 
 /* ---- what the encoder wrote though it says nothing ---- */
 
-static void tidy(const struct message *m, struct json *j);
+static void decode_tidy(const struct message *m, struct json *j);
 
 /* A message that nobody set: all that is left of it are zeroes that its JSON always has. */
 static bool is_all_zero(const struct message *m, const struct json *j)
@@ -427,12 +427,12 @@ static void tidy_either(const struct message_field *f, struct json *v)
         if (f->sub->fields[i].type == MESSAGE_MESSAGE)
             schema = f->sub->fields[i].sub;
     if (v->type == JSON_OBJECT && f->shape == SHAPE_ONE) {
-        tidy(schema, v);
+        decode_tidy(schema, v);
         return;
     }
     JSON_FOREACH(item, v) {
         if (item->type == JSON_OBJECT)
-            tidy(schema, item);
+            decode_tidy(schema, item);
     }
 }
 
@@ -447,13 +447,13 @@ static void tidy_field(const struct message_field *f, struct json *v)
     if (f->type != MESSAGE_MESSAGE)
         return;
     if (f->shape == SHAPE_ONE)
-        tidy(f->sub, v);
+        decode_tidy(f->sub, v);
     else
         JSON_FOREACH(item, v)
-            tidy(f->sub, item);
+            decode_tidy(f->sub, item);
 }
 
-static void tidy(const struct message *m, struct json *j)
+static void decode_tidy(const struct message *m, struct json *j)
 {
     for (struct json *v = j->first, *next; v; v = next) {
         const struct message_field *f = message_field(m, json_key(v));
@@ -519,7 +519,7 @@ int proto_decode(struct arena *a, struct str body, struct str api_version, struc
                        (int)MIN_OF(env.kind.n, 80), env.kind.p, (int)MIN_OF(env.api_version.n, 80), env.api_version.p);
     if (decode_message(&d, m, env.raw, content) < 0)
         return -1;
-    tidy(m, content);
+    decode_tidy(m, content);
     json_add(obj, STR("apiVersion"), json_str(a, env.api_version));
     json_add(obj, STR("kind"), json_str(a, env.kind));
     for (struct json *v = content->first, *next; v; v = next) {

@@ -220,7 +220,7 @@ static int encode_value(struct encoding *en, const struct message_field *f, cons
 
 /* ---- fields ---- */
 
-static int by_key(const void *x, const void *y)
+static int encode_by_key(const void *x, const void *y)
 {
     return str_cmp(json_key(*(struct json *const *)x), json_key(*(struct json *const *)y));
 }
@@ -234,7 +234,7 @@ static int encode_map(struct encoding *en, const struct message_field *f, const 
         return wrong_type(en, map, "an object");
     JSON_FOREACH(m, map)
         sorted[n++] = m;
-    qsort(sorted, n, sizeof(struct json *), by_key);
+    qsort(sorted, n, sizeof(struct json *), encode_by_key);
     for (size_t i = 0; i < n; i++) {
         size_t begun = wire_begin(en->out, f->number);
 

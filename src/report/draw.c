@@ -92,14 +92,14 @@ void draw_label(struct buf *out, struct str text, double y, const char *class)
     buf_str(out, STR("</text>\n"));
 }
 
-static int64_t span_ms(const struct draw_span *s)
+static int64_t draw_span_ms(const struct draw_span *s)
 {
     return MAX_OF(s->end_ms - s->begin_ms, 1);
 }
 
 double draw_x(const struct draw_span *s, int64_t at_ms)
 {
-    double part = (double)(at_ms - s->begin_ms) / (double)span_ms(s);
+    double part = (double)(at_ms - s->begin_ms) / (double)draw_span_ms(s);
 
     return DRAW_LEFT + (DRAW_WIDTH - DRAW_LEFT - DRAW_RIGHT) * (part < 0 ? 0 : part > 1 ? 1 : part);
 }
@@ -117,9 +117,9 @@ static int64_t fine_step(int64_t ms, int64_t n)
 
 void draw_axis(struct buf *out, const struct draw_span *s, int top, int bottom)
 {
-    int64_t step_ms = fine_step(span_ms(s), 12);
+    int64_t step_ms = fine_step(draw_span_ms(s), 12);
 
-    for (int64_t ms = 0; ms <= span_ms(s); ms += step_ms) {
+    for (int64_t ms = 0; ms <= draw_span_ms(s); ms += step_ms) {
         double x = draw_x(s, s->begin_ms + ms);
         autobuf text = { 0 };
 

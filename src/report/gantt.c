@@ -60,7 +60,7 @@ int64_t axis_step(int64_t span_ms, size_t n)
 
 /* ---- columns ---- */
 
-static size_t columns_of(struct str s)
+static size_t gantt_columns_of(struct str s)
 {
     size_t n = 0;
 
@@ -70,7 +70,7 @@ static size_t columns_of(struct str s)
 }
 
 /* Text in exactly 'n' columns: cut with "…", filled with blanks. */
-static void cell(struct chart *c, struct str text, size_t n, enum style style)
+static void gantt_cell(struct chart *c, struct str text, size_t n, enum style style)
 {
     autobuf safe = { 0 };
     struct str shown;
@@ -78,7 +78,7 @@ static void cell(struct chart *c, struct str text, size_t n, enum style style)
 
     term_text(&safe, text);
     shown = buf_view(&safe);
-    width = columns_of(shown);
+    width = gantt_columns_of(shown);
     if (width > n) {
         size_t at = 0;
 
@@ -91,7 +91,7 @@ static void cell(struct chart *c, struct str text, size_t n, enum style style)
     buf_repeat(c->out, ' ', n - width);
 }
 
-static int64_t span_ms(const struct chart *c)
+static int64_t gantt_span_ms(const struct chart *c)
 {
     return MAX_OF(c->h->end_ms - c->h->begin_ms, 1);
 }
@@ -99,13 +99,13 @@ static int64_t span_ms(const struct chart *c)
 /* Where the half 'i' of the time line begins. */
 static int64_t half_ms(const struct chart *c, size_t i)
 {
-    return c->h->begin_ms + (int64_t)((double)span_ms(c) * (double)i / (double)(2 * c->n));
+    return c->h->begin_ms + (int64_t)((double)gantt_span_ms(c) * (double)i / (double)(2 * c->n));
 }
 
 /* The column of a time; c->n: beyond. */
 static size_t column_of(const struct chart *c, int64_t at_ms)
 {
-    double part = (double)(at_ms - c->h->begin_ms) / (double)span_ms(c);
+    double part = (double)(at_ms - c->h->begin_ms) / (double)gantt_span_ms(c);
 
     return part < 0 ? 0 : MIN_OF((size_t)(part * (double)c->n), c->n);
 }
@@ -155,7 +155,7 @@ static void draw_cell(struct chart *c, enum job_state left, enum job_state right
 
 static bool is_tick(const struct chart *c, size_t column)
 {
-    for (int64_t at = 0; at <= span_ms(c); at += c->step_ms) {
+    for (int64_t at = 0; at <= gantt_span_ms(c); at += c->step_ms) {
         size_t here = column_of(c, c->h->begin_ms + at);
 
         if (here >= column)
@@ -173,9 +173,9 @@ static void job_row(struct chart *c, const struct history_job *j)
     for (size_t i = 0; i < 2 * c->n; i++)
         halves[i] = job_state_between(j, half_ms(c, i), half_ms(c, i + 1));
     show_short(c, j, halves);
-    cell(c, j->name, c->name_n, STYLE_PLAIN);
+    gantt_cell(c, j->name, c->name_n, STYLE_PLAIN);
     buf_str(c->out, STR("  "));
-    cell(c, j->queue, c->queue_n, STYLE_DIM);
+    gantt_cell(c, j->queue, c->queue_n, STYLE_DIM);
     buf_str(c->out, STR(" "));
     for (size_t i = 0; i < c->n; i++) {
         enum job_state left = halves[2 * i], right = halves[2 * i + 1];
@@ -197,12 +197,12 @@ static void labels_gap(struct chart *c)
     buf_repeat(c->out, ' ', c->name_n + c->queue_n + 3);
 }
 
-static void axis(struct chart *c)
+static void gantt_axis(struct chart *c)
 {
     size_t at = 0;
 
     labels_gap(c);
-    for (int64_t ms = 0; ms <= span_ms(c); ms += c->step_ms) {
+    for (int64_t ms = 0; ms <= gantt_span_ms(c); ms += c->step_ms) {
         size_t column = column_of(c, c->h->begin_ms + ms);
         autobuf text = { 0 };
 
@@ -230,9 +230,9 @@ static void use_row(struct chart *c, const struct history_place *q, int dim)
 {
     int64_t whole = MAX_OF(most(c, q, dim), 1);
 
-    cell(c, arena_fmt(&c->arena, "queue %.*s", STR_ARG(q->name)), c->name_n, STYLE_PLAIN);
+    gantt_cell(c, arena_fmt(&c->arena, "queue %.*s", STR_ARG(q->name)), c->name_n, STYLE_PLAIN);
     buf_str(c->out, STR("  "));
-    cell(c, c->h->dims.names[dim], c->queue_n, STYLE_DIM);
+    gantt_cell(c, c->h->dims.names[dim], c->queue_n, STYLE_DIM);
     buf_str(c->out, STR(" "));
     for (size_t i = 0; i < c->n; i++) {
         struct str s = spark(place_mean(q, dim, half_ms(c, 2 * i), half_ms(c, 2 * i + 2)) / (double)whole);
@@ -259,7 +259,7 @@ static int main_dim(const struct chart *c, const struct history_place *q)
     return best;
 }
 
-static void queues(struct chart *c)
+static void gantt_queues(struct chart *c)
 {
     buf_char(c->out, '\n');
     for (size_t i = 0; i < c->h->queues.n; i++)
@@ -296,28 +296,28 @@ static void legend(struct chart *c, size_t width)
     buf_char(c->out, '\n');
 }
 
-static void measure(struct chart *c, size_t width)
+static void gantt_measure(struct chart *c, size_t width)
 {
     size_t labels;
 
     c->name_n = c->queue_n = 4;
     for (size_t i = 0; i < c->h->jobs.n; i++) {
-        c->name_n = MAX_OF(c->name_n, columns_of(c->h->jobs.v[i]->name));
-        c->queue_n = MAX_OF(c->queue_n, columns_of(c->h->jobs.v[i]->queue));
+        c->name_n = MAX_OF(c->name_n, gantt_columns_of(c->h->jobs.v[i]->name));
+        c->queue_n = MAX_OF(c->queue_n, gantt_columns_of(c->h->jobs.v[i]->queue));
     }
     for (size_t i = 0; i < c->h->queues.n; i++) {
         int dim = main_dim(c, c->h->queues.v[i]);
 
         if (dim < 0)
             continue;
-        c->name_n = MAX_OF(c->name_n, strlen("queue ") + columns_of(c->h->queues.v[i]->name));
-        c->queue_n = MAX_OF(c->queue_n, columns_of(c->h->dims.names[dim]));
+        c->name_n = MAX_OF(c->name_n, strlen("queue ") + gantt_columns_of(c->h->queues.v[i]->name));
+        c->queue_n = MAX_OF(c->queue_n, gantt_columns_of(c->h->dims.names[dim]));
     }
     c->name_n = MIN_OF(c->name_n, MIN_OF((size_t)NAME_MAX_COLUMNS, width / 3));
     c->queue_n = MIN_OF(c->queue_n, MIN_OF((size_t)QUEUE_MAX_COLUMNS, width / 6));
     labels = c->name_n + c->queue_n + 3;
     c->n = width - labels;
-    c->step_ms = axis_step(span_ms(c), c->n / 9); /* "+12m30s" and room */
+    c->step_ms = axis_step(gantt_span_ms(c), c->n / 9); /* "+12m30s" and room */
 }
 
 void gantt_print(struct buf *out, const struct history *h, const struct gantt_options *opt)
@@ -326,11 +326,11 @@ void gantt_print(struct buf *out, const struct history *h, const struct gantt_op
 
     size_t width = MIN_OF(MAX_OF(opt->width, (size_t)WIDTH_MIN), (size_t)WIDTH_MAX);
 
-    measure(&c, width);
-    axis(&c);
+    gantt_measure(&c, width);
+    gantt_axis(&c);
     for (size_t i = 0; i < h->jobs.n; i++)
         job_row(&c, h->jobs.v[i]);
-    queues(&c);
+    gantt_queues(&c);
     legend(&c, width);
     arena_done(&c.arena);
 }

@@ -27,7 +27,7 @@ void page_span(struct buf *out, int64_t ms)
 
 /* ---- geometry ---- */
 
-static int64_t span_ms(const struct history *h)
+static int64_t plan_chart_span_ms(const struct history *h)
 {
     return MAX_OF(h->end_ms - h->begin_ms, 1);
 }
@@ -45,14 +45,14 @@ static size_t colour_of(const struct history *h, struct str queue)
     return 0;
 }
 
-static void axis(struct buf *out, const struct history *h, int top, int bottom)
+static void plan_chart_axis(struct buf *out, const struct history *h, int top, int bottom)
 {
     draw_axis(out, &(struct draw_span){ h->begin_ms, h->end_ms }, top, bottom);
 }
 
 /* ---- jobs ---- */
 
-static void tooltip(struct buf *out, const struct history *h, const struct history_job *j)
+static void plan_chart_tooltip(struct buf *out, const struct history *h, const struct history_job *j)
 {
     buf_str(out, STR("<title>"));
     markup_text(out, j->name);
@@ -91,7 +91,7 @@ static void bar(struct buf *out, const struct history *h, const struct history_j
         buf_fmt(out, " q%zu", colour_of(h, j->queue));
     buf_fmt(out, "\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"%d\">", x, y + (is_thin ? 4 : 0), width,
             is_thin ? BAR - 8 : BAR, width > 6 ? 2 : 0);
-    tooltip(out, h, j);
+    plan_chart_tooltip(out, h, j);
     buf_str(out, STR("</rect>\n"));
 }
 
@@ -115,7 +115,7 @@ int chart_jobs(struct buf *out, const struct history *h, int y)
     int height = AXIS + (int)h->jobs.n * ROW + 8;
 
     draw_begin(out, y, height);
-    axis(out, h, AXIS - 8, height - 8);
+    plan_chart_axis(out, h, AXIS - 8, height - 8);
     for (size_t i = 0; i < h->jobs.n; i++) {
         const struct history_job *j = h->jobs.v[i];
         double top = AXIS + (double)i * ROW;
@@ -124,7 +124,7 @@ int chart_jobs(struct buf *out, const struct history *h, int y)
         bars(out, h, j, top + 3);
         if (j->steps.n && j->steps.v[j->steps.n - 1].state == STATE_FAILED && j->finished_ms >= 0) {
             buf_fmt(out, "<circle class=\"x\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\">", x_of(h, j->finished_ms), top + 10);
-            tooltip(out, h, j);
+            plan_chart_tooltip(out, h, j);
             buf_str(out, STR("</circle>\n"));
         }
     }
@@ -156,7 +156,7 @@ static double stacked(const struct area *a, size_t last, int64_t at_ms)
     return sum;
 }
 
-static int by_number(const void *x, const void *y)
+static int plan_chart_by_number(const void *x, const void *y)
 {
     int64_t a = *(const int64_t *)x, b = *(const int64_t *)y;
 
@@ -173,9 +173,9 @@ static size_t all_times(const struct area *a, struct arena *arena, int64_t **ret
     for (size_t i = 0; i < a->h->queues.n; i++)
         VEC_FOREACH(s, &a->h->queues.v[i]->steps)
             *vec_push(arena, &v) = s->at_ms;
-    qsort(v.v, v.n, sizeof(*v.v), by_number);
+    qsort(v.v, v.n, sizeof(*v.v), plan_chart_by_number);
     for (size_t i = 0; i < v.n; i++) {
-        bool is_near = n && (double)(v.v[i] - v.v[n - 1]) * (double)most < (double)span_ms(a->h);
+        bool is_near = n && (double)(v.v[i] - v.v[n - 1]) * (double)most < (double)plan_chart_span_ms(a->h);
 
         if (n && (v.v[i] == v.v[n - 1] || (v.n > most && is_near)))
             continue;
@@ -251,7 +251,7 @@ int chart_queues(struct buf *out, const struct history *h, int y)
 
     draw_begin(out, y, height);
     queue_legend(out, h, 14);
-    axis(out, h, AXIS + 10, height - 22);
+    plan_chart_axis(out, h, AXIS + 10, height - 22);
     for (int i = 0; i < n; i++) {
         struct area a = { out, h, dims[i], AXIS + 16 + i * (AREA + 22), (double)h->total.v[dims[i]] };
 
@@ -301,7 +301,7 @@ static size_t heat_times(struct arena *a, const struct history *h, const struct 
             *vec_push(a, &v) = MAX_OF(s->at_ms, h->begin_ms);
     else
         for (int i = 1; i < HEAT_CELLS; i++)
-            *vec_push(a, &v) = h->begin_ms + span_ms(h) * i / HEAT_CELLS;
+            *vec_push(a, &v) = h->begin_ms + plan_chart_span_ms(h) * i / HEAT_CELLS;
     *vec_push(a, &v) = h->end_ms;
     *ret = v.v;
     return v.n;
@@ -336,7 +336,7 @@ int chart_nodes(struct buf *out, const struct history *h, int y)
     int height = AXIS + (int)shown * NODE_ROW + (shown < h->nodes.n ? 30 : 12);
 
     draw_begin(out, y, height);
-    axis(out, h, AXIS - 8, AXIS + (int)shown * NODE_ROW);
+    plan_chart_axis(out, h, AXIS - 8, AXIS + (int)shown * NODE_ROW);
     for (size_t i = 0; i < shown; i++) {
         int top = AXIS + (int)i * NODE_ROW;
 

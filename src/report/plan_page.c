@@ -41,7 +41,7 @@ void page_svg(struct buf *out, const struct history *h, const struct page_option
 
 /* ---- HTML ---- */
 
-static void card(struct buf *out, struct str value, const char *what)
+static void plan_page_card(struct buf *out, struct str value, const char *what)
 {
     buf_str(out, STR("<div class=\"card\"><b>"));
     markup_text(out, value);
@@ -65,7 +65,7 @@ static void span_card(struct buf *out, int64_t ms, const char *what)
     autobuf text = { 0 };
 
     page_span(&text, ms);
-    card(out, buf_view(&text), what);
+    plan_page_card(out, buf_view(&text), what);
 }
 
 static void percent_card(struct buf *out, const struct history *h)
@@ -85,7 +85,7 @@ static void percent_card(struct buf *out, const struct history *h)
         buf_str(&what, STR("of "));
         markup_text(&what, h->dims.names[dims[i]]);
         buf_str(&what, STR(" used on average"));
-        card(out, buf_view(&value), what.p);
+        plan_page_card(out, buf_view(&value), what.p);
     }
 }
 
@@ -111,7 +111,7 @@ static void headline(struct buf *out, const struct history *h, const struct hist
     buf_str(out, STR(".</p>\n"));
 }
 
-static void cards(struct buf *out, const struct history *h)
+static void plan_page_cards(struct buf *out, const struct history *h)
 {
     int64_t end = history_last_end(h);
     size_t unfinished = 0;
@@ -121,11 +121,11 @@ static void cards(struct buf *out, const struct history *h)
         unfinished += h->jobs.v[i]->finished_ms < 0;
     buf_str(out, STR("<div class=\"cards\">\n"));
     buf_fmt(&n, "%zu", h->jobs.n);
-    card(out, buf_view(&n), h->jobs.n == 1 ? "job" : "jobs");
+    plan_page_card(out, buf_view(&n), h->jobs.n == 1 ? "job" : "jobs");
     if (unfinished) {
         buf_reset(&n);
         buf_fmt(&n, "%zu", unfinished);
-        card(out, buf_view(&n), "do not end in this plan");
+        plan_page_card(out, buf_view(&n), "do not end in this plan");
     }
     span_card(out, end < 0 ? -1 : end - h->begin_ms, "until the last job ends");
     span_card(out, mean_wait(h), "average wait");
@@ -258,7 +258,7 @@ void page_html(struct buf *out, const struct history *h, const struct page_optio
     }
     buf_str(out, STR("</p>\n"));
     headline(out, h, opt->before);
-    cards(out, h);
+    plan_page_cards(out, h);
     chart(out, "Jobs over time", chart_jobs, h);
     key(out);
     jobs_table(out, h, opt);

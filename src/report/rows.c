@@ -3,7 +3,7 @@
 
 #include "base/util.h"
 
-static struct report_group *group_of(struct arena *a, struct report_rows *v, const struct history_job *j)
+static struct report_group *rows_group_of(struct arena *a, struct report_rows *v, const struct history_job *j)
 {
     struct report_group *g;
 
@@ -16,7 +16,7 @@ static struct report_group *group_of(struct arena *a, struct report_rows *v, con
     return g;
 }
 
-static struct report_task *task_of(struct arena *a, struct report_group *g, struct str name)
+static struct report_task *rows_task_of(struct arena *a, struct report_group *g, struct str name)
 {
     struct report_task *t;
 
@@ -30,7 +30,7 @@ static struct report_task *task_of(struct arena *a, struct report_group *g, stru
 }
 
 /* "worker-1" instead of "train-worker-1": the job stands above. */
-static struct str label_of(const struct history_pod *p)
+static struct str rows_label_of(const struct history_pod *p)
 {
     struct str job = p->job ? p->job->name : STR("");
 
@@ -40,7 +40,7 @@ static struct str label_of(const struct history_pod *p)
 }
 
 /* Pods of their own may be numbered by their names. */
-static int64_t index_of(const struct history_pod *p)
+static int64_t rows_index_of(const struct history_pod *p)
 {
     int64_t n;
 
@@ -86,24 +86,24 @@ void report_rows(struct arena *a, const struct history *h, struct report_rows *r
     *ret = (struct report_rows){ 0 };
     map_init(&rows, map_seed_default());
     for (size_t i = 0; i < h->jobs.n; i++) { /* jobs and tasks in their order, also those without pods */
-        struct report_group *g = group_of(a, ret, h->jobs.v[i]);
+        struct report_group *g = rows_group_of(a, ret, h->jobs.v[i]);
 
         VEC_FOREACH(t, &h->jobs.v[i]->tasks)
-            (void)task_of(a, g, (*t)->name);
+            (void)rows_task_of(a, g, (*t)->name);
     }
     for (size_t i = 0; i < h->pods.n; i++) {
         const struct history_pod *p = h->pods.v[i];
         struct str key = arena_fmt(a, "%.*s %.*s/%.*s", STR_ARG(p->job ? p->job->uid : STR("")), STR_ARG(p->namespace),
                                    STR_ARG(p->name));
         struct report_row *row = map_get(&rows, key);
-        struct report_group *g = group_of(a, ret, p->job);
+        struct report_group *g = rows_group_of(a, ret, p->job);
 
         if (!row) {
             row = arena_new(a, struct report_row);
-            row->label = label_of(p);
-            row->index = index_of(p);
+            row->label = rows_label_of(p);
+            row->index = rows_index_of(p);
             map_put(&rows, key, row);
-            *vec_push(a, &task_of(a, g, p->task_name)->rows) = row;
+            *vec_push(a, &rows_task_of(a, g, p->task_name)->rows) = row;
             g->n_rows++;
             ret->n_rows++;
         }

@@ -125,7 +125,7 @@ static void before_run(const struct gantt *g, const struct history_pod *p, struc
 }
 
 /* Pale while it is not ready, full while it is, paler still while it is being stopped. */
-static void run(const struct gantt *g, const struct history_pod *p, double y, double until)
+static void run_chart_run(const struct gantt *g, const struct history_pod *p, double y, double until)
 {
     int64_t until_ms = pod_until_ms(g->h, p);
     int64_t stop_ms = p->deleting_ms >= 0 && p->deleting_ms < until_ms ? p->deleting_ms : until_ms;
@@ -151,7 +151,7 @@ static void step_words(const struct gantt *g, const char *what, int64_t at_ms)
     history_offset(g->out, g->h, at_ms);
 }
 
-static void tooltip(const struct gantt *g, const struct history_pod *p)
+static void run_chart_tooltip(const struct gantt *g, const struct history_pod *p)
 {
     autobuf story = { 0 };
 
@@ -170,7 +170,7 @@ static void tooltip(const struct gantt *g, const struct history_pod *p)
     }
 }
 
-static void row(struct gantt *g, const struct report_row *row, double top)
+static void run_chart_row(struct gantt *g, const struct report_row *row, double top)
 {
     const struct history_pod *newest = row->pods.v[row->pods.n - 1];
     double y = top + (g->row - g->bar) / 2;
@@ -187,12 +187,12 @@ static void row(struct gantt *g, const struct report_row *row, double top)
     markup_text(g->out, row->pods.v[0]->name);
     for (size_t i = 0; i < row->pods.n; i++) {
         buf_char(g->out, '\n');
-        tooltip(g, row->pods.v[i]);
+        run_chart_tooltip(g, row->pods.v[i]);
     }
     buf_str(g->out, STR("</title>"));
     for (size_t i = 0; i < row->pods.n; i++) {
         before_run(g, row->pods.v[i], row->queued.v[i], y);
-        run(g, row->pods.v[i], y, i + 1 < row->pods.n ? x_of(g, row->pods.v[i + 1]->created_ms) : DRAW_WIDTH);
+        run_chart_run(g, row->pods.v[i], y, i + 1 < row->pods.n ? x_of(g, row->pods.v[i + 1]->created_ms) : DRAW_WIDTH);
     }
     buf_str(g->out, STR("</g></a>\n"));
     if (g->row >= LABEL_ROW)
@@ -275,7 +275,7 @@ static double task(struct gantt *g, const struct report_task *t, double top)
     if (n == 0)
         return top;
     for (size_t i = 0; i < n; i++)
-        row(g, t->rows.v[i], top + (double)i * g->row);
+        run_chart_row(g, t->rows.v[i], top + (double)i * g->row);
     g->left -= n;
     if (g->row >= LABEL_ROW)
         return top + height + 5;
@@ -301,7 +301,7 @@ static const char *phase_class(struct str phase)
     return "w";
 }
 
-static void phases(const struct gantt *g, const struct history_job *j, double y)
+static void run_chart_phases(const struct gantt *g, const struct history_job *j, double y)
 {
     for (size_t i = 0; i < j->phases.n; i++) {
         int64_t until_ms = i + 1 < j->phases.n ? j->phases.v[i + 1].at_ms : history_end_ms(g->h);
@@ -332,7 +332,7 @@ static void mark_line(const struct gantt *g, int64_t at_ms, double top, double b
     buf_fmt(g->out, "<path class=\"dl\" d=\"M%.1f %.1fV%.1f\"/>\n", x_of(g, at_ms), top, bottom);
 }
 
-static void mark(const struct gantt *g, size_t first, size_t last, double x, double width, double y)
+static void run_chart_mark(const struct gantt *g, size_t first, size_t last, double x, double width, double y)
 {
     buf_fmt(g->out, "<a href=\"#d%zu\" class=\"mark %s\" data-first=\"%zu\" data-last=\"%zu\"><title>", first,
             decision_class(&g->h->decisions.v[last - 1]), first, last);
@@ -381,13 +381,13 @@ static void marks(const struct gantt *g, const struct history_job *j, double y, 
             continue;
         }
         if (first)
-            mark(g, first, last, x, width, y);
+            run_chart_mark(g, first, last, x, width, y);
         first = last = i;
         width = mark_width(i, i);
         x = MIN_OF(at, DRAW_WIDTH - width / 2 - 1);
     }
     if (first)
-        mark(g, first, last, MIN_OF(x, DRAW_WIDTH - width / 2 - 1), width, y);
+        run_chart_mark(g, first, last, MIN_OF(x, DRAW_WIDTH - width / 2 - 1), width, y);
 }
 
 static bool has_decisions(const struct history *h, const struct history_job *j)
@@ -398,14 +398,14 @@ static bool has_decisions(const struct history *h, const struct history_job *j)
     return false;
 }
 
-static double group(struct gantt *g, const struct report_group *group, double top)
+static double run_chart_group(struct gantt *g, const struct report_group *group, double top)
 {
     bool has_marks = has_decisions(g->h, group->job);
     double strip = top + (has_marks ? MARKS : 4), y = strip + STRIP + 8;
 
     draw_label(g->out, group->job ? group->job->name : STR("pods of no job"), strip + STRIP, "h e");
     if (group->job)
-        phases(g, group->job, strip);
+        run_chart_phases(g, group->job, strip);
     VEC_FOREACH(t, &group->tasks)
         y = task(g, *t, y);
     if (has_marks)
@@ -433,7 +433,7 @@ void report_gantt(struct buf *out, const struct history *h, const struct report_
 
     set_rows(&g, v->n_rows);
     for (size_t i = 0; i < v->groups.n; i++)
-        y = group(&g, v->groups.v[i], y);
+        y = run_chart_group(&g, v->groups.v[i], y);
     if (v->n_rows > ROWS_MAX && !is_folded) {
         more_rows(&g, v, y + 8);
         y += 20;

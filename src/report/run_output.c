@@ -15,7 +15,7 @@ bool page_has_output(const struct history_pod *p)
     return false;
 }
 
-static void container(struct buf *out, const struct history_container *c, bool is_only)
+static void run_output_container(struct buf *out, const struct history_container *c, bool is_only)
 {
     autobuf lines = { 0 };
 
@@ -33,7 +33,7 @@ static void container(struct buf *out, const struct history_container *c, bool i
 }
 
 /* What failed stands above already, so all are closed. */
-static void pod(struct buf *out, const struct history *h, const struct history_pod *p)
+static void run_output_pod(struct buf *out, const struct history *h, const struct history_pod *p)
 {
     buf_str(out, STR("<details"));
     page_id(out, 'o', p);
@@ -43,7 +43,7 @@ static void pod(struct buf *out, const struct history *h, const struct history_p
     page_time(out, h, p->ended_ms);
     buf_str(out, STR("</summary>"));
     VEC_FOREACH(c, &p->containers)
-        container(out, *c, p->containers.n == 1);
+        run_output_container(out, *c, p->containers.n == 1);
     buf_str(out, STR("</details>\n"));
 }
 
@@ -56,7 +56,7 @@ void page_output(struct buf *out, const struct history *h)
             continue;
         if (n == 1)
             buf_str(out, STR("<h2>The last lines of every pod</h2>\n<div id=\"output\">\n"));
-        pod(out, h, h->pods.v[i]);
+        run_output_pod(out, h, h->pods.v[i]);
     }
     if (n)
         buf_str(out, STR("</div>\n"));

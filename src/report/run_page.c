@@ -64,7 +64,7 @@ static const char style[] =
 
 /* ---- head ---- */
 
-static void card(struct buf *out, struct str value, const char *what)
+static void run_page_card(struct buf *out, struct str value, const char *what)
 {
     buf_str(out, STR("<div class=\"card\"><b>"));
     markup_text(out, value);
@@ -76,7 +76,7 @@ static void count_card(struct buf *out, int64_t n, const char *one, const char *
     autobuf text = { 0 };
 
     buf_i64(&text, n);
-    card(out, buf_view(&text), n == 1 ? one : many);
+    run_page_card(out, buf_view(&text), n == 1 ? one : many);
 }
 
 static void span_card(struct buf *out, int64_t ms, const char *what)
@@ -84,7 +84,7 @@ static void span_card(struct buf *out, int64_t ms, const char *what)
     autobuf text = { 0 };
 
     span_print_fine(&text, ms);
-    card(out, buf_view(&text), what);
+    run_page_card(out, buf_view(&text), what);
 }
 
 struct figures {
@@ -110,7 +110,7 @@ static void sum_up(const struct history *h, struct figures *f)
             f->queued_ms = MAX_OF(f->queued_ms, (s->until_ms < 0 ? history_end_ms(h) : s->until_ms) - s->from_ms);
 }
 
-static void cards(struct buf *out, const struct history *h)
+static void run_page_cards(struct buf *out, const struct history *h)
 {
     struct figures f;
     autobuf text = { 0 };
@@ -134,12 +134,12 @@ static void cards(struct buf *out, const struct history *h)
         span_card(out, f.start_ms / f.n_started, "to start a pod, on average");
     if (f.cpu_us) {
         buf_fmt(&text, f.cpu_us < 99500000 ? "%.1fs" : "%.0fs", (double)f.cpu_us / 1e6);
-        card(out, buf_view(&text), "of cpu time");
+        run_page_card(out, buf_view(&text), "of cpu time");
     }
     buf_str(out, STR("</div>\n"));
 }
 
-static void head(struct buf *out, const struct history *h, struct str title)
+static void run_page_head(struct buf *out, const struct history *h, struct str title)
 {
     autobuf verdict = { 0 };
     bool is_ok, is_over;
@@ -164,7 +164,7 @@ static void head(struct buf *out, const struct history *h, struct str title)
                       : "…");
     markup_text(out, str_cut(buf_view(&verdict), 600));
     buf_str(out, STR("</p>\n"));
-    cards(out, h);
+    run_page_cards(out, h);
 }
 
 /* ---- chart ---- */
@@ -233,7 +233,7 @@ static void decision(struct buf *out, const struct history *h, size_t i)
 }
 
 /* The beginning and the end tell most. */
-static void decisions(struct buf *out, const struct history *h)
+static void run_page_decisions(struct buf *out, const struct history *h)
 {
     size_t n = h->decisions.n, front = n > DECISIONS_SHOWN ? DECISIONS_SHOWN * 3 / 4 : n;
 
@@ -328,10 +328,10 @@ static void failures(struct buf *out, const struct history *h)
 
 void report_html(struct buf *out, const struct history *h, struct str title)
 {
-    head(out, h, title);
+    run_page_head(out, h, title);
     failures(out, h); /* who opens the page of a run that failed wants this */
     gantt(out, h);
-    decisions(out, h);
+    run_page_decisions(out, h);
     page_jobs_table(out, h);
     page_waits_table(out, h);
     if (report_has_use(h)) {

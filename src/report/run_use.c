@@ -85,7 +85,7 @@ static void print_use(struct buf *out, double v, bool is_cpu)
         bytes_print(out, v < 0x1p62 ? (int64_t)v : INT64_C(1) << 62); /* a sum of all pods */
 }
 
-static double share_of(const struct history_pod *p, bool is_cpu, bool is_limit)
+static double use_share_of(const struct history_pod *p, bool is_cpu, bool is_limit)
 {
     const struct history_share *share = is_limit ? &p->may : &p->asks;
 
@@ -97,7 +97,7 @@ static bool sum_shares(struct series *s, const struct history *h, bool is_cpu, b
 {
     for (size_t k = 0; k < h->pods.n; k++) {
         const struct history_pod *p = h->pods.v[k];
-        double amount = share_of(p, is_cpu, is_limit);
+        double amount = use_share_of(p, is_cpu, is_limit);
 
         if (p->scheduled_ms < 0)
             continue;
@@ -165,8 +165,8 @@ void report_use_chart(struct buf *out, const struct history *h)
 
 /* ---- one pod ---- */
 
-static void spark(struct buf *out, const struct history *h, const struct history_pod *p, add_f *add, double limit,
-                  const char *class)
+static void use_spark(struct buf *out, const struct history *h, const struct history_pod *p, add_f *add, double limit,
+                      const char *class)
 {
     int64_t from_ms = p->started_ms >= 0 ? p->started_ms : p->created_ms, until_ms = pod_until_ms(h, p);
     struct series s = { .n = MIN_OF(cells_of(until_ms - from_ms), (size_t)SPARK_WIDTH / 2) };
@@ -193,7 +193,7 @@ void report_sparks(struct buf *out, const struct history *h, const struct histor
     if (p->samples.n) {
         buf_fmt(out, "%.1fs", (double)pod_cpu_us(p) / 1e6);
         buf_str(out, STR("</td><td class=\"sp\">"));
-        spark(out, h, p, add_cpu, share_of(p, true, true), "cpu");
+        use_spark(out, h, p, add_cpu, use_share_of(p, true, true), "cpu");
     } else {
         buf_str(out, STR("–</td><td class=\"sp\">"));
     }
@@ -206,7 +206,7 @@ void report_sparks(struct buf *out, const struct history *h, const struct histor
             buf_str(out, STR("</span>"));
         }
         buf_str(out, STR("</td><td class=\"sp\">"));
-        spark(out, h, p, add_memory, share_of(p, false, true), "mem");
+        use_spark(out, h, p, add_memory, use_share_of(p, false, true), "mem");
     } else {
         buf_str(out, STR("–</td><td class=\"sp\">"));
     }

@@ -32,7 +32,7 @@ static int64_t us(const struct trace *t, int64_t at_ms)
 }
 
 /* The front of an event; the caller adds members and "}". */
-static void begin(struct trace *t, char kind, size_t pid, size_t tid, struct str name)
+static void trace_begin(struct trace *t, char kind, size_t pid, size_t tid, struct str name)
 {
     buf_str(t->out, t->has_one ? STR(",\n") : STR("\n"));
     t->has_one = true;
@@ -70,7 +70,7 @@ static void instant(struct trace *t, char scope, size_t pid, int64_t at_ms, stru
 {
     bool has_args = false;
 
-    begin(t, 'i', pid, 0, text);
+    trace_begin(t, 'i', pid, 0, text);
     buf_fmt(t->out, ",\"s\":\"%c\",\"ts\":%lld", scope, (long long)us(t, at_ms));
     text_arg(t, &has_args, "because", why);
     text_arg(t, &has_args, "policy", policy);
@@ -92,7 +92,7 @@ static bool nests(const struct track *k, int64_t from_ms, int64_t until_ms)
     return true;
 }
 
-static bool span(struct track *k, size_t tid, struct str what, int64_t from_ms, int64_t until_ms, struct str why)
+static bool trace_span(struct track *k, size_t tid, struct str what, int64_t from_ms, int64_t until_ms, struct str why)
 {
     bool has_args = false;
 
@@ -100,7 +100,7 @@ static bool span(struct track *k, size_t tid, struct str what, int64_t from_ms, 
         return false;
     if (tid == k->tid)
         *vec_push(&k->arena, &k->spans) = (struct history_span){ from_ms, until_ms };
-    begin(k->t, 'X', k->pid, tid, what);
+    trace_begin(k->t, 'X', k->pid, tid, what);
     buf_fmt(k->t->out, ",\"ts\":%lld,\"dur\":%lld", (long long)us(k->t, from_ms),
             (long long)((until_ms - from_ms) * 1000));
     text_arg(k->t, &has_args, "result", why);
@@ -111,7 +111,7 @@ static bool span(struct track *k, size_t tid, struct str what, int64_t from_ms, 
 static void phase(struct track *k, const char *what, int64_t from_ms, int64_t until_ms)
 {
     if (from_ms >= 0 && until_ms > from_ms)
-        (void)span(k, k->tid, str_of(what), from_ms, until_ms, STR(""));
+        (void)trace_span(k, k->tid, str_of(what), from_ms, until_ms, STR(""));
 }
 
 static void ready(struct track *k, const struct history_pod *p, int64_t from_ms, int64_t until_ms)
@@ -120,7 +120,7 @@ static void ready(struct track *k, const struct history_pod *p, int64_t from_ms,
         phase(k, "ready", MAX_OF(s->from_ms, from_ms), MIN_OF(s->until_ms < 0 ? until_ms : s->until_ms, until_ms));
 }
 
-static void phases(struct track *k, const struct history_pod *p, struct history_span queued)
+static void trace_phases(struct track *k, const struct history_pod *p, struct history_span queued)
 {
     int64_t until_ms = pod_until_ms(k->t->h, p), admitted_ms = queued.from_ms < 0 ? p->created_ms : queued.until_ms;
     int64_t scheduled_ms = p->scheduled_ms < 0 ? until_ms : p->scheduled_ms;
@@ -140,7 +140,7 @@ static void phases(struct track *k, const struct history_pod *p, struct history_
 }
 
 /* On the pod's thread where they nest, else on one of their own. */
-static void container(struct track *k, const struct history_pod *p, const struct history_container *c)
+static void trace_container(struct track *k, const struct history_pod *p, const struct history_container *c)
 {
     size_t own = 0;
 
@@ -154,7 +154,7 @@ static void container(struct track *k, const struct history_pod *p, const struct
         if (a->ended_ms >= 0)
             attempt_reason(&end, a);
         if (nests(k, a->started_ms, until_ms)) {
-            (void)span(k, k->tid, buf_view(&text), a->started_ms, until_ms, buf_view(&end));
+            (void)trace_span(k, k->tid, buf_view(&text), a->started_ms, until_ms, buf_view(&end));
             continue;
         }
         if (!own) {
@@ -164,11 +164,11 @@ static void container(struct track *k, const struct history_pod *p, const struct
             buf_fmt(&title, "%.*s · %.*s", STR_ARG(p->name), STR_ARG(c->name));
             name(k->t, "thread", k->pid, own, buf_view(&title), own);
         }
-        (void)span(k, own, buf_view(&text), a->started_ms, until_ms, buf_view(&end));
+        (void)trace_span(k, own, buf_view(&text), a->started_ms, until_ms, buf_view(&end));
     }
 }
 
-static void pod(struct track *k, const struct history_pod *p, struct history_span queued)
+static void trace_pod(struct track *k, const struct history_pod *p, struct history_span queued)
 {
     int64_t from_ms = queued.from_ms < 0 ? p->created_ms : queued.from_ms;
     autobuf result = { 0 };
@@ -178,17 +178,17 @@ static void pod(struct track *k, const struct history_pod *p, struct history_spa
         pod_story(&result, p);
     else
         buf_str(&result, str_of(pod_end_names[p->end]));
-    (void)span(k, k->tid, p->name, from_ms, pod_until_ms(k->t->h, p), buf_view(&result));
-    phases(k, p, queued);
+    (void)trace_span(k, k->tid, p->name, from_ms, pod_until_ms(k->t->h, p), buf_view(&result));
+    trace_phases(k, p, queued);
     VEC_FOREACH(c, &p->containers)
-        container(k, p, *c);
+        trace_container(k, p, *c);
 }
 
 /* ---- counters ---- */
 
 static void counter(struct trace *t, size_t pid, struct str what, int64_t at_ms, const char *unit, double value)
 {
-    begin(t, 'C', pid, 0, what);
+    trace_begin(t, 'C', pid, 0, what);
     buf_fmt(t->out, ",\"ts\":%lld,\"args\":{\"%s\":%.3f}}", (long long)us(t, at_ms), unit, value);
 }
 
@@ -246,12 +246,12 @@ static void job_phases(struct trace *t, size_t pid, const struct history_job *j)
     for (size_t i = 0; i < j->phases.n; i++) {
         int64_t until_ms = i + 1 < j->phases.n ? j->phases.v[i + 1].at_ms : history_end_ms(t->h);
 
-        (void)span(&k, 0, j->phases.v[i].name, j->phases.v[i].at_ms, until_ms, STR(""));
+        (void)trace_span(&k, 0, j->phases.v[i].name, j->phases.v[i].at_ms, until_ms, STR(""));
     }
     arena_done(&k.arena);
 }
 
-static void decisions(struct trace *t, size_t pid, const struct history_job *j)
+static void trace_decisions(struct trace *t, size_t pid, const struct history_job *j)
 {
     VEC_FOREACH(d, &t->h->decisions)
         if (d->job == j) {
@@ -264,7 +264,7 @@ static void decisions(struct trace *t, size_t pid, const struct history_job *j)
         }
 }
 
-static void group(struct trace *t, const struct report_group *g, size_t pid, bool with_counters)
+static void trace_group(struct trace *t, const struct report_group *g, size_t pid, bool with_counters)
 {
     struct track k = { .t = t, .pid = pid, .extra = g->n_rows + 1 };
 
@@ -273,13 +273,13 @@ static void group(struct trace *t, const struct report_group *g, size_t pid, boo
         name(t, "thread", pid, 0, STR("job"), 0);
         job_phases(t, pid, g->job);
     }
-    decisions(t, pid, g->job);
+    trace_decisions(t, pid, g->job);
     VEC_FOREACH(task, &g->tasks)
         VEC_FOREACH(row, &(*task)->rows) {
             k.tid++;
             name(t, "thread", pid, k.tid, (*row)->label, k.tid);
             for (size_t i = 0; i < (*row)->pods.n; i++) {
-                pod(&k, (*row)->pods.v[i], (*row)->queued.v[i]);
+                trace_pod(&k, (*row)->pods.v[i], (*row)->queued.v[i]);
                 if (with_counters)
                     pod_counters(t, pid, (*row)->pods.v[i]);
             }
@@ -302,6 +302,6 @@ void report_trace(struct buf *out, const struct history *h)
     VEC_FOREACH(n, &h->notes)
         instant(&t, 'g', PID_RUN, n->at_ms, n->text, STR(""), STR(""));
     for (size_t i = 0; i < v.groups.n; i++)
-        group(&t, v.groups.v[i], PID_RUN + 1 + i, h->pods.n <= COUNTERS_MAX);
+        trace_group(&t, v.groups.v[i], PID_RUN + 1 + i, h->pods.n <= COUNTERS_MAX);
     buf_str(out, STR("\n]}\n"));
 }

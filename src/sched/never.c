@@ -43,8 +43,8 @@ void round_find_never(struct round *r, struct sched_group *g)
     g->found.is_tight = !g->found.never_fits;
 }
 
-static void say_limit(const struct sched_queue *q, enum why_kind kind, int dim, int64_t have, int64_t need,
-                      struct why *ret)
+static void never_say_limit(const struct sched_queue *q, enum why_kind kind, int dim, int64_t have, int64_t need,
+                            struct why *ret)
 {
     *ret = (struct why){ .kind = kind, .dim = dim, .have = have, .need = need, .is_never = true };
     (void)snprintf(ret->queue, sizeof(ret->queue), "%.*s", STR_ARG(q->name));
@@ -60,13 +60,13 @@ bool round_is_beyond_limits(const struct sched_model *m, const struct sched_grou
         dim = amounts_lacking(&q->capability, &needs, m->dims.n);
         if (dim < 0 || q->capability.v[dim] >= m->root->limit.v[dim])
             continue;
-        say_limit(q, WHY_CAPABILITY, dim, q->capability.v[dim], needs.v[dim], ret);
+        never_say_limit(q, WHY_CAPABILITY, dim, q->capability.v[dim], needs.v[dim], ret);
         return true;
     }
     dim = amounts_lacking(&g->queue->limit, &needs, m->dims.n);
     if (dim < 0 || g->queue->limit.v[dim] >= m->root->limit.v[dim]) /* only the cluster is too small */
         return false;
-    say_limit(g->queue, WHY_GUARANTEE, dim, g->queue->limit.v[dim], needs.v[dim], ret);
+    never_say_limit(g->queue, WHY_GUARANTEE, dim, g->queue->limit.v[dim], needs.v[dim], ret);
     return true;
 }
 

@@ -216,7 +216,7 @@ static bool is_giving_back(const struct sched_model *m, const struct sched_queue
     return false;
 }
 
-static void refuse(struct round *r, struct sched_group *g, struct why *why, enum gang_limit limit)
+static void place_refuse(struct round *r, struct sched_group *g, struct why *why, enum gang_limit limit)
 {
     bool is_room;
 
@@ -263,7 +263,7 @@ static void refuse(struct round *r, struct sched_group *g, struct why *why, enum
 /* It fits, but the administrator wants no pod placed. What was evicted for it stays its own. */
 static void refuse_to_place(struct round *r, struct sched_group *g)
 {
-    refuse(r, g, &(struct why){ .kind = WHY_NO_ALLOCATE, .dim = -1 }, GANG_NO_LIMIT);
+    place_refuse(r, g, &(struct why){ .kind = WHY_NO_ALLOCATE, .dim = -1 }, GANG_NO_LIMIT);
 }
 
 /* ---- placing ---- */
@@ -326,7 +326,7 @@ static bool try_group(struct round *r, struct sched_group *g, const struct gang_
            (ret_why->kind == WHY_NO_ROOM && try_beside(r, g, opt, ret));
 }
 
-static void place(struct round *r, struct sched_group *g, enum gang_limit limit)
+static void place_place(struct round *r, struct sched_group *g, enum gang_limit limit)
 {
     struct gang_options opt = { .room = FIT_NOW, .limit = limit, .has_extras = g->is_whole, .shows = true };
     struct why why = { .dim = -1 };
@@ -335,7 +335,7 @@ static void place(struct round *r, struct sched_group *g, enum gang_limit limit)
 
     opt.is_brief = round_is_told(r, g);
     if (!try_group(r, g, &opt, &t, &why)) {
-        refuse(r, g, &why, limit);
+        place_refuse(r, g, &why, limit);
         return;
     }
     if (!r->m->config.places) {
@@ -517,7 +517,7 @@ static bool queue_admits(struct round *r, struct sched_group *g, const struct am
 }
 
 /* Places for a group whose pods are there are used at once; for one whose pods are to come they are kept. */
-static void settle(struct round *r, struct sched_group *g, struct trial *t)
+static void place_settle(struct round *r, struct sched_group *g, struct trial *t)
 {
     bool all_there = true;
 
@@ -543,7 +543,7 @@ static void settle(struct round *r, struct sched_group *g, struct trial *t)
         round_push(r, g);
 }
 
-static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
+static void place_admit(struct round *r, struct sched_group *g, enum gang_limit limit)
 {
     struct gang_options opt = { .room = FIT_NOW, .limit = limit, .is_virtual = true, .shows = true };
     struct why why = { .dim = -1 };
@@ -552,7 +552,7 @@ static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
 
     gang_needs(r->m, g, &r->trial, &needs);
     if (!queue_admits(r, g, &needs, &why)) {
-        refuse(r, g, &why, limit);
+        place_refuse(r, g, &why, limit);
         if (g->why->kind == WHY_GUARANTEE) /* more nodes help, which those who add them see by its pods (D30) */
             become_inqueue(r, g);
         return;
@@ -560,10 +560,10 @@ static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
     if (group_knows_its_pods(g)) {
         opt.is_brief = round_is_told(r, g);
         if (try_group(r, g, &opt, &t, &why)) {
-            settle(r, g, &t);
+            place_settle(r, g, &t);
             return;
         }
-        refuse(r, g, &why, limit);
+        place_refuse(r, g, &why, limit);
         if (why_is_of_queue(why.kind) || limit == GANG_NO_LIMIT)
             return;
     } else {
@@ -576,14 +576,14 @@ static void admit(struct round *r, struct sched_group *g, enum gang_limit limit)
         if (!g->found.never_fits)
             r->lowest_on_credit = MIN_OF(r->lowest_on_credit, g->spec.priority);
     } else if (!group_knows_its_pods(g))
-        refuse(r, g, &why, limit);
+        place_refuse(r, g, &why, limit);
 }
 
 /* It was let in, and lacks pods: the better answer than "no room". What has places is not refused. */
 static void say_pods(struct round *r, struct sched_group *g, struct why *why, enum gang_limit limit)
 {
     if (!g->hold || why->kind == WHY_GATED)
-        refuse(r, g, why, limit);
+        place_refuse(r, g, why, limit);
     else if (g->hold->kind == HOLD_ADMITTED)
         group_say(g, &(struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 });
     else
@@ -595,14 +595,14 @@ static void attempt(struct round *r, struct sched_group *g, enum gang_limit limi
     struct why why = { .dim = -1 };
 
     if (!queue_is_fine(g, &why)) {
-        refuse(r, g, &why, limit);
+        place_refuse(r, g, &why, limit);
         return;
     }
     if (!group_is_admitted(g)) {
         if (group_placed(g) == 0 && r->m->config.admits) {
-            admit(r, g, limit);
+            place_admit(r, g, limit);
             if (group_is_admitted(g) && !round_open_gates(r, g, &why))
-                refuse(r, g, &why, limit);
+                place_refuse(r, g, &why, limit);
             else if (group_is_admitted(g) && group_live(g) && lacks_pods(r, g, &why))
                 say_pods(r, g, &why, limit);
             return;
@@ -611,14 +611,14 @@ static void attempt(struct round *r, struct sched_group *g, enum gang_limit limi
     }
     why = (struct why){ .dim = -1 };
     if (!round_open_gates(r, g, &why)) {
-        refuse(r, g, &why, limit);
+        place_refuse(r, g, &why, limit);
         return;
     }
     if (lacks_pods(r, g, &why)) {
-        refuse(r, g, &why, limit);
+        place_refuse(r, g, &why, limit);
         return;
     }
-    place(r, g, limit);
+    place_place(r, g, limit);
 }
 
 /* Everything that was kept for it is free, its pods are there, and still it does not fit: rules about other pods are in

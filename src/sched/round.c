@@ -169,7 +169,7 @@ static struct sched_queue *next_queue(struct round *r)
 
 /* ---- what changed ---- */
 
-static bool is_waiting(const struct sched_group *g)
+static bool round_is_waiting(const struct sched_group *g)
 {
     if (!g->podgroup.exists || g->spec.is_deleting)
         return false;
@@ -250,7 +250,7 @@ static void refresh(struct round *r, struct sched_group *g)
         g->since.ready_ms = r->now_ms;
     g->since.half_ms = !is_half(g) ? 0 : g->since.half_ms ? g->since.half_ms : r->now_ms;
     g->since.lacking_ms = group_has_its_pods(g) ? 0 : g->since.lacking_ms ? g->since.lacking_ms : r->now_ms;
-    if (is_waiting(g)) {
+    if (round_is_waiting(g)) {
         if (!list_is_linked(&g->in_waiting))
             list_push(&m->waiting, &g->in_waiting);
         round_find_never(r, g);
@@ -489,7 +489,7 @@ static void push_next(struct round *r, struct gang_class *c, const struct sched_
 }
 
 /* Room that was given back during the round is for the next one: whoever was refused is asked again then. */
-static void serve(struct round *r, enum gang_limit limit)
+static void round_serve(struct round *r, enum gang_limit limit)
 {
     struct sched_queue *q;
 
@@ -546,7 +546,7 @@ static bool hold_order_want(const struct wanted *w, int at, const struct sched_q
 
 /* Does somebody in another queue, who is entitled, wait for what this group wants? Then it may not have more than its
  * queue's share: the room must gather. */
-static bool is_wanted(const struct round *r, const struct wanted *w, const struct sched_group *g)
+static bool round_is_wanted(const struct round *r, const struct wanted *w, const struct sched_group *g)
 {
     for (int d = 0; d < r->m->dims.n; d++)
         if (g->demand.v[d] > 0 && hold_order_want(w, d, g->queue))
@@ -583,12 +583,12 @@ static void serve_over(struct round *r)
     find_wanted(r, &wanted);
     r->over = (struct group_list){ 0 };
     VEC_FOREACH(g, &over.list) {
-        if (is_wanted(r, &wanted, *g))
+        if (round_is_wanted(r, &wanted, *g))
             *vec_push(r->a, &r->over.list) = *g;
         else
             round_push(r, *g);
     }
-    serve(r, GANG_LIMIT);
+    round_serve(r, GANG_LIMIT);
 }
 
 /* One that came first in its class when it was too late to ask it: its places were kept, or it was withdrawn. */
@@ -634,7 +634,7 @@ void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *
     push_waiting(&r);
     if (!m->has_placed)
         round_recover(&r);
-    serve(&r, GANG_FAIR);
+    round_serve(&r, GANG_FAIR);
     serve_over(&r);
     round_evict(&r);
     round_reserve(&r);

@@ -56,7 +56,7 @@ bool sched_wants(struct str api_version, struct str kind)
 }
 
 /* What did not work is said before the round tries again. */
-static void tell_failures(struct sched *s, struct sched_round *ret)
+static void sched_tell_failures(struct sched *s, struct sched_round *ret)
 {
     VEC_FOREACH(f, &s->failures) {
         struct decision *d = vec_push(&ret->arena, &ret->list);
@@ -77,7 +77,7 @@ void sched_round(struct sched *s, int64_t now_ms, struct sched_round *ret)
     s->room = s->m.room_gen;
     s->yields = s->m.yields;
     arena_reset(&s->answers);
-    tell_failures(s, ret);
+    sched_tell_failures(s, ret);
     sched_round_run(&s->m, now_ms, ret);
 }
 
@@ -94,7 +94,7 @@ static struct sched_pod *find_pod(const struct sched_model *m, const struct deci
     return map_get(&m->pods, d->uid);
 }
 
-static void note_failure(struct sched *s, const struct decision *d, enum decision_kind kind, struct str message)
+static void sched_note_failure(struct sched *s, const struct decision *d, enum decision_kind kind, struct str message)
 {
     *vec_push(&s->late, &s->failures) = (struct decision){
         .kind = kind,
@@ -118,8 +118,8 @@ static void bind_failed(struct sched *s, const struct decision *d, struct str er
     p->written = 0; /* what was to be said before it was bound may not have been */
     if (!str_empty(error)) {
         message = arena_fmt(&s->late, "failed to bind to node %.*s: %.*s", STR_ARG(d->node), STR_ARG(error));
-        note_failure(s, d, DECIDE_POD_STATUS, message);
-        note_failure(s, d, DECIDE_EVENT, message);
+        sched_note_failure(s, d, DECIDE_POD_STATUS, message);
+        sched_note_failure(s, d, DECIDE_EVENT, message);
         p->written = hash_of_condition(STR("False"), STR("SchedulerError"), message);
     }
     p->started_ms = p->bound_ms = 0;
@@ -330,7 +330,7 @@ const struct dims *sched_dims(const struct sched *s)
     return &s->m.dims;
 }
 
-static int by_service(const void *x, const void *y)
+static int sched_by_service(const void *x, const void *y)
 {
     return order_cmp(*(struct sched_group *const *)x, *(struct sched_group *const *)y);
 }
@@ -360,7 +360,7 @@ void sched_waiting(struct sched *s, struct arena *a, void (*each)(void *ctx, con
             *vec_push(a, &groups) = g;
         }
         if (groups.n)
-            qsort(groups.v, groups.n, sizeof(*groups.v), by_service);
+            qsort(groups.v, groups.n, sizeof(*groups.v), sched_by_service);
         VEC_FOREACH(g, &groups) {
             struct sched_group_view v;
 

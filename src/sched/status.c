@@ -44,7 +44,7 @@ static bool is_unschedulable(const struct sched_group *g)
     }
 }
 
-static enum group_phase phase_of(const struct sched_group *g)
+static enum group_phase status_phase_of(const struct sched_group *g)
 {
     int64_t done = (int64_t)g->counts.n[POD_SUCCEEDED] + g->counts.n[POD_FAILED];
     int64_t scheduled = (int64_t)g->counts.n[POD_BOUND] + g->counts.n[POD_RUNNING] + done + going_with_node(g);
@@ -122,7 +122,7 @@ static struct json *condition(struct round *r, const char *type, bool is_true, s
     return c;
 }
 
-static bool is_waiting(const struct sched_group *g)
+static bool status_is_waiting(const struct sched_group *g)
 {
     return !g->is_whole && g->why->kind != WHY_NOT && g->why->kind != WHY_NO_PODS_YET;
 }
@@ -131,7 +131,7 @@ static struct json *conditions_of(struct round *r, const struct sched_group *g, 
 {
     struct json *list = json_array(r->a);
 
-    if (is_waiting(g)) {
+    if (status_is_waiting(g)) {
         struct str reason = str_of(why_names[g->why->kind]);
 
         json_push(list, condition(r, "Unschedulable", true, reason, message));
@@ -170,7 +170,7 @@ static void group_event(struct round *r, const struct sched_group *g, const char
 
 static void change_phase(struct round *r, struct sched_group *g)
 {
-    enum group_phase phase = phase_of(g);
+    enum group_phase phase = status_phase_of(g);
 
     if (!g->status.has_phase && phase == GROUP_PENDING && g->status.phase == GROUP_PENDING)
         g->status.has_phase = true;
@@ -203,7 +203,7 @@ static void tell_group(struct round *r, struct sched_group *g, struct str messag
     if (conditions != g->status.condition) {
         g->status.condition = conditions;
         g->status.condition_ms = r->now_ms;
-        if (is_waiting(g))
+        if (status_is_waiting(g))
             group_event(r, g, "Warning", "Unschedulable", message);
         else if (json_count(list))
             group_event(r, g, "Normal", "Scheduled", STR("pod group is ready"));
@@ -362,7 +362,7 @@ static void tell_queue(struct round *r, struct sched_queue *q)
     round_decide(r, DECIDE_QUEUE, STR_NULL, q->name, STR_NULL)->status = status;
 }
 
-static int by_name(const void *x, const void *y)
+static int status_by_name(const void *x, const void *y)
 {
     return str_cmp((*(struct sched_queue *const *)x)->name, (*(struct sched_queue *const *)y)->name);
 }
@@ -374,16 +374,16 @@ static void tell_queues(struct round *r)
     MAP_FOREACH(struct sched_queue *, q, &r->m->queues)
         *vec_push(r->a, &all) = q;
     if (all.n)
-        qsort(all.v, all.n, sizeof(*all.v), by_name);
+        qsort(all.v, all.n, sizeof(*all.v), status_by_name);
     VEC_FOREACH(q, &all)
         tell_queue(r, *q);
 }
 
 /* Is there more to write than other numbers in the same words: a phase, counts, a pod that was told nothing yet? */
-static bool has_news(const struct sched_group *g)
+static bool status_has_news(const struct sched_group *g)
 {
-    if (g->is_whole || phase_of(g) != g->status.phase || g->counts.n[POD_RUNNING] || g->counts.n[POD_SUCCEEDED] ||
-        g->counts.n[POD_FAILED])
+    if (g->is_whole || status_phase_of(g) != g->status.phase || g->counts.n[POD_RUNNING] ||
+        g->counts.n[POD_SUCCEEDED] || g->counts.n[POD_FAILED])
         return true;
     VEC_FOREACH(role, &g->roles)
         LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_PENDING], in_role)
@@ -399,10 +399,10 @@ bool round_is_told(const struct round *r, const struct sched_group *g)
     const struct sched_config *c = &r->m->config;
 
     return g->status.why != WHY_NOT && r->m->alike->n_members > (uint32_t)c->retell &&
-           r->now_ms - g->status.why_ms < c->rewrite_ms && !has_news(g);
+           r->now_ms - g->status.why_ms < c->rewrite_ms && !status_has_news(g);
 }
 
-static void complete(struct round *r, struct sched_group *g)
+static void status_complete(struct round *r, struct sched_group *g)
 {
     struct why why = *g->why;
 
@@ -418,8 +418,8 @@ static void tell_all(struct round *r, struct sched_group *g)
 
     change_phase(r, g);
     if (g->why->is_brief)
-        complete(r, g);
-    if (is_waiting(g)) {
+        status_complete(r, g);
+    if (status_is_waiting(g)) {
         print_message(&message, r, g);
         text = arena_str(r->a, buf_view(&message));
     }
@@ -430,7 +430,7 @@ static void tell_all(struct round *r, struct sched_group *g)
     g->status.why_ms = r->now_ms;
 }
 
-static int by_key(const void *x, const void *y)
+static int status_by_key(const void *x, const void *y)
 {
     return str_cmp((*(struct sched_group *const *)x)->key, (*(struct sched_group *const *)y)->key);
 }
@@ -444,7 +444,7 @@ void round_write_statuses(struct round *r)
             !(round_is_told(r, *g) && (*g)->status.why == gist_of((*g)->why)))
             *vec_push(r->a, &due.list) = *g;
     if (due.list.n)
-        qsort(due.list.v, due.list.n, sizeof(*due.list.v), by_key);
+        qsort(due.list.v, due.list.n, sizeof(*due.list.v), status_by_key);
     VEC_FOREACH(g, &due.list)
         tell_all(r, *g);
     VEC_FOREACH(g, &r->touched.list) {

@@ -55,7 +55,7 @@ static bool find_form(const struct media *m, unsigned allows, struct accept *ret
     return false;
 }
 
-static bool take(const struct media *m, unsigned allows, struct accept *ret)
+static bool accept_take(const struct media *m, unsigned allows, struct accept *ret)
 {
     static const struct {
         const char *type;
@@ -91,7 +91,7 @@ int accept_parse(struct str header, unsigned allows, struct accept *ret)
     while (str_split(&header, ',', &part)) {
         struct media m = media_read(part);
 
-        if (take(&m, allows, ret))
+        if (accept_take(&m, allows, ret))
             return 0;
     }
     return -1;

@@ -8,7 +8,7 @@ static struct str method_verb(struct request *rq)
     return arena_lower(rq->arena, rq->call->method);
 }
 
-static struct rbac_question question_of(struct request *rq)
+static struct rbac_question access_question_of(struct request *rq)
 {
     const struct target *t = &rq->target;
     struct rbac_question of_page;
@@ -38,7 +38,7 @@ static bool is_lasting(const struct request *rq)
 
 /* ---- the answer ---- */
 
-static int refuse(struct request *rq, const struct auth_refusal *r)
+static int access_refuse(struct request *rq, const struct auth_refusal *r)
 {
     enum reason reason = r->status == 400   ? REASON_BAD_REQUEST
                          : r->status == 401 ? REASON_UNAUTHORIZED
@@ -64,7 +64,7 @@ bool access_may_send(struct request *rq)
 
     if (page_is_open(rq->call->path))
         return true;
-    rq->question = question_of(rq);
+    rq->question = access_question_of(rq);
     if (!auth_may_send(rq->server->opt.auth, rq->arena, rq->call, &rq->question, &who))
         return false;
     charge(rq, &who);
@@ -78,15 +78,15 @@ int access_check(struct request *rq)
     struct str reason;
 
     if (page_is_open(rq->call->path))
-        return auth_check_site(auth, rq->arena, rq->call, &refusal) ? refuse(rq, &refusal) : 0;
+        return auth_check_site(auth, rq->arena, rq->call, &refusal) ? access_refuse(rq, &refusal) : 0;
     rq->lasts = is_lasting(rq);
     if (auth_call_begin(auth, rq->arena, rq->call, rq->lasts ? THROTTLE_STREAM : THROTTLE_REQUEST, &rq->caller,
                         &refusal))
-        return refuse(rq, &refusal);
+        return access_refuse(rq, &refusal);
     rq->is_known = true;
     charge(rq, &rq->caller.real);
     http_call_set_client(rq->call, rq->caller.real.user);
-    rq->question = question_of(rq);
+    rq->question = access_question_of(rq);
     if (!auth_allows(auth, rq->arena, &rq->caller, &rq->question, &reason))
         return fail_with(rq, REASON_FORBIDDEN, "%.*s",
                          STR_ARG(rbac_forbidden(rq->arena, &rq->caller.who, &rq->question, reason)));

@@ -179,8 +179,8 @@ int access_made(struct server *s, struct arena *a, struct json *job, struct err 
 
 /* The job of a vertex as it would be made now. NULL: its template is not there yet, or there are too many to look at; they
  * are judged when their jobs are made. */
-static int make_job(struct request *rq, const struct json *flow, const struct json *vertex, size_t *bytes,
-                    struct json **ret, struct err *e)
+static int makers_make_job(struct request *rq, const struct json *flow, const struct json *vertex, size_t *bytes,
+                           struct json **ret, struct err *e)
 {
     const struct resource_type *type = type_by_kind(STR("flow.volcano.sh/v1alpha1"), STR("JobTemplate"));
     struct str name = json_member_text(vertex, "name");
@@ -211,7 +211,7 @@ static int check_vertex(struct request *rq, const struct json *flow, const struc
     struct json *job;
     size_t n = 1;
 
-    if (make_job(rq, flow, vertex, bytes, &job, e) < 0)
+    if (makers_make_job(rq, flow, vertex, bytes, &job, e) < 0)
         return -1;
     if (!job)
         return 0;

@@ -20,7 +20,7 @@ static const struct resource_type *queue_type(void)
     return type_by_kind(STR("scheduling.volcano.sh/v1beta1"), STR("Queue"));
 }
 
-static const struct json *find_queue(void *ctx, struct str name)
+static const struct json *admission_find_queue(void *ctx, struct str name)
 {
     const struct server *s = ctx;
     const struct object *o = store_get(s->opt.store, queue_type(), STR_NULL, name);
@@ -40,7 +40,7 @@ static void walk_queue(void *ctx, const struct object *o)
     w->each(w->arg, o->root);
 }
 
-static void each_queue(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg)
+static void admission_each_queue(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg)
 {
     struct queue_walk w = { .each = each, .arg = arg };
 
@@ -58,8 +58,8 @@ static const struct json *find_namespace(void *ctx, struct str name)
 struct admit_env admission_env(struct server *s, struct str namespace)
 {
     return (struct admit_env){ .ctx = s,
-                               .find_queue = find_queue,
-                               .each_queue = each_queue,
+                               .find_queue = admission_find_queue,
+                               .each_queue = admission_each_queue,
                                .find_namespace = find_namespace,
                                .scheduler_name = s->opt.scheduler_name,
                                .namespace = namespace };

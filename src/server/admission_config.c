@@ -22,7 +22,7 @@ static void check_size(struct json *object, struct problems *ps)
         problem_error(ps, &root, "Too long: may not be more than %d bytes", DATA_MAX);
 }
 
-static void check_keys(struct arena *a, struct json *object, const char *member, struct problems *ps)
+static void admission_config_check_keys(struct arena *a, struct json *object, const char *member, struct problems *ps)
 {
     struct place root = { .node = object }, at = place_member(&root, member);
 
@@ -67,8 +67,8 @@ static void check_twice(struct json *object, struct problems *ps)
 void admit_config_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     check_plain(rq, object, NULL, ps);
-    check_keys(rq->arena, object, "data", ps);
-    check_keys(rq->arena, object, "binaryData", ps);
+    admission_config_check_keys(rq->arena, object, "data", ps);
+    admission_config_check_keys(rq->arena, object, "binaryData", ps);
     check_twice(object, ps);
     check_size(object, ps);
     check_immutable(object, old, ps);
@@ -153,7 +153,7 @@ void admit_secret_write(struct request *rq, struct json *object, const struct ob
     if (!json_member_text(object, "type").n)
         json_set(object, "type", json_str(rq->arena, STR("Opaque")));
     check_plain(rq, object, NULL, ps);
-    check_keys(rq->arena, object, "data", ps);
+    admission_config_check_keys(rq->arena, object, "data", ps);
     data = place_member(&root, "data");
     JSON_FOREACH(value, data.node) {
         autobuf bytes = { 0 };

@@ -68,7 +68,7 @@ static void look_at_service(void *ctx, const struct object *o)
         c->is_taken |= str_eq(json_member_text(json_get(o->root, "spec"), "clusterIP"), c->address);
 }
 
-static bool read_address(struct str text, struct in_addr *ret)
+static bool admission_service_read_address(struct str text, struct in_addr *ret)
 {
     char z[INET_ADDRSTRLEN] = "";
 
@@ -83,8 +83,8 @@ static bool is_in_range(struct str text)
     struct subnet range;
     struct in_addr address;
 
-    return read_address(text, &address) && subnet_parse(STR(AGENT_SERVICE_SUBNET), &range, NULL) == 0 &&
-           subnet_index(&range, address) >= 0;
+    return admission_service_read_address(text, &address) &&
+           subnet_parse(STR(AGENT_SERVICE_SUBNET), &range, NULL) == 0 && subnet_index(&range, address) >= 0;
 }
 
 static void check_address(struct request *rq, const struct place *spec, const struct object *old, struct problems *ps)
@@ -116,7 +116,7 @@ static void hold_address(void *ctx, const struct object *o)
 {
     struct in_addr address;
 
-    if (read_address(json_member_text(json_get(o->root, "spec"), "clusterIP"), &address))
+    if (admission_service_read_address(json_member_text(json_get(o->root, "spec"), "clusterIP"), &address))
         (void)subnet_hold(ctx, address); /* not in the range: nobody gets it */
 }
 
@@ -322,7 +322,7 @@ static void check_port(struct arena *a, const struct place *at, bool is_only, st
                       STR_ARG(json_member_text(at->node, "protocol")));
 }
 
-static void check_ports(struct arena *a, const struct place *spec, struct problems *ps)
+static void admission_service_check_ports(struct arena *a, const struct place *spec, struct problems *ps)
 {
     struct place list = place_member(spec, "ports");
     bool may_lack = is_elsewhere(spec->node) || str_is(json_member_text(spec->node, "clusterIP"), "None");
@@ -403,7 +403,7 @@ void admit_service_write(struct request *rq, struct json *object, const struct o
     service_defaults(rq->arena, own);
     check_plain(rq, object, name_check_dns_label, ps);
     spec = place_member(&root, "spec");
-    check_ports(rq->arena, &spec, ps);
+    admission_service_check_ports(rq->arena, &spec, ps);
     check_selector(rq->arena, &spec, ps);
     check_elsewhere(&spec, ps);
     check_outside(&spec, ps);

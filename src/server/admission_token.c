@@ -14,12 +14,13 @@
 
 enum { TOKEN_S = 3607 }; /* by which Kubernetes knows its own */
 
-static struct json *add_source(struct arena *a, struct json *sources, const char *kind)
+static struct json *admission_token_add_source(struct arena *a, struct json *sources, const char *kind)
 {
     return json_set(json_push(sources, json_object(a)), kind, json_object(a));
 }
 
-static void add_item(struct arena *a, struct json *source, const char *key, const char *value, const char *path)
+static void admission_token_add_item(struct arena *a, struct json *source, const char *key, const char *value,
+                                     const char *path)
 {
     struct json *item = json_push(json_need_array(a, source, "items"), json_object(a));
 
@@ -34,13 +35,13 @@ static void add_access_volume(struct arena *a, struct json *volumes, struct str 
     json_set(volume, "name", json_str(a, name));
     projected = json_set(volume, "projected", json_object(a));
     sources = json_set(projected, "sources", json_array(a));
-    source = add_source(a, sources, "serviceAccountToken");
+    source = admission_token_add_source(a, sources, "serviceAccountToken");
     json_set(source, "expirationSeconds", json_int(a, TOKEN_S));
     json_set(source, "path", json_str(a, STR("token")));
-    source = add_source(a, sources, "configMap");
+    source = admission_token_add_source(a, sources, "configMap");
     json_set(source, "name", json_str(a, STR("kube-root-ca.crt")));
-    add_item(a, source, "key", "ca.crt", "ca.crt");
-    source = add_source(a, sources, "downwardAPI");
+    admission_token_add_item(a, source, "key", "ca.crt", "ca.crt");
+    source = admission_token_add_source(a, sources, "downwardAPI");
     field = json_push(json_need_array(a, source, "items"), json_object(a));
     json_set(field, "path", json_str(a, STR("namespace")));
     field = json_set(field, "fieldRef", json_object(a));

@@ -81,7 +81,7 @@ static void keep_metadata(struct arena *a, struct json *want, const struct objec
 }
 
 /* One that has all of it, and more, is left as it is. */
-static void keep(struct server *s, struct arena *a, struct json *want)
+static void server_api_service_keep(struct server *s, struct arena *a, struct json *want)
 {
     const struct resource_type *type = type_by_kind(object_api_version(want), object_kind(want));
     const struct object *old = store_get(s->opt.store, type, NAMESPACE, NAME);
@@ -116,5 +116,5 @@ void api_service_keep(struct server *s)
     autoarena a = { 0 };
 
     for (size_t i = 0; s->opt.pod_address.n && i < ARRAY_LEN(make); i++)
-        keep(s, &a, make[i](s, &a));
+        server_api_service_keep(s, &a, make[i](s, &a));
 }

@@ -56,7 +56,7 @@ static int fail_media(struct request *rq, struct str media, const char *const *t
         STR_ARG(buf_view(&list)), STR_ARG(str_sub(media, 0, 100)));
 }
 
-static bool is_listed(struct str media, const char *const *types)
+static bool body_is_listed(struct str media, const char *const *types)
 {
     for (; *types; types++)
         if (str_is(media, *types))
@@ -67,7 +67,7 @@ static bool is_listed(struct str media, const char *const *types)
 /* ---- reading ---- */
 
 /* The tree borrows the text, which is the call's and goes when it is answered: so do we, but for the audit log. */
-static struct str text_of(struct request *rq)
+static struct str body_text_of(struct request *rq)
 {
     return auth_wants_bodies(rq->server->opt.auth) ? arena_str(rq->arena, rq->call->body) : rq->call->body;
 }
@@ -78,7 +78,7 @@ static int parse_yaml(struct request *rq, struct json **ret)
     struct yaml_docs docs = { 0 };
     struct err e;
 
-    if (yaml_parse(rq->arena, text_of(rq), &opt, &docs, &e) < 0)
+    if (yaml_parse(rq->arena, body_text_of(rq), &opt, &docs, &e) < 0)
         return fail_with(rq, REASON_BAD_REQUEST, "error parsing the body as YAML: %s", e.text);
     if (docs.n != 1)
         return fail_with(rq, REASON_BAD_REQUEST, "the body must be one YAML document (has %zu)", docs.n);
@@ -90,12 +90,12 @@ static int parse_protobuf(struct request *rq, struct json **ret)
 {
     struct err e;
 
-    if (proto_decode(rq->arena, text_of(rq), STR_NULL, STR_NULL, ret, &e) == 0)
+    if (proto_decode(rq->arena, body_text_of(rq), STR_NULL, STR_NULL, ret, &e) == 0)
         return 0;
     return fail_with(rq, e.code == ERR_NOT_FOUND ? REASON_MEDIA : REASON_BAD_REQUEST, "%s", e.text);
 }
 
-static int parse(struct request *rq, struct str media, struct json **ret)
+static int body_parse(struct request *rq, struct str media, struct json **ret)
 {
     struct json_parse_options opt = { .limits.max_bytes = BODY_MAX, .on_duplicate = on_duplicate, .ctx = rq };
     struct err e;
@@ -104,7 +104,7 @@ static int parse(struct request *rq, struct str media, struct json **ret)
         return parse_yaml(rq, ret);
     if (str_is(media, PROTOBUF_MEDIA))
         return parse_protobuf(rq, ret);
-    if (json_parse(rq->arena, text_of(rq), &opt, ret, &e) < 0)
+    if (json_parse(rq->arena, body_text_of(rq), &opt, ret, &e) < 0)
         return fail_with(rq, REASON_BAD_REQUEST, "error parsing the body as JSON: %s", e.text);
     return 0;
 }
@@ -171,13 +171,13 @@ int body_any(struct request *rq, const char *const *types, const struct schema *
     struct str media = media_of(rq);
 
     *ret = NULL;
-    if (media.n && !is_listed(media, types)) /* none: JSON, as old clients mean it */
+    if (media.n && !body_is_listed(media, types)) /* none: JSON, as old clients mean it */
         return fail_media(rq, media, types);
     if (rq->call->body.n > BODY_MAX)
         return fail_with(rq, REASON_TOO_LARGE, "Request entity too large: limit is %d", BODY_MAX);
     if (!str_trim(rq->call->body).n)
         return 0;
-    if (parse(rq, media, ret) < 0)
+    if (body_parse(rq, media, ret) < 0)
         return -1;
     if (auth_wants_bodies(rq->server->opt.auth))
         rq->sent = json_copy(rq->arena, *ret); /* it is still to be completed */
@@ -250,7 +250,7 @@ static bool is_text_or_missing(const struct json *j)
     return !j || j->type == JSON_NULL || j->type == JSON_STRING;
 }
 
-static int check_kind(struct request *rq, struct json *object)
+static int body_check_kind(struct request *rq, struct json *object)
 {
     struct str version = type_api_version(rq->arena, rq->view ? rq->view : rq->type);
 
@@ -310,7 +310,7 @@ int body_object(struct request *rq, struct json **ret)
         *ret = json_object(rq->arena);
     if (!json_is(*ret, JSON_OBJECT))
         return fail_with(rq, REASON_BAD_REQUEST, "the body must be an object of kind %s", rq->type->kind);
-    if (check_kind(rq, *ret) < 0 || body_check_fields(rq, *ret) < 0 || check_place(rq, *ret) < 0)
+    if (body_check_kind(rq, *ret) < 0 || body_check_fields(rq, *ret) < 0 || check_place(rq, *ret) < 0)
         return -1;
     if (rq->view)
         *ret = view_take(rq->arena, rq->view, rq->type, *ret);

@@ -15,7 +15,7 @@ struct count {
     int64_t expected, healthy;
 };
 
-static void look_at_pod(void *ctx, const struct object *o)
+static void budget_look_at_pod(void *ctx, const struct object *o)
 {
     struct count *c = ctx;
     struct str phase = json_member_text(json_get(o->root, "status"), "phase");
@@ -29,7 +29,7 @@ static void look_at_pod(void *ctx, const struct object *o)
 }
 
 /* "50%" of what there is, rounded up; or a number. */
-static int64_t share_of(const struct json *value, int64_t all)
+static int64_t budget_share_of(const struct json *value, int64_t all)
 {
     struct str text = json_text(value, STR_NULL);
     int64_t percent;
@@ -52,10 +52,12 @@ int budget_count(const struct server *s, const struct object *budget, struct bud
     if (selector_from_json(&a, json_get(spec, "selector"), &selector, &e) < 0)
         return -1;
     c.selector = selector;
-    store_list(s->opt.store, type_by_kind(STR("v1"), STR("Pod")), budget->namespace, look_at_pod, &c);
+    store_list(s->opt.store, type_by_kind(STR("v1"), STR("Pod")), budget->namespace, budget_look_at_pod, &c);
     ret->expected = c.expected;
     ret->healthy = c.healthy;
-    ret->desired = most ? MAX_OF(c.expected - share_of(most, c.expected), 0) : least ? share_of(least, c.expected) : 0;
+    ret->desired = most    ? MAX_OF(c.expected - budget_share_of(most, c.expected), 0)
+                   : least ? budget_share_of(least, c.expected)
+                           : 0;
     ret->allowed = MAX_OF(c.healthy - ret->desired, 0);
     return 0;
 }
@@ -72,7 +74,7 @@ static void forget_gone_pods(const struct server *s, struct str namespace, struc
     }
 }
 
-static void tell(struct server *s, const struct object *o)
+static void budget_tell(struct server *s, const struct object *o)
 {
     autoarena a = { 0 };
     struct json *body = json_copy(&a, o->root), *status = json_need_object(&a, body, "status");
@@ -96,5 +98,5 @@ static void tell(struct server *s, const struct object *o)
 
 int64_t budgets_turn(struct server *s)
 {
-    return tell_statuses(s, budget_type(), &s->budgets, tell);
+    return tell_statuses(s, budget_type(), &s->budgets, budget_tell);
 }

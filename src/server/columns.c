@@ -12,7 +12,7 @@ static struct json *or_none(struct arena *a, struct str text)
     return json_str(a, text.n ? text : NONE);
 }
 
-static struct json *joined(struct arena *a, const struct buf *out)
+static struct json *columns_joined(struct arena *a, const struct buf *out)
 {
     return or_none(a, arena_str(a, buf_view(out)));
 }
@@ -88,7 +88,7 @@ static struct json *node_roles(struct arena *a, const struct json *node, int64_t
         if (role.n)
             buf_fmt(&out, "%s%.*s", out.n ? "," : "", STR_ARG(role));
     }
-    return joined(a, &out);
+    return columns_joined(a, &out);
 }
 
 static struct json *node_address(struct arena *a, const struct json *node, const char *type)
@@ -141,7 +141,7 @@ static struct json *service_external(struct arena *a, const struct json *service
         buf_fmt(&out, "%s%.*s", out.n ? "," : "", STR_ARG(json_text(ip, STR_NULL)));
     if (str_is(json_member_text(json_get(service, "spec"), "type"), "ExternalName"))
         buf_str(&out, json_member_text(json_get(service, "spec"), "externalName"));
-    return joined(a, &out);
+    return columns_joined(a, &out);
 }
 
 static struct json *service_ports(struct arena *a, const struct json *service, int64_t now_ms)
@@ -158,7 +158,7 @@ static struct json *service_ports(struct arena *a, const struct json *service, i
             buf_fmt(&out, ":%lld", (long long)node_port);
         buf_fmt(&out, "/%.*s", STR_ARG(protocol.n ? protocol : STR("TCP")));
     }
-    return joined(a, &out);
+    return columns_joined(a, &out);
 }
 
 static void print_labels(struct buf *out, const struct json *labels)
@@ -173,7 +173,7 @@ static struct json *service_selector(struct arena *a, const struct json *service
 
     (void)now_ms;
     print_labels(&out, json_find(service, "spec", "selector", NULL));
-    return joined(a, &out);
+    return columns_joined(a, &out);
 }
 
 static const struct column of_services[] = {
@@ -207,7 +207,7 @@ static struct json *endpoints_list(struct arena *a, const struct json *endpoints
                     buf_fmt(&out, "%s%.*s:%lld", out.n ? "," : "", STR_ARG(json_member_text(address, "ip")),
                             (long long)json_i64(json_get(port, "port"), 0));
     put_more(&out, n);
-    return joined(a, &out);
+    return columns_joined(a, &out);
 }
 
 static const struct column of_endpoints[] = { NAME, { "Endpoints", "string", false, NULL, endpoints_list }, AGE };
@@ -219,7 +219,7 @@ static struct json *slice_ports(struct arena *a, const struct json *slice, int64
     (void)now_ms;
     JSON_FOREACH(port, json_get(slice, "ports"))
         buf_fmt(&out, "%s%lld", out.n ? "," : "", (long long)json_i64(json_get(port, "port"), 0));
-    return out.n ? joined(a, &out) : json_str(a, STR("<unset>"));
+    return out.n ? columns_joined(a, &out) : json_str(a, STR("<unset>"));
 }
 
 static struct json *slice_endpoints(struct arena *a, const struct json *slice, int64_t now_ms)
@@ -233,7 +233,7 @@ static struct json *slice_endpoints(struct arena *a, const struct json *slice, i
             if (n++ < ENDPOINTS_SHOWN)
                 buf_fmt(&out, "%s%.*s", out.n ? "," : "", STR_ARG(json_text(address, STR_NULL)));
     put_more(&out, n);
-    return out.n ? joined(a, &out) : json_str(a, STR("<unset>"));
+    return out.n ? columns_joined(a, &out) : json_str(a, STR("<unset>"));
 }
 
 static const struct column of_slices[] = {
@@ -457,7 +457,7 @@ static struct json *policy_selector(struct arena *a, const struct json *policy, 
 
     (void)now_ms;
     print_labels(&out, json_find(policy, "spec", "podSelector", "matchLabels", NULL));
-    return joined(a, &out);
+    return columns_joined(a, &out);
 }
 
 static struct json *class_default(struct arena *a, const struct json *class, int64_t now_ms)

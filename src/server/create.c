@@ -57,7 +57,7 @@ static void strip_revision(struct request *rq, struct json *object)
     json_remove(json_get(object, "metadata"), "resourceVersion");
 }
 
-static int check_kind(struct request *rq)
+static int create_check_kind(struct request *rq)
 {
     if (!rq->type->custom || !custom_is_ending(rq->server, rq->type))
         return 0;
@@ -72,7 +72,7 @@ int create_object(struct request *rq, struct json *object)
     int rc;
 
     need_name(rq, object);
-    if (check_kind(rq) < 0 || clear_meta(rq, object) < 0 || check_namespace(rq) < 0 ||
+    if (create_check_kind(rq) < 0 || clear_meta(rq, object) < 0 || check_namespace(rq) < 0 ||
         admission_write(rq, object, NULL) < 0 || admission_amounts(rq, object, NULL) < 0)
         return -1;
     object = owner_update(rq, NULL, object);

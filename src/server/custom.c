@@ -17,7 +17,7 @@ static const struct resource_type *definition_type(void)
     return type_by_kind(STR("apiextensions.k8s.io/v1"), STR("CustomResourceDefinition"));
 }
 
-static struct custom_kind *find(const struct server *s, struct str name)
+static struct custom_kind *custom_find(const struct server *s, struct str name)
 {
     VEC_FOREACH(k, &s->customs)
         if (str_eq((*k)->name, name))
@@ -162,7 +162,7 @@ static void tell_status(struct server *s, const struct object *o, struct custom_
 /* ---- serving ---- */
 
 /* Objects that are there are stored in the version they were stored in; what is answered is made of it. */
-static void serve(struct server *s, struct custom_kind *k)
+static void custom_serve(struct server *s, struct custom_kind *k)
 {
     struct custom_version *stored = custom_version_stored(k), *same;
     const struct resource_type *row = type_defined(str_of(stored->type.group), str_of(stored->type.plural));
@@ -187,7 +187,7 @@ static void forget_what_was_told(struct server *s, const struct resource_type *t
         watches_end(s, type);
 }
 
-static void drop(struct server *s, struct custom_kind *k)
+static void custom_drop(struct server *s, struct custom_kind *k)
 {
     const struct resource_type *type = k->type;
 
@@ -200,9 +200,9 @@ static void drop(struct server *s, struct custom_kind *k)
     custom_kind_free(k);
 }
 
-static void take(struct server *s, const struct object *o)
+static void custom_take(struct server *s, const struct object *o)
 {
-    struct custom_kind *k = custom_kind_new(o->root), *before = find(s, k->name);
+    struct custom_kind *k = custom_kind_new(o->root), *before = custom_find(s, k->name);
     const char *taken;
 
     if (before && before->generation == k->generation) { /* a change of its status, or of labels */
@@ -214,7 +214,7 @@ static void take(struct server *s, const struct object *o)
     if (before)
         forget_what_was_told(s, before->type);
     if (!taken && !is_own(&k->versions[0].type))
-        serve(s, k);
+        custom_serve(s, k);
     for (size_t i = 0; before && i < s->customs.n; i++)
         if (s->customs.v[i] == before)
             s->customs.v[i] = k;
@@ -242,7 +242,7 @@ static size_t delete_objects(struct server *s, const struct resource_type *type)
     return store_count(s->opt.store, type);
 }
 
-static void let_go(struct server *s, const struct object *o)
+static void custom_let_go(struct server *s, const struct object *o)
 {
     autoarena a = { 0 };
     struct json *body = json_copy(&a, o->root), *list = json_find(body, "metadata", "finalizers", NULL);
@@ -271,7 +271,7 @@ static void look_at_ending(struct server *s)
         autounref struct object *kept = o && has_finalizer(o) ? object_ref(o) : NULL;
 
         if (kept && (!(*k)->type || delete_objects(s, (*k)->type) == 0))
-            let_go(s, kept);
+            custom_let_go(s, kept);
     }
 }
 
@@ -300,7 +300,7 @@ void customs_begin(struct server *s)
     (void)watch_open(s->opt.store, definition_type(), STR_NULL, 0, &s->custom_watch, &e); /* of now: always */
     held_add(&all, s, definition_type(), STR_NULL);
     VEC_FOREACH(o, &all.objects)
-        take(s, *o);
+        custom_take(s, *o);
     retire_others(s);
 }
 
@@ -315,9 +315,9 @@ void customs_turn(struct server *s)
         if (ev.kind == WATCH_ADDED || ev.kind == WATCH_MODIFIED) {
             autounref struct object *o = object_ref(ev.object);
 
-            take(s, o);
-        } else if (ev.kind == WATCH_DELETED && (k = find(s, ev.object->name))) {
-            drop(s, k);
+            custom_take(s, o);
+        } else if (ev.kind == WATCH_DELETED && (k = custom_find(s, ev.object->name))) {
+            custom_drop(s, k);
         }
     }
     VEC_FOREACH(c, &s->customs)

@@ -176,7 +176,7 @@ struct collection {
     struct held *held;
 };
 
-static void take(void *ctx, const struct object *o)
+static void delete_take(void *ctx, const struct object *o)
 {
     struct collection *c = ctx;
 
@@ -201,7 +201,7 @@ int handle_delete_collection(struct request *rq)
     json_set(json_get(list, "metadata"), "resourceVersion",
              json_fmt(rq->arena, "%llu", (unsigned long long)store_revision(rq->server->opt.store)));
     items = json_set(list, "items", json_array(rq->arena));
-    store_list(rq->server->opt.store, rq->type, rq->target.namespace, take, &c);
+    store_list(rq->server->opt.store, rq->type, rq->target.namespace, delete_take, &c);
     VEC_FOREACH(o, &all.objects) {
         autounref struct object *last = NULL;
 

@@ -109,7 +109,7 @@ const struct subresource *subresource_of(const struct resource_type *t, struct s
     return NULL;
 }
 
-static struct json *texts(struct arena *a, const char *const *list, size_t max)
+static struct json *discovery_texts(struct arena *a, const char *const *list, size_t max)
 {
     struct json *j = json_array(a);
 
@@ -118,7 +118,7 @@ static struct json *texts(struct arena *a, const char *const *list, size_t max)
     return j;
 }
 
-static void add_text(struct arena *a, struct json *j, const char *key, const char *text)
+static void discovery_add_text(struct arena *a, struct json *j, const char *key, const char *text)
 {
     json_add(j, str_of(key), json_str(a, str_of(text)));
 }
@@ -140,7 +140,7 @@ static struct catalogue catalogue_of(struct request *rq)
     return c;
 }
 
-static int rank_of(const struct resource_type *t)
+static int discovery_rank_of(const struct resource_type *t)
 {
     return t->custom ? 2 : str_ends(str_of(t->group), STR(".volcano.sh"));
 }
@@ -158,7 +158,7 @@ static const char *group_at(const struct catalogue *c, size_t i)
 {
     for (int rank = 0; rank < 3; rank++)
         for (size_t k = 0; k < c->n; k++)
-            if (c->types[k]->group[0] && rank_of(c->types[k]) == rank && is_first_of_group(c, k) && i-- == 0)
+            if (c->types[k]->group[0] && discovery_rank_of(c->types[k]) == rank && is_first_of_group(c, k) && i-- == 0)
                 return c->types[k]->group;
     return NULL;
 }
@@ -230,7 +230,7 @@ static struct json *version_entry(struct arena *a, const char *group, const char
     struct json *j = json_object(a);
 
     json_add(j, STR("groupVersion"), json_fmt(a, "%s/%s", group, version));
-    add_text(a, j, "version", version);
+    discovery_add_text(a, j, "version", version);
     return j;
 }
 
@@ -241,10 +241,10 @@ static struct json *group_entry(const struct catalogue *c, const char *group, bo
     const char **versions = versions_of(c, str_of(group));
 
     if (is_alone) {
-        add_text(a, j, "kind", "APIGroup");
-        add_text(a, j, "apiVersion", "v1");
+        discovery_add_text(a, j, "kind", "APIGroup");
+        discovery_add_text(a, j, "apiVersion", "v1");
     }
-    add_text(a, j, "name", group);
+    discovery_add_text(a, j, "name", group);
     list = json_add(j, STR("versions"), json_array(a));
     for (size_t i = 0; versions[i]; i++)
         json_push(list, version_entry(a, group, versions[i]));
@@ -258,8 +258,8 @@ static struct json *group_list(const struct catalogue *c)
     struct arena *a = c->arena;
     struct json *j = json_object(a), *groups;
 
-    add_text(a, j, "kind", "APIGroupList");
-    add_text(a, j, "apiVersion", "v1");
+    discovery_add_text(a, j, "kind", "APIGroupList");
+    discovery_add_text(a, j, "apiVersion", "v1");
     groups = json_add(j, STR("groups"), json_array(a));
     for (size_t i = 0; group_at(c, i); i++)
         json_push(groups, group_entry(c, group_at(c, i), false));
@@ -270,10 +270,10 @@ static struct json *core_versions(struct request *rq)
 {
     struct json *j = json_object(rq->arena), *address;
 
-    add_text(rq->arena, j, "kind", "APIVersions");
+    discovery_add_text(rq->arena, j, "kind", "APIVersions");
     json_push(json_add(j, STR("versions"), json_array(rq->arena)), json_str(rq->arena, STR("v1")));
     address = json_push(json_add(j, STR("serverAddressByClientCIDRs"), json_array(rq->arena)), json_object(rq->arena));
-    add_text(rq->arena, address, "clientCIDR", "0.0.0.0/0");
+    discovery_add_text(rq->arena, address, "clientCIDR", "0.0.0.0/0");
     json_add(address, STR("serverAddress"), json_str(rq->arena, http_call_header(rq->call, "Host")));
     return j;
 }
@@ -287,14 +287,14 @@ static void add_subresource(struct arena *a, struct json *list, const struct res
         return;
     j = json_push(list, json_object(a));
     json_add(j, STR("name"), json_fmt(a, "%s/%s", t->plural, name));
-    add_text(a, j, "singularName", "");
+    discovery_add_text(a, j, "singularName", "");
     json_add(j, STR("namespaced"), json_bool_new(a, t->scope == SCOPE_NAMESPACED));
     if (sub->group && sub->group[0])
-        add_text(a, j, "group", sub->group);
+        discovery_add_text(a, j, "group", sub->group);
     if (sub->group && sub->group[0])
-        add_text(a, j, "version", sub->version);
-    add_text(a, j, "kind", sub->kind ? sub->kind : t->kind);
-    json_add(j, STR("verbs"), texts(a, sub->verbs, ARRAY_LEN(sub->verbs)));
+        discovery_add_text(a, j, "version", sub->version);
+    discovery_add_text(a, j, "kind", sub->kind ? sub->kind : t->kind);
+    json_add(j, STR("verbs"), discovery_texts(a, sub->verbs, ARRAY_LEN(sub->verbs)));
 }
 
 /* Short names and categories, under the names that both forms have for them. */
@@ -309,19 +309,19 @@ static void add_names(struct arena *a, struct json *j, const struct resource_typ
         n_short = n_categories = SIZE_MAX; /* NULL ends them */
     }
     if (names[0])
-        json_add(j, STR("shortNames"), texts(a, names, n_short));
+        json_add(j, STR("shortNames"), discovery_texts(a, names, n_short));
     if (categories[0])
-        json_add(j, STR("categories"), texts(a, categories, n_categories));
+        json_add(j, STR("categories"), discovery_texts(a, categories, n_categories));
 }
 
 static void add_resource(struct arena *a, struct json *list, const struct resource_type *t)
 {
     struct json *j = json_push(list, json_object(a));
 
-    add_text(a, j, "name", t->plural);
+    discovery_add_text(a, j, "name", t->plural);
     json_add(j, STR("singularName"), json_str(a, type_singular(a, t)));
     json_add(j, STR("namespaced"), json_bool_new(a, t->scope == SCOPE_NAMESPACED));
-    add_text(a, j, "kind", t->kind);
+    discovery_add_text(a, j, "kind", t->kind);
     json_add(j, STR("verbs"), verbs_of(a, t));
     add_names(a, j, t);
     for (size_t i = 0; i < ARRAY_LEN(t->subresources) && t->subresources[i]; i++)
@@ -333,8 +333,8 @@ static struct json *resource_list(const struct catalogue *c, struct str group, s
     struct arena *a = c->arena;
     struct json *j = json_object(a), *list;
 
-    add_text(a, j, "kind", "APIResourceList");
-    add_text(a, j, "apiVersion", "v1");
+    discovery_add_text(a, j, "kind", "APIResourceList");
+    discovery_add_text(a, j, "apiVersion", "v1");
     json_add(j, STR("groupVersion"), json_fmt(a, "%.*s%s%.*s", STR_ARG(group), group.n ? "/" : "", STR_ARG(version)));
     list = json_add(j, STR("resources"), json_array(a));
     for (size_t i = 0; i < c->n; i++)
@@ -349,9 +349,9 @@ static struct json *response_kind(struct arena *a, const char *group, const char
 {
     struct json *j = json_object(a);
 
-    add_text(a, j, "group", group);
-    add_text(a, j, "version", version);
-    add_text(a, j, "kind", kind);
+    discovery_add_text(a, j, "group", group);
+    discovery_add_text(a, j, "version", version);
+    discovery_add_text(a, j, "kind", kind);
     return j;
 }
 
@@ -366,11 +366,11 @@ static void aggregate_subresources(struct arena *a, struct json *to, const struc
         if (!sub)
             continue;
         j = json_push(list, json_object(a));
-        add_text(a, j, "subresource", sub->name);
+        discovery_add_text(a, j, "subresource", sub->name);
         json_add(j, STR("responseKind"),
                  response_kind(a, sub->kind ? sub->group : t->group, sub->kind ? sub->version : t->version,
                                sub->kind ? sub->kind : t->kind));
-        json_add(j, STR("verbs"), texts(a, sub->verbs, ARRAY_LEN(sub->verbs)));
+        json_add(j, STR("verbs"), discovery_texts(a, sub->verbs, ARRAY_LEN(sub->verbs)));
     }
     if (list->n)
         json_add(to, STR("subresources"), list);
@@ -380,9 +380,9 @@ static struct json *aggregate_resource(struct arena *a, const struct resource_ty
 {
     struct json *j = json_object(a);
 
-    add_text(a, j, "resource", t->plural);
+    discovery_add_text(a, j, "resource", t->plural);
     json_add(j, STR("responseKind"), response_kind(a, t->group, t->version, t->kind));
-    add_text(a, j, "scope", t->scope == SCOPE_NAMESPACED ? "Namespaced" : "Cluster");
+    discovery_add_text(a, j, "scope", t->scope == SCOPE_NAMESPACED ? "Namespaced" : "Cluster");
     json_add(j, STR("singularResource"), json_str(a, type_singular(a, t)));
     json_add(j, STR("verbs"), verbs_of(a, t));
     add_names(a, j, t);
@@ -397,18 +397,18 @@ static struct json *aggregate_group(const struct catalogue *c, const char *group
     const char **versions = versions_of(c, str_of(group));
 
     if (group[0])
-        add_text(a, meta, "name", group);
+        discovery_add_text(a, meta, "name", group);
     json_add(meta, STR("creationTimestamp"), json_null(a));
     list = json_add(j, STR("versions"), json_array(a));
     for (size_t k = 0; versions[k]; k++) {
         struct json *version = json_push(list, json_object(a));
 
-        add_text(a, version, "version", versions[k]);
+        discovery_add_text(a, version, "version", versions[k]);
         all = json_add(version, STR("resources"), json_array(a));
         for (size_t i = 0; i < c->n; i++)
             if (strcmp(c->types[i]->group, group) == 0 && strcmp(c->types[i]->version, versions[k]) == 0)
                 json_push(all, aggregate_resource(a, c->types[i]));
-        add_text(a, version, "freshness", "Current");
+        discovery_add_text(a, version, "freshness", "Current");
     }
     return j;
 }
@@ -419,7 +419,7 @@ static struct json *aggregate(struct request *rq, bool is_core)
     struct json *j = json_object(a), *items;
     struct catalogue c = catalogue_of(rq);
 
-    add_text(a, j, "kind", "APIGroupDiscoveryList");
+    discovery_add_text(a, j, "kind", "APIGroupDiscoveryList");
     json_add(j, STR("apiVersion"), json_fmt(a, "apidiscovery.k8s.io/%.*s", STR_ARG(rq->accept.version)));
     json_add(j, STR("metadata"), json_object(a));
     items = json_add(j, STR("items"), json_array(a));

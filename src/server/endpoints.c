@@ -35,7 +35,7 @@ struct endpoints {
     uint64_t wrote_rev;  /* not durable yet; 0: nothing */
 };
 
-static const struct resource_type *type_of(int what)
+static const struct resource_type *endpoints_type_of(int what)
 {
     static const struct {
         const char *api_version, *kind;
@@ -89,13 +89,13 @@ static void forget_service(struct endpoints *e, struct service *v)
     free(v);
 }
 
-static void look_again(const struct server *s, struct service *v)
+static void endpoints_look_again(const struct server *s, struct service *v)
 {
     if (!v->due_ms)
         v->due_ms = MAX_OF(clock_mono_ms(s->opt.clock), v->done_ms + PAUSE_MS + (int64_t)map_count(&v->pods));
 }
 
-static void look_at_pod(const struct server *s, struct service *v, const struct object *pod, bool is_gone)
+static void endpoints_look_at_pod(const struct server *s, struct service *v, const struct object *pod, bool is_gone)
 {
     bool is_in = !is_gone && selector_matches(v->selector, json_find(pod->root, "metadata", "labels", NULL)),
          was_in = map_get(&v->pods, pod->name);
@@ -105,10 +105,10 @@ static void look_at_pod(const struct server *s, struct service *v, const struct 
     else if (was_in)
         free(map_remove(&v->pods, pod->name));
     if (is_in || was_in)
-        look_again(s, v);
+        endpoints_look_again(s, v);
 }
 
-static bool is_ours(const struct object *slice)
+static bool endpoints_is_ours(const struct object *slice)
 {
     return str_is(object_label(slice->root, "endpointslice.kubernetes.io/managed-by"), ENDPOINTS_MANAGER);
 }
@@ -126,7 +126,7 @@ static void fill_pod(void *ctx, const struct object *pod)
     if (!pod->root && !str_has(pod->text, f->service->hint))
         return;
     store_warm(f->server->opt.store, pod);
-    look_at_pod(f->server, f->service, pod, false);
+    endpoints_look_at_pod(f->server, f->service, pod, false);
 }
 
 static void fill_slice(void *ctx, const struct object *slice)
@@ -136,7 +136,7 @@ static void fill_slice(void *ctx, const struct object *slice)
     if (!slice->root && !str_has(slice->text, f->service->name))
         return;
     store_warm(f->server->opt.store, slice);
-    if (is_ours(slice) && str_eq(object_label(slice->root, ENDPOINTS_SERVICE_LABEL), f->service->name))
+    if (endpoints_is_ours(slice) && str_eq(object_label(slice->root, ENDPOINTS_SERVICE_LABEL), f->service->name))
         names_add(&f->service->slices, slice->name);
 }
 
@@ -152,7 +152,7 @@ static const struct json *selector_json(struct arena *a, const struct object *se
     return form;
 }
 
-static void add_service(struct server *s, const struct object *o)
+static void endpoints_add_service(struct server *s, const struct object *o)
 {
     struct endpoints *e = s->endpoints;
     struct service *v = xcalloc(1, sizeof(*v));
@@ -171,9 +171,9 @@ static void add_service(struct server *s, const struct object *o)
         return;
     }
     v->hint = json_text(json_first(json_get(v->labels, "matchLabels")), STR_NULL);
-    store_walk(s->opt.store, type_of(PODS), o->namespace, fill_pod, &f);
-    store_walk(s->opt.store, type_of(SLICES), o->namespace, fill_slice, &f);
-    look_again(s, v);
+    store_walk(s->opt.store, endpoints_type_of(PODS), o->namespace, fill_pod, &f);
+    store_walk(s->opt.store, endpoints_type_of(SLICES), o->namespace, fill_slice, &f);
+    endpoints_look_again(s, v);
 }
 
 /* ---- what is to be done ---- */
@@ -186,23 +186,23 @@ static bool is_kept_by_us(const struct object *o)
 /* Slices go with their owner; nobody owns Endpoints. */
 static void remove_endpoints(struct server *s, struct str namespace, struct str name)
 {
-    const struct object *o = store_get(s->opt.store, type_of(ENDPOINTS), namespace, name);
+    const struct object *o = store_get(s->opt.store, endpoints_type_of(ENDPOINTS), namespace, name);
     struct store_delete_options opt = { .propagation = PROPAGATE_BACKGROUND };
 
-    if (o && is_kept_by_us(o) && !store_get(s->opt.store, type_of(SERVICES), namespace, name))
-        (void)store_delete(s->opt.store, type_of(ENDPOINTS), namespace, name, &opt, NULL,
+    if (o && is_kept_by_us(o) && !store_get(s->opt.store, endpoints_type_of(SERVICES), namespace, name))
+        (void)store_delete(s->opt.store, endpoints_type_of(ENDPOINTS), namespace, name, &opt, NULL,
                            NULL); /* else at the next start */
 }
 
 /* All that there still is of these. */
-static const struct json **collect(struct server *s, struct arena *a, int what, const struct service *v,
-                                   const struct map *names, struct held *held, size_t *ret_n)
+static const struct json **endpoints_collect(struct server *s, struct arena *a, int what, const struct service *v,
+                                             const struct map *names, struct held *held, size_t *ret_n)
 {
     const struct json **list = arena_array(a, const struct json *, map_count(names) + 1);
 
     *ret_n = 0;
     MAP_FOREACH(const struct name *, n, names) {
-        const struct object *o = store_get(s->opt.store, type_of(what), v->namespace, n->text);
+        const struct object *o = store_get(s->opt.store, endpoints_type_of(what), v->namespace, n->text);
 
         if (!o)
             continue;
@@ -212,7 +212,7 @@ static const struct json **collect(struct server *s, struct arena *a, int what, 
     return list;
 }
 
-static int apply(struct server *s, struct service *v, const struct op *op)
+static int endpoints_apply(struct server *s, struct service *v, const struct op *op)
 {
     autounref struct object *o = NULL;
     struct err e;
@@ -222,18 +222,19 @@ static int apply(struct server *s, struct service *v, const struct op *op)
                  LOG_TEXT("error", e.text));
         return -1;
     }
-    if (op->type == type_of(SLICES) && op->kind == OP_CREATE)
+    if (op->type == endpoints_type_of(SLICES) && op->kind == OP_CREATE)
         names_add(&v->slices, o->name);
     if (op->kind == OP_DELETE)
         free(map_remove(&v->slices, op->name));
     return 0;
 }
 
-static void settle(struct server *s, struct service *v)
+static void endpoints_settle(struct server *s, struct service *v)
 {
     autoarena a = { 0 };
     autoheld held = { .arena = &a };
-    const struct object *service = store_get(s->opt.store, type_of(SERVICES), v->namespace, v->name), *endpoints;
+    const struct object *service = store_get(s->opt.store, endpoints_type_of(SERVICES), v->namespace, v->name),
+                        *endpoints;
     struct endpoints_observed seen = { 0 };
     struct plan plan = { .arena = &a };
 
@@ -244,15 +245,15 @@ static void settle(struct server *s, struct service *v)
         return;
     held_one(&held, service);
     seen.service = service->root;
-    seen.pods = collect(s, &a, PODS, v, &v->pods, &held, &seen.n_pods);
-    seen.slices = collect(s, &a, SLICES, v, &v->slices, &held, &seen.n_slices);
-    endpoints = store_get(s->opt.store, type_of(ENDPOINTS), v->namespace, v->name);
+    seen.pods = endpoints_collect(s, &a, PODS, v, &v->pods, &held, &seen.n_pods);
+    seen.slices = endpoints_collect(s, &a, SLICES, v, &v->slices, &held, &seen.n_slices);
+    endpoints = store_get(s->opt.store, endpoints_type_of(ENDPOINTS), v->namespace, v->name);
     if (endpoints)
         held_one(&held, endpoints);
     seen.endpoints = endpoints ? endpoints->root : NULL;
     endpoints_plan(&seen, &plan);
     VEC_FOREACH(op, &plan.ops)
-        if (apply(s, v, op) < 0)
+        if (endpoints_apply(s, v, op) < 0)
             v->due_ms = v->done_ms + RETRY_MS;
     v->settled_rev = store_revision(s->opt.store);
     if (plan.ops.n)
@@ -278,9 +279,9 @@ static void service_changed(struct server *s, const struct watch_event *ev)
         forget_service(s->endpoints, v);
         remove_endpoints(s, o->namespace, o->name);
     } else if (!v || !has_same_selector(v, o)) {
-        add_service(s, o);
+        endpoints_add_service(s, o);
     } else {
-        look_again(s, v);
+        endpoints_look_again(s, v);
     }
 }
 
@@ -288,7 +289,7 @@ static void pod_changed(struct server *s, const struct watch_event *ev)
 {
     MAP_FOREACH(struct service *, v, &s->endpoints->services)
         if (str_eq(v->namespace, ev->object->namespace))
-            look_at_pod(s, v, ev->object, ev->kind == WATCH_DELETED);
+            endpoints_look_at_pod(s, v, ev->object, ev->kind == WATCH_DELETED);
 }
 
 /* Somebody else has written them. */
@@ -297,7 +298,7 @@ static void endpoints_changed(struct server *s, const struct watch_event *ev)
     struct service *v = find_service(s->endpoints, ev->object->namespace, ev->object->name);
 
     if (v && ev->rev > v->settled_rev)
-        look_again(s, v);
+        endpoints_look_again(s, v);
 }
 
 static void slice_changed(struct server *s, const struct watch_event *ev)
@@ -309,9 +310,9 @@ static void slice_changed(struct server *s, const struct watch_event *ev)
         return;
     if (ev->kind == WATCH_DELETED)
         free(map_remove(&v->slices, ev->object->name));
-    else if (is_ours(ev->object))
+    else if (endpoints_is_ours(ev->object))
         names_add(&v->slices, ev->object->name);
-    look_again(s, v);
+    endpoints_look_again(s, v);
 }
 
 static void (*const on_change[WATCHED])(struct server *s, const struct watch_event *ev) = {
@@ -353,11 +354,12 @@ void endpoints_begin(struct server *s)
     map_init(&s->endpoints->services, map_seed_default());
     api_service_keep(s);
     for (int i = 0; i < WATCHED; i++)
-        (void)watch_open(s->opt.store, type_of(i), STR_NULL, 0, &s->endpoints->watches[i], &e); /* of now: always */
-    held_add(&services, s, type_of(SERVICES), STR_NULL);
+        (void)watch_open(s->opt.store, endpoints_type_of(i), STR_NULL, 0, &s->endpoints->watches[i],
+                         &e); /* of now: always */
+    held_add(&services, s, endpoints_type_of(SERVICES), STR_NULL);
     VEC_FOREACH(o, &services.objects)
-        add_service(s, *o);
-    held_add(&all, s, type_of(ENDPOINTS), STR_NULL);
+        endpoints_add_service(s, *o);
+    held_add(&all, s, endpoints_type_of(ENDPOINTS), STR_NULL);
     VEC_FOREACH(o, &all.objects) /* of Services that went when nobody looked */
         remove_endpoints(s, (*o)->namespace, (*o)->name);
 }
@@ -384,7 +386,7 @@ static void look_at_undone(struct server *s)
         s->endpoints->wrote_rev = 0;
     if (outcome < 0)
         MAP_FOREACH(struct service *, v, &s->endpoints->services)
-            look_again(s, v);
+            endpoints_look_again(s, v);
 }
 
 int64_t endpoints_turn(struct server *s)
@@ -398,7 +400,7 @@ int64_t endpoints_turn(struct server *s)
     look_at_undone(s);
     MAP_FOREACH(struct service *, v, &s->endpoints->services) {
         if (v->due_ms && now_ms >= v->due_ms)
-            settle(s, v);
+            endpoints_settle(s, v);
         if (v->due_ms)
             due_ms = MIN_OF(due_ms, MAX_OF(v->due_ms - now_ms, 0));
     }

@@ -57,13 +57,13 @@ static void send_piece(struct items *t)
     items_free(t);
 }
 
-static void on_ready(void *ctx, struct http_call *call)
+static void items_on_ready(void *ctx, struct http_call *call)
 {
     if (http_call_queued(call) == 0) /* else others of this user come first, and it is called again */
         send_piece(ctx);
 }
 
-static void on_gone(void *ctx, struct http_call *call)
+static void items_on_gone(void *ctx, struct http_call *call)
 {
     (void)call;
     items_free(ctx);
@@ -97,7 +97,7 @@ void items_reply(struct request *rq, struct str head, struct object *const *obje
     list_push(&rq->server->items, &t->link);
     rq->is_answered = true;
     rq->status = 200;
-    http_call_watch(rq->call, &(struct http_call_events){ t, on_ready, on_gone });
+    http_call_watch(rq->call, &(struct http_call_events){ t, items_on_ready, items_on_gone });
     http_answer_begin(rq->call, &(struct http_reply){ 200, "application/json", NULL });
     http_answer_write(rq->call, head);
     send_piece(t);

@@ -13,7 +13,7 @@ static const struct resource_type *limits_type(void)
     return type_by_kind(STR("v1"), STR("LimitRange"));
 }
 
-static bool is_kind(const struct resource_type *t, const char *kind)
+static bool limits_is_kind(const struct resource_type *t, const char *kind)
 {
     return !t->group[0] && strcmp(t->kind, kind) == 0;
 }
@@ -33,8 +33,8 @@ struct defaulting {
 };
 
 /* What 'from' has and the container has not; the names of that. */
-static void fill(struct defaulting *d, struct json *container, const char *list, const struct json *from,
-                 const char *word, const char *what)
+static void limits_fill(struct defaulting *d, struct json *container, const char *list, const struct json *from,
+                        const char *word, const char *what)
 {
     struct json *resources = json_need_object(d->arena, container, "resources");
     struct json *to = resources ? json_need_object(d->arena, resources, list) : NULL;
@@ -62,8 +62,8 @@ static void fill_pod(struct defaulting *d, struct json *spec, const struct json 
         JSON_FOREACH(c, json_get(spec, rows[i].list)) {
             if (!json_is(c, JSON_OBJECT))
                 continue;
-            fill(d, c, "requests", json_get(item, "defaultRequest"), "request", rows[i].what);
-            fill(d, c, "limits", json_get(item, "default"), "limit", rows[i].what);
+            limits_fill(d, c, "requests", json_get(item, "defaultRequest"), "request", rows[i].what);
+            limits_fill(d, c, "limits", json_get(item, "default"), "limit", rows[i].what);
         }
 }
 
@@ -96,9 +96,9 @@ struct asked { /* by a container, a pod, a claim */
     struct resources requests, limits;
 };
 
-static void say(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void limits_say(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static void say(struct check *c, const char *fmt, ...)
+static void limits_say(struct check *c, const char *fmt, ...)
 {
     struct str sentence;
     va_list ap;
@@ -109,7 +109,7 @@ static void say(struct check *c, const char *fmt, ...)
     buf_fmt(&c->wrong, "%s%.*s", c->n_wrong++ ? ", " : "", STR_ARG(sentence));
 }
 
-static const char *text_of(struct check *c, struct quantity q)
+static const char *limits_text_of(struct check *c, struct quantity q)
 {
     autobuf out = { 0 };
 
@@ -121,8 +121,8 @@ static const char *text_of(struct check *c, struct quantity q)
 static void say_bound(struct check *c, const char *bound, const struct resource *r, struct str type, const char *what,
                       struct quantity have)
 {
-    say(c, "%s %.*s usage per %.*s is %s, but %s is %s", bound, STR_ARG(r->name), STR_ARG(type), text_of(c, r->q), what,
-        text_of(c, have));
+    limits_say(c, "%s %.*s usage per %.*s is %s, but %s is %s", bound, STR_ARG(r->name), STR_ARG(type),
+               limits_text_of(c, r->q), what, limits_text_of(c, have));
 }
 
 static void check_min(struct check *c, const struct asked *of, const struct resource *min)
@@ -131,8 +131,8 @@ static void check_min(struct check *c, const struct asked *of, const struct reso
                           *limit = resources_get(&of->limits, min->name);
 
     if (!request)
-        say(c, "minimum %.*s usage per %.*s is %s.  No request is specified", STR_ARG(min->name), STR_ARG(of->type),
-            text_of(c, min->q));
+        limits_say(c, "minimum %.*s usage per %.*s is %s.  No request is specified", STR_ARG(min->name),
+                   STR_ARG(of->type), limits_text_of(c, min->q));
     else if (quantity_cmp(*request, min->q) < 0)
         say_bound(c, "minimum", min, of->type, "request", *request);
     else if (limit && quantity_cmp(*limit, min->q) < 0)
@@ -147,8 +147,8 @@ static void check_max(struct check *c, const struct asked *of, const struct reso
     bool is_claim = str_is(of->type, "PersistentVolumeClaim");
 
     if (is_claim ? !request : !limit)
-        say(c, "maximum %.*s usage per %.*s is %s.  No %s is specified", STR_ARG(max->name), STR_ARG(of->type),
-            text_of(c, max->q), is_claim ? "request" : "limit");
+        limits_say(c, "maximum %.*s usage per %.*s is %s.  No %s is specified", STR_ARG(max->name), STR_ARG(of->type),
+                   limits_text_of(c, max->q), is_claim ? "request" : "limit");
     else if (limit && quantity_cmp(*limit, max->q) > 0)
         say_bound(c, "maximum", max, of->type, "limit", *limit);
     else if (request && quantity_cmp(*request, max->q) > 0)
@@ -163,14 +163,14 @@ static void check_ratio(struct check *c, const struct asked *of, const struct re
     double ratio;
 
     if (lacks) {
-        say(c, "%.*s max limit to request ratio per %.*s is %s, but no %s is specified or %s is 0", STR_ARG(most->name),
-            STR_ARG(of->type), text_of(c, most->q), lacks, lacks);
+        limits_say(c, "%.*s max limit to request ratio per %.*s is %s, but no %s is specified or %s is 0",
+                   STR_ARG(most->name), STR_ARG(of->type), limits_text_of(c, most->q), lacks, lacks);
         return;
     }
     ratio = (double)limit->nano / (double)request->nano;
     if (ratio > (double)most->q.nano / 1e9)
-        say(c, "%.*s max limit to request ratio per %.*s is %s, but provided ratio is %f", STR_ARG(most->name),
-            STR_ARG(of->type), text_of(c, most->q), ratio);
+        limits_say(c, "%.*s max limit to request ratio per %.*s is %s, but provided ratio is %f", STR_ARG(most->name),
+                   STR_ARG(of->type), limits_text_of(c, most->q), ratio);
 }
 
 static void check_item(struct check *c, const struct json *item, const struct asked *of)
@@ -194,7 +194,7 @@ static void read_resources(struct arena *a, const struct json *resources, struct
     resources_from_json(a, json_get(resources, "limits"), &ret->limits);
 }
 
-static void check_pod(struct check *c, const struct json *item, const struct json *spec)
+static void limits_check_pod(struct check *c, const struct json *item, const struct json *spec)
 {
     static const char *const lists[] = { "containers", "initContainers" };
     struct asked of = { .type = json_member_text(item, "type") };
@@ -226,9 +226,9 @@ int limits_admit(const struct server *s, const struct resource_type *type, const
 {
     autoarena a = { 0 };
     autoheld all = { .arena = &a };
-    bool is_pod = is_kind(type, "Pod");
+    bool is_pod = limits_is_kind(type, "Pod");
 
-    if (!is_pod && !is_kind(type, "PersistentVolumeClaim"))
+    if (!is_pod && !limits_is_kind(type, "PersistentVolumeClaim"))
         return 0;
     find_limits(s, object_namespace(object), &all);
     VEC_FOREACH(o, &all.objects) {
@@ -236,7 +236,7 @@ int limits_admit(const struct server *s, const struct resource_type *type, const
         bool is_fine;
 
         JSON_FOREACH(item, json_find((*o)->root, "spec", "limits", NULL))
-            (is_pod ? check_pod : check_claim)(&c, item, json_get(object, "spec"));
+            (is_pod ? limits_check_pod : check_claim)(&c, item, json_get(object, "spec"));
         is_fine = c.n_wrong == 0;
         if (!is_fine)
             (void)err_set(e, ERR_FORBIDDEN, "%s%.*s%s", c.n_wrong > 1 ? "[" : "", STR_ARG(buf_view(&c.wrong)),
@@ -275,7 +275,7 @@ static void check_order(struct arena *a, const struct place *item, const char *l
 
         if (h && quantity_cmp(l->q, *h) > 0)
             problem_error(ps, &at, "%.*s: %s value %s is greater than %s value %s", STR_ARG(l->name), low_word,
-                          text_of(&c, l->q), high_word, text_of(&c, *h));
+                          limits_text_of(&c, l->q), high_word, limits_text_of(&c, *h));
     }
 }
 
@@ -292,10 +292,10 @@ static void check_ratios(struct arena *a, const struct place *item, struct probl
         const struct quantity *most = resources_get(&max, r->name), *least = resources_get(&min, r->name);
 
         if (quantity_cmp(r->q, quantity_of_i64(1, QUANTITY_DECIMAL_SI)) < 0)
-            problem_error(ps, &at, "%.*s: ratio %s is less than 1", STR_ARG(r->name), text_of(&c, r->q));
+            problem_error(ps, &at, "%.*s: ratio %s is less than 1", STR_ARG(r->name), limits_text_of(&c, r->q));
         if (most && least && least->nano > 0 && (double)r->q.nano / 1e9 > (double)most->nano / (double)least->nano)
-            problem_error(ps, &at, "%.*s: ratio %s is greater than max/min = %f", STR_ARG(r->name), text_of(&c, r->q),
-                          (double)most->nano / (double)least->nano);
+            problem_error(ps, &at, "%.*s: ratio %s is greater than max/min = %f", STR_ARG(r->name),
+                          limits_text_of(&c, r->q), (double)most->nano / (double)least->nano);
     }
 }
 

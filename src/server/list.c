@@ -120,12 +120,12 @@ struct listing {
     struct arena scratch;
 };
 
-static bool is_whole(const struct listing *l)
+static bool list_is_whole(const struct listing *l)
 {
     return !l->sel.labels && !l->sel.fields;
 }
 
-static bool take(void *ctx, const struct object *o)
+static bool list_take(void *ctx, const struct object *o)
 {
     struct listing *l = ctx;
 
@@ -169,14 +169,14 @@ static void point_on(struct listing *l)
     l->left = l->page.left < 0 ? -1 : MAX_OF(l->page.left - (int64_t)l->n, 1);
     if (l->rev == store_revision(store))
         l->left = (int64_t)store_count_after(store, rq->type, rq->target.namespace, last->namespace, last->name);
-    if (!is_whole(l))
+    if (!list_is_whole(l))
         l->left = -1;
     l->token = page_token(rq->arena,
                           &(struct page){ l->has_page && l->page.rev == PAGE_OF_NOW ? PAGE_OF_NOW : (int64_t)l->rev,
                                           last->namespace, last->name, l->left });
 }
 
-static int collect(struct listing *l)
+static int list_collect(struct listing *l)
 {
     struct store *store = l->rq->server->opt.store;
     uint64_t rev = l->has_page && l->page.rev > 0 ? (uint64_t)l->page.rev : l->exact;
@@ -184,7 +184,7 @@ static int collect(struct listing *l)
                                .after_namespace = l->page.namespace,
                                .after_name = l->page.name,
                                .rev = rev,
-                               .each = take,
+                               .each = list_take,
                                .ctx = l };
     struct err e;
 
@@ -365,7 +365,7 @@ static void listing_done(struct listing *l)
 int handle_list(struct request *rq)
 {
     struct listing l = { .rq = rq, .page = { .left = -1 } };
-    int ret = read_request(&l) < 0 || collect(&l) < 0 ? -1 : 0;
+    int ret = read_request(&l) < 0 || list_collect(&l) < 0 ? -1 : 0;
 
     if (ret == 0 && (rq->accept.form == ACCEPT_TABLE || rq->accept.media != MEDIA_JSON || rq->is_pretty))
         reply_json(rq, 200, list_tree(&l));

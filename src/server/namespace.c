@@ -84,7 +84,7 @@ struct namespace_names {
     VEC(struct str) list;
 };
 
-static void take_name(void *ctx, const struct object *o)
+static void namespace_take_name(void *ctx, const struct object *o)
 {
     struct namespace_names *n = ctx;
 
@@ -96,7 +96,7 @@ static void furnish_all(struct server *s)
 {
     struct namespace_names names = { 0 };
 
-    store_list(s->opt.store, namespace_type(), STR_NULL, take_name, &names);
+    store_list(s->opt.store, namespace_type(), STR_NULL, namespace_take_name, &names);
     VEC_FOREACH(name, &names.list)
         furnish(s, *name);
     arena_done(&names.arena);
@@ -107,7 +107,7 @@ void server_keys_changed(struct server *s)
     furnish_all(s);
 }
 
-static void need_namespace(struct server *s, const char *name)
+static void namespace_need(struct server *s, const char *name)
 {
     autoarena a = { 0 };
     struct json *j = object_new(&a, "v1", "Namespace", STR_NULL, str_of(name));
@@ -170,7 +170,7 @@ void namespaces_begin(struct server *s)
     struct err e;
 
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        need_namespace(s, names[i]);
+        namespace_need(s, names[i]);
     need_class(s, "system-cluster-critical", 2000000000,
                "Used for system critical pods that must run in the cluster, but can be moved to another node.");
     need_class(s, "system-node-critical", 2000001000,
@@ -237,7 +237,7 @@ static const struct {
       "All content-preserving finalizers finished" },
 };
 
-static void add_condition(struct arena *a, struct json *list, size_t row, struct str why, struct str now)
+static void namespace_add_condition(struct arena *a, struct json *list, size_t row, struct str why, struct str now)
 {
     struct json *j = json_push(list, json_object(a));
 
@@ -268,7 +268,7 @@ static void tell_remains(struct server *s, const struct object *o, const struct 
                                                     "Some content in the namespace has finalizers remaining: ", " in ");
     clock_print(&now, server_now_ms(s));
     for (size_t i = 0; i < ARRAY_LEN(why); i++) {
-        add_condition(&a, list, i, why[i], buf_view(&now));
+        namespace_add_condition(&a, list, i, why[i], buf_view(&now));
         is_news = is_news || !str_eq(json_member_text(json_at(before, i), "message"),
                                      json_member_text(json_at(list, i), "message"));
     }

@@ -40,7 +40,7 @@ static struct str document_path(struct arena *a, const struct resource_type *t)
     return arena_fmt(a, "%s%s%s/%s", t->group[0] ? "apis" : "api", t->group[0] ? "/" : "", t->group, t->version);
 }
 
-static void add_text(struct arena *a, struct json *j, const char *key, const char *text)
+static void openapi_add_text(struct arena *a, struct json *j, const char *key, const char *text)
 {
     json_add(j, str_of(key), json_str(a, str_of(text)));
 }
@@ -51,9 +51,9 @@ static struct json *kind_mark(struct arena *a, const struct resource_type *t)
 {
     struct json *j = json_object(a);
 
-    add_text(a, j, "group", t->group);
-    add_text(a, j, "kind", t->kind);
-    add_text(a, j, "version", t->version);
+    openapi_add_text(a, j, "group", t->group);
+    openapi_add_text(a, j, "kind", t->kind);
+    openapi_add_text(a, j, "version", t->version);
     return j;
 }
 
@@ -73,10 +73,10 @@ static struct json *query(struct arena *a, const char *name)
 {
     struct json *j = json_object(a);
 
-    add_text(a, j, "name", name);
-    add_text(a, j, "in", "query");
+    openapi_add_text(a, j, "name", name);
+    openapi_add_text(a, j, "in", "query");
     json_set(j, "schema", json_object(a));
-    add_text(a, json_get(j, "schema"), "type", "string");
+    openapi_add_text(a, json_get(j, "schema"), "type", "string");
     return j;
 }
 
@@ -95,8 +95,8 @@ static struct json *operation(struct arena *a, const struct resource_type *t, co
     for (; *queries; queries++)
         json_push(parameters, query(a, *queries));
     json_add(json_add(j, STR("responses"), json_object(a)), STR("200"), json_object(a));
-    add_text(a, json_get(json_get(j, "responses"), "200"), "description", "OK");
-    add_text(a, j, "x-kubernetes-action", action);
+    openapi_add_text(a, json_get(json_get(j, "responses"), "200"), "description", "OK");
+    openapi_add_text(a, j, "x-kubernetes-action", action);
     json_add(j, STR("x-kubernetes-group-version-kind"), kind_mark(a, t));
     return j;
 }
@@ -149,7 +149,7 @@ static struct json *kind_schema(struct arena *a, const struct resource_type *t)
     struct json *j = t->custom ? json_copy(a, t->custom->schema) : crd_schema(a, t->schema);
 
     if (kind_doc(t))
-        add_text(a, j, "description", kind_doc(t));
+        openapi_add_text(a, j, "description", kind_doc(t));
     json_push(json_add(j, STR("x-kubernetes-group-version-kind"), json_array(a)), kind_mark(a, t));
     return j;
 }
@@ -164,10 +164,10 @@ static struct json *document_v3(struct request *rq, struct str path)
     struct json *j = json_object(a), *info, *paths, *schemas;
     bool is_known = false;
 
-    add_text(a, j, "openapi", "3.0.0");
+    openapi_add_text(a, j, "openapi", "3.0.0");
     info = json_add(j, STR("info"), json_object(a));
-    add_text(a, info, "title", "Kubernetes");
-    add_text(a, info, "version", "v1");
+    openapi_add_text(a, info, "title", "Kubernetes");
+    openapi_add_text(a, info, "version", "v1");
     paths = json_add(j, STR("paths"), json_object(a));
     schemas = json_add(json_add(j, STR("components"), json_object(a)), STR("schemas"), json_object(a));
     for (size_t i = 0; i < n; i++) {

@@ -53,7 +53,7 @@ struct writer {
     VEC(const struct schema *) tables; /* those that are written or will be, in this order */
 };
 
-static void set_text(struct arena *a, struct json *j, const char *key, struct str text)
+static void openapi_v2_set_text(struct arena *a, struct json *j, const char *key, struct str text)
 {
     json_set(j, key, json_str(a, text));
 }
@@ -83,17 +83,18 @@ static void set_value(struct writer *w, struct json *out, const struct field *f)
     };
 
     if (f->kind == FIELD_OBJECT && f->sub) {
-        set_text(w->arena, out, "$ref", arena_fmt(w->arena, "#/definitions/%.*s", STR_ARG(table_name(w, f->sub))));
+        openapi_v2_set_text(w->arena, out, "$ref",
+                            arena_fmt(w->arena, "#/definitions/%.*s", STR_ARG(table_name(w, f->sub))));
         return;
     }
     if (f->kind == FIELD_OBJECT)
-        set_text(w->arena, out, "type", STR("object"));
+        openapi_v2_set_text(w->arena, out, "type", STR("object"));
     else if (types[f->kind])
-        set_text(w->arena, out, "type", str_of(types[f->kind]));
+        openapi_v2_set_text(w->arena, out, "type", str_of(types[f->kind]));
     else if (f->check == format_quantity)
-        set_text(w->arena, out, "type", STR("string"));
+        openapi_v2_set_text(w->arena, out, "type", STR("string"));
     if (f->kind == FIELD_INT_OR_STR)
-        set_text(w->arena, out, "format", STR("int-or-string"));
+        openapi_v2_set_text(w->arena, out, "format", STR("int-or-string"));
 }
 
 /* How a strategic merge joins a list: clients make their patches by this. */
@@ -102,11 +103,11 @@ static void set_merge(struct arena *a, struct json *out, const struct field *f)
     bool is_union = strcmp(f->name, "volumes") == 0; /* what a volume is may change: its old form must go */
 
     if (f->merge_key)
-        set_text(a, out, "x-kubernetes-patch-merge-key", str_of(f->merge_key));
+        openapi_v2_set_text(a, out, "x-kubernetes-patch-merge-key", str_of(f->merge_key));
     if (f->merge_key || f->flags & FIELD_MERGE)
-        set_text(a, out, "x-kubernetes-patch-strategy", is_union ? STR("merge,retainKeys") : STR("merge"));
+        openapi_v2_set_text(a, out, "x-kubernetes-patch-strategy", is_union ? STR("merge,retainKeys") : STR("merge"));
     else if (f->flags & FIELD_REPLACE)
-        set_text(a, out, "x-kubernetes-patch-strategy", STR("replace"));
+        openapi_v2_set_text(a, out, "x-kubernetes-patch-strategy", STR("replace"));
 }
 
 static struct json *field_schema(struct writer *w, const struct field *f)
@@ -114,10 +115,10 @@ static struct json *field_schema(struct writer *w, const struct field *f)
     struct json *out = json_object(w->arena), *value = out;
 
     if (f->doc)
-        set_text(w->arena, out, "description", str_of(f->doc));
+        openapi_v2_set_text(w->arena, out, "description", str_of(f->doc));
     set_merge(w->arena, out, f);
     if (f->shape != SHAPE_ONE) {
-        set_text(w->arena, out, "type", f->shape == SHAPE_LIST ? STR("array") : STR("object"));
+        openapi_v2_set_text(w->arena, out, "type", f->shape == SHAPE_LIST ? STR("array") : STR("object"));
         value = json_set(out, f->shape == SHAPE_LIST ? "items" : "additionalProperties", json_object(w->arena));
     }
     set_value(w, value, f);
@@ -129,7 +130,7 @@ static struct json *table_schema(struct writer *w, const struct schema *s)
     struct arena *a = w->arena;
     struct json *out = json_object(a), *required = json_array(a), *properties = json_object(a);
 
-    set_text(a, out, "type", STR("object"));
+    openapi_v2_set_text(a, out, "type", STR("object"));
     for (size_t i = 0; i < s->n_fields; i++) {
         if (s->fields[i].flags & FIELD_REQUIRED)
             json_push(required, json_str(a, str_of(s->fields[i].name)));
@@ -178,11 +179,11 @@ static struct json *custom_schema(struct arena *a, const struct json *schema)
     struct json *out = keeps_unknown(schema) ? json_object(a) : json_copy(a, schema), *properties;
 
     to_v2(out);
-    set_text(a, out, "type", STR("object"));
+    openapi_v2_set_text(a, out, "type", STR("object"));
     properties = json_get(out, "properties");
     for (size_t i = 0; i < ARRAY_LEN(own) && properties; i++)
         if (!json_get(properties, own[i][0]))
-            set_text(a, json_set(properties, own[i][0], json_object(a)), "type", str_of(own[i][1]));
+            openapi_v2_set_text(a, json_set(properties, own[i][0], json_object(a)), "type", str_of(own[i][1]));
     return out;
 }
 
@@ -192,9 +193,9 @@ static struct json *kind_mark(struct arena *a, const struct resource_type *t)
 {
     struct json *j = json_object(a);
 
-    set_text(a, j, "group", str_of(t->group));
-    set_text(a, j, "kind", str_of(t->kind));
-    set_text(a, j, "version", str_of(t->version));
+    openapi_v2_set_text(a, j, "group", str_of(t->group));
+    openapi_v2_set_text(a, j, "kind", str_of(t->kind));
+    openapi_v2_set_text(a, j, "version", str_of(t->version));
     return j;
 }
 
@@ -203,13 +204,13 @@ static void add_kind(struct writer *w, const struct resource_type *t)
     struct json *schema = t->custom ? custom_schema(w->arena, t->custom->schema) : table_schema(w, t->schema);
 
     if (kind_doc(t))
-        set_text(w->arena, schema, "description", str_of(kind_doc(t)));
+        openapi_v2_set_text(w->arena, schema, "description", str_of(kind_doc(t)));
     json_push(json_set(schema, "x-kubernetes-group-version-kind", json_array(w->arena)), kind_mark(w->arena, t));
     json_add(w->definitions, schema_name(w->arena, t), schema);
 }
 
 /* Clients ask only what its PATCH takes. */
-static void add_path(struct arena *a, struct json *paths, const struct resource_type *t)
+static void openapi_v2_add_path(struct arena *a, struct json *paths, const struct resource_type *t)
 {
     static const char *const queries[] = { "dryRun", "fieldManager", "fieldValidation" };
     struct json *patch = json_object(a), *parameters = json_set(patch, "parameters", json_array(a)), *item;
@@ -217,9 +218,9 @@ static void add_path(struct arena *a, struct json *paths, const struct resource_
     for (size_t i = 0; i < ARRAY_LEN(queries); i++) {
         struct json *q = json_push(parameters, json_object(a));
 
-        set_text(a, q, "in", STR("query"));
-        set_text(a, q, "name", str_of(queries[i]));
-        set_text(a, q, "type", STR("string"));
+        openapi_v2_set_text(a, q, "in", STR("query"));
+        openapi_v2_set_text(a, q, "name", str_of(queries[i]));
+        openapi_v2_set_text(a, q, "type", STR("string"));
     }
     json_set(patch, "responses", json_object(a));
     json_set(patch, "x-kubernetes-group-version-kind", kind_mark(a, t));
@@ -235,15 +236,15 @@ static struct json *document_v2(struct request *rq)
     const struct resource_type **types;
     size_t n = types_served(rq->server, a, &types);
 
-    set_text(a, j, "swagger", STR("2.0"));
+    openapi_v2_set_text(a, j, "swagger", STR("2.0"));
     info = json_set(j, "info", json_object(a));
-    set_text(a, info, "title", STR("Kubernetes"));
-    set_text(a, info, "version", STR("v1"));
+    openapi_v2_set_text(a, info, "title", STR("Kubernetes"));
+    openapi_v2_set_text(a, info, "version", STR("v1"));
     paths = json_set(j, "paths", json_object(a));
     for (size_t i = 0; i < n; i++)
         if (is_described(types[i])) {
             if (types[i]->use == TYPE_STORED)
-                add_path(a, paths, types[i]);
+                openapi_v2_add_path(a, paths, types[i]);
             add_kind(&w, types[i]);
         }
     for (size_t i = 0; i < w.tables.n; i++) /* more of them are found as they are written */
@@ -369,7 +370,7 @@ static void put_query(struct buf *operation, const struct json *query)
     put_bytes(operation, OPERATION_PARAMETERS, buf_view(&item));
 }
 
-static void put_path(struct buf *paths, const struct json *path)
+static void openapi_v2_put_path(struct buf *paths, const struct json *path)
 {
     const struct json *patch = json_get(path, "patch");
     autobuf operation = { 0 }, item = { 0 };
@@ -388,7 +389,7 @@ static void print_protobuf(struct buf *out, const struct json *document)
     autobuf info = { 0 }, paths = { 0 }, definitions = { 0 };
 
     JSON_FOREACH(path, json_get(document, "paths"))
-        put_path(&paths, path);
+        openapi_v2_put_path(&paths, path);
     JSON_FOREACH(schema, json_get(document, "definitions")) {
         autobuf one = { 0 };
 

@@ -52,7 +52,7 @@ static int redirect(struct request *rq)
 /* ---- why a job waits ---- */
 
 /* Whether they may has been asked: page_question(). */
-static int explain(struct request *rq, struct str rest)
+static int page_explain(struct request *rq, struct str rest)
 {
     autobuf namespace = { 0 }, name = { 0 };
     const struct server_options *opt = &rq->server->opt;
@@ -85,7 +85,7 @@ int handle_ui(struct request *rq)
     if (str_is(rq->call->path, "/ui"))
         return redirect(rq);
     if (str_starts(rest, ask))
-        return explain(rq, str_from(rest, ask.n));
+        return page_explain(rq, str_from(rest, ask.n));
     f = ui_find(rest);
     return f ? send_file(rq, f) : fail_with(rq, REASON_NOT_FOUND, "the page has no such file");
 }

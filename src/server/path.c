@@ -18,7 +18,7 @@ static bool is_proxy(const struct str *parts, size_t n)
 }
 
 /* Parts of the path, decoded. A slash at the end is tolerated. */
-static int split(struct arena *a, struct str path, struct str parts[PARTS], size_t *ret_n, struct str *ret_rest)
+static int path_split(struct arena *a, struct str path, struct str parts[PARTS], size_t *ret_n, struct str *ret_rest)
 {
     struct str rest = str_from(path, 1), part;
 
@@ -63,7 +63,7 @@ int path_parse(struct arena *a, struct str path, struct target *ret)
     size_t n, at;
 
     *ret = (struct target){ 0 };
-    if (split(a, path, parts, &n, &ret->rest) < 0)
+    if (path_split(a, path, parts, &n, &ret->rest) < 0)
         return -1;
     if (n == 0 || (!str_is(parts[0], "api") && !str_is(parts[0], "apis")))
         return 0;

@@ -25,7 +25,7 @@ static struct str container_names(struct arena *a, const struct json *list)
 }
 
 /* The one that is named, the one that the pod itself names, or the only one. */
-static int container_of(struct request *rq, const struct json *pod, struct str *ret)
+static int pod_container_of(struct request *rq, const struct json *pod, struct str *ret)
 {
     const struct json *list = json_find(pod, "spec", "containers", NULL);
 
@@ -65,7 +65,7 @@ static int hand_over(struct request *rq, enum kubelet_action what)
     struct kubelet *kubelet;
     struct agent_place place = { rq->target.namespace, rq->target.name, STR_NULL };
 
-    if (pod_of(rq, &pod) < 0 || (what != KUBELET_FORWARD && container_of(rq, pod->root, &place.container) < 0))
+    if (pod_of(rq, &pod) < 0 || (what != KUBELET_FORWARD && pod_container_of(rq, pod->root, &place.container) < 0))
         return -1;
     if (what != KUBELET_LOGS && access_enter(rq, pod) < 0)
         return -1;

@@ -27,7 +27,7 @@ static void add_one(struct arena *a, struct resources *r, struct str name)
     resources_add(a, r, name, quantity_of_i64(1, QUANTITY_DECIMAL_SI));
 }
 
-static void add_service(struct arena *a, const struct json *service, struct resources *ret)
+static void quota_add_service(struct arena *a, const struct json *service, struct resources *ret)
 {
     const struct json *spec = json_get(service, "spec");
     bool is_balanced = str_is(json_member_text(spec, "type"), "LoadBalancer");
@@ -71,7 +71,7 @@ static void usage_of(struct arena *a, const struct resource_type *t, const struc
         add_one(a, ret, str_of(t->plural)); /* older than count/… */
     }
     if (!t->group[0] && strcmp(t->kind, "Service") == 0)
-        add_service(a, object, ret);
+        quota_add_service(a, object, ret);
     if (!t->group[0] && strcmp(t->kind, "PersistentVolumeClaim") == 0)
         add_claim(a, object, ret);
 }
@@ -145,7 +145,7 @@ struct count {
     struct resources hard, used;
 };
 
-static void add_object(void *ctx, const struct object *o)
+static void quota_add_object(void *ctx, const struct object *o)
 {
     struct count *c = ctx;
     autoarena scratch = { 0 };
@@ -193,7 +193,7 @@ static void count_used(const struct server *s, struct arena *a, const struct obj
         const struct resource_type *t = type_at(i);
 
         if (t && t->scope == SCOPE_NAMESPACED && t->use == TYPE_STORED && names_kind(a, &ret->hard, t))
-            store_list(s->opt.store, t, quota->namespace, add_object, ret);
+            store_list(s->opt.store, t, quota->namespace, quota_add_object, ret);
     }
 }
 
@@ -233,7 +233,7 @@ static void print_amount(struct buf *out, struct str name, struct quantity q)
 }
 
 /* Or it is said by what it is too much. */
-static int fits(const struct object *quota, struct count *c, const struct resources *more, struct err *e)
+static int quota_fits(const struct object *quota, struct count *c, const struct resources *more, struct err *e)
 {
     autobuf asked = { 0 }, used = { 0 }, limited = { 0 };
 
@@ -296,7 +296,7 @@ static void ask_quota(void *ctx, const struct object *quota)
     }
     more_of(&a, ad, quota->root, &more);
     count_used(ad->server, &a, quota, &c);
-    ad->rc = fits(quota, &c, &more, &ad->e);
+    ad->rc = quota_fits(quota, &c, &more, &ad->e);
 }
 
 int quota_admit(struct server *s, const struct resource_type *type, const struct json *object, const struct json *old,
@@ -353,7 +353,7 @@ static void check_scopes(const struct place *spec, struct problems *ps)
 }
 
 /* Kubernetes' own names, and those of others, which have a '/': count/jobs.batch.volcano.sh, requests.nvidia.com/gpu. */
-static void check_names(const struct place *hard, struct problems *ps)
+static void quota_check_names(const struct place *hard, struct problems *ps)
 {
     static const char *const names[] = {
         "cpu",
@@ -403,7 +403,7 @@ void admit_quota_write(struct request *rq, struct json *object, const struct obj
         if (r->q.nano < 0)
             problem_error(ps, &hard, "%.*s: must be greater than or equal to 0", STR_ARG(r->name));
     if (!old)
-        check_names(&hard, ps);
+        quota_check_names(&hard, ps);
     check_scopes(&spec, ps);
     for (size_t i = 0; old && i < ARRAY_LEN(fixed); i++) {
         struct place at = place_member(&spec, fixed[i]);

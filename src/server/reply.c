@@ -84,7 +84,7 @@ const char *media_name(enum accept_media media)
 }
 
 /* What has no form in protobuf is JSON: the head of the answer tells, and whoever asks for one reads the other. */
-static enum accept_media print(const struct request *rq, struct buf *out, const struct json *j)
+static enum accept_media reply_print(const struct request *rq, struct buf *out, const struct json *j)
 {
     struct err e;
 
@@ -105,7 +105,7 @@ static enum accept_media print(const struct request *rq, struct buf *out, const 
 static void reply_as(struct request *rq, int code, const struct json *j, const char *const *headers)
 {
     autobuf out = { 0 };
-    enum accept_media media = print(rq, &out, j);
+    enum accept_media media = reply_print(rq, &out, j);
 
     reply_text(rq, code, media_name(media), buf_view(&out), headers);
 }

@@ -227,7 +227,7 @@ static unsigned allowed_forms(const struct request *rq)
     return (t && t->use == TYPE_ASKED ? 0 : ACCEPT_ALLOWS_TABLE) | (has_message ? ACCEPT_ALLOWS_PROTOBUF : 0);
 }
 
-static int read_rest(struct request *rq)
+static int server_read_rest(struct request *rq)
 {
     bool is_plain = rq->target.is_api || !(str_starts(rq->call->path, STR("/openapi/v2")) || is_page(rq->call->path));
     bool is_stream = rq->target.subresource.n &&
@@ -250,7 +250,7 @@ void server_request(void *server, struct http_call *call)
     struct request rq = { .server = s, .arena = &a, .call = call, .verb = VERB_NONE };
 
     s->stats.requests++;
-    if (read_target(&rq) < 0 || access_check(&rq) < 0 || read_rest(&rq) < 0 || dispatch(&rq) < 0)
+    if (read_target(&rq) < 0 || access_check(&rq) < 0 || server_read_rest(&rq) < 0 || dispatch(&rq) < 0)
         if (!rq.is_answered)
             reply_failure(&rq);
     access_done(&rq);

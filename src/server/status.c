@@ -50,7 +50,7 @@ void fail_cause(struct request *rq, const char *reason, struct str field, struct
 }
 
 /* "metadata.name: must be …" is about that field. */
-static struct str field_of(struct str text, struct str *ret_rest)
+static struct str status_field_of(struct str text, struct str *ret_rest)
 {
     ptrdiff_t colon = str_find_char(text, ':');
     struct str field = colon > 0 ? str_sub(text, 0, (size_t)colon) : STR_NULL;
@@ -63,7 +63,7 @@ static struct str field_of(struct str text, struct str *ret_rest)
     return field;
 }
 
-static struct str kind_name(const struct request *rq, const struct resource_type *t)
+static struct str status_kind_name(const struct request *rq, const struct resource_type *t)
 {
     return t ? arena_fmt(rq->arena, "%s%s%s", t->kind, t->group[0] ? "." : "", t->group) : STR("object");
 }
@@ -103,7 +103,7 @@ int fail_err(struct request *rq, const struct err *e)
         [ERR_CONFLICT] = REASON_CONFLICT, [ERR_GONE] = REASON_EXPIRED,        [ERR_FORBIDDEN] = REASON_FORBIDDEN,
         [ERR_IO] = REASON_UNAVAILABLE,    [ERR_INTERNAL] = REASON_INTERNAL,
     };
-    struct str text = arena_str(rq->arena, str_of(e->text)), rest, field = field_of(text, &rest);
+    struct str text = arena_str(rq->arena, str_of(e->text)), rest, field = status_field_of(text, &rest);
 
     if (e->code != ERR_INVALID)
         return fail_with(rq, by_code[e->code], "%s", text.p);
@@ -178,7 +178,7 @@ static struct str invalid_message(const struct request *rq)
     struct str name = f->name.n ? f->name : rq->target.name;
     autobuf out = { 0 };
 
-    buf_fmt(&out, "%.*s \"%.*s\" is invalid: ", STR_ARG(kind_name(rq, rq->type)), STR_ARG(name));
+    buf_fmt(&out, "%.*s \"%.*s\" is invalid: ", STR_ARG(status_kind_name(rq, rq->type)), STR_ARG(name));
     if (f->causes.n > 1)
         buf_char(&out, '[');
     VEC_FOREACH(c, &f->causes) {

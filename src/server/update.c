@@ -27,7 +27,7 @@ static bool is_odd(const struct resource_type *t, bool asks_creates)
 
 /* ---- writing ---- */
 
-static enum store_part part_of(const struct request *rq)
+static enum store_part update_part_of(const struct request *rq)
 {
     return str_is(rq->target.subresource, "status") ? STORE_STATUS : STORE_MAIN;
 }
@@ -53,13 +53,13 @@ static int write_object(struct request *rq, struct json *object, const struct ob
 
     if (body_shape(rq, object) < 0)
         return -1;
-    if ((part_of(rq) == STORE_MAIN || rq->type->custom) && admission_write(rq, object, kept) < 0)
+    if ((update_part_of(rq) == STORE_MAIN || rq->type->custom) && admission_write(rq, object, kept) < 0)
         return -1;
-    if (part_of(rq) == STORE_MAIN ? admission_amounts(rq, object, kept) < 0 : check_status_meta(rq, object) < 0)
+    if (update_part_of(rq) == STORE_MAIN ? admission_amounts(rq, object, kept) < 0 : check_status_meta(rq, object) < 0)
         return -1;
     object = owner_update(rq, kept->root, object);
     store_set_dry(store, rq->is_dry);
-    rc = store_update(store, object, part_of(rq), &o, &e);
+    rc = store_update(store, object, update_part_of(rq), &o, &e);
     store_set_dry(store, false);
     if (rc < 0)
         return fail_err(rq, &e);
@@ -129,7 +129,7 @@ static void list_types(const struct request *rq, const char *ret[ARRAY_LEN(patch
     ret[n] = NULL;
 }
 
-static enum server_patch_kind kind_of(const struct request *rq)
+static enum server_patch_kind update_kind_of(const struct request *rq)
 {
     struct str text = http_call_header(rq->call, "Content-Type"), media = STR_NULL;
 
@@ -249,7 +249,7 @@ int handle_patch(struct request *rq)
 {
     const struct target *t = &rq->target;
     const struct object *old = store_get(rq->server->opt.store, rq->type, t->namespace, t->name);
-    enum server_patch_kind kind = kind_of(rq);
+    enum server_patch_kind kind = update_kind_of(rq);
     const char *types[ARRAY_LEN(patch_types) + 1];
     struct json *patch, *object = NULL;
 

@@ -182,7 +182,7 @@ static struct json *metrics_of(struct asking *q, const struct object *o)
     return q->rq->type->scope == SCOPE_CLUSTER ? node_metrics(q, o->root) : pod_metrics(q, o->root);
 }
 
-static void add_item(void *ctx, const struct object *o)
+static void usage_add_item(void *ctx, const struct object *o)
 {
     struct asking *q = ctx;
     struct json *j = selection_has(&q->sel, o->root) ? metrics_of(q, o) : NULL;
@@ -210,7 +210,7 @@ static int answer_all(struct asking *q)
         json_add(j, STR("metadata"), json_object(rq->arena));
         q->items = json_add(j, STR("items"), json_array(rq->arena));
     }
-    store_list(rq->server->opt.store, subject(q), rq->target.namespace, add_item, q);
+    store_list(rq->server->opt.store, subject(q), rq->target.namespace, usage_add_item, q);
     reply_json(rq, 200, j);
     return 0;
 }

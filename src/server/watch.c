@@ -52,7 +52,7 @@ struct api_watch {
     int64_t end_ms, bookmark_ms; /* mono */
 };
 
-static int64_t mono(const struct server *s)
+static int64_t watch_mono(const struct server *s)
 {
     return clock_mono_ms(s->opt.clock);
 }
@@ -94,7 +94,7 @@ static const char *const kind_words[] = {
     [WATCH_ADDED] = "ADDED", [WATCH_MODIFIED] = "MODIFIED", [WATCH_DELETED] = "DELETED", [WATCH_BOOKMARK] = "BOOKMARK"
 };
 
-static void send(struct api_watch *w, const char *type, struct str object)
+static void watch_send(struct api_watch *w, const char *type, struct str object)
 {
     autobuf out = { 0 };
 
@@ -127,7 +127,7 @@ static void send_tree(struct api_watch *w, const char *type, const struct json *
         return;
     }
     json_print(&text, tree);
-    send(w, type, buf_view(&text));
+    watch_send(w, type, buf_view(&text));
 }
 
 static const struct resource_type *columns_from(const struct api_watch *w)
@@ -151,7 +151,7 @@ static void send_object(struct api_watch *w, enum watch_kind kind, const struct 
     autoarena a = { 0 };
 
     if (w->form == ACCEPT_OBJECT && w->media == MEDIA_JSON && !w->view) {
-        send(w, kind_words[kind], encoded(w->server, o));
+        watch_send(w, kind_words[kind], encoded(w->server, o));
         return;
     }
     store_warm(w->server->opt.store, o);
@@ -215,7 +215,7 @@ static void tell_change(struct api_watch *w, const struct watch_event *ev)
         send_left(w, before ? before : ev->object, ev->rev);
 }
 
-static void tell(struct api_watch *w, const struct watch_event *ev)
+static void watch_tell(struct api_watch *w, const struct watch_event *ev)
 {
     if (ev->kind != WATCH_BOOKMARK && w->sel.name.n && !str_eq(w->sel.name, ev->object->name))
         return; /* a name never changes: nor was it selected before */
@@ -229,7 +229,7 @@ static void tell(struct api_watch *w, const struct watch_event *ev)
 
 /* ---- the end ---- */
 
-static void end_with(struct api_watch *w, const char *reason, int code, const char *message)
+static void watch_end_with(struct api_watch *w, const char *reason, int code, const char *message)
 {
     autoarena a = { 0 };
     struct json *j = json_object(&a);
@@ -269,7 +269,7 @@ static bool pump_initial(struct api_watch *w)
 }
 
 /* As much as the client takes. False: the watch is over. */
-static bool pump(struct api_watch *w)
+static bool watch_pump(struct api_watch *w)
 {
     struct watch_event ev;
     struct err e;
@@ -279,24 +279,24 @@ static bool pump(struct api_watch *w)
     if (w->has_more)
         return true;
     while (feed_queued(&w->feed) < QUEUE_BYTES && (got = watch_next(w->watch, &ev, &e)) > 0)
-        tell(w, &ev);
+        watch_tell(w, &ev);
     if (got < 0) {
-        end_with(w, "Expired", 410, e.text);
+        watch_end_with(w, "Expired", 410, e.text);
         return false;
     }
     w->has_more = got > 0 || feed_queued(&w->feed) >= QUEUE_BYTES;
     return true;
 }
 
-static void on_ready(void *ctx)
+static void watch_on_ready(void *ctx)
 {
     struct api_watch *w = ctx;
 
     if (w->has_more)
-        (void)pump(w);
+        (void)watch_pump(w);
 }
 
-static void on_gone(void *ctx)
+static void watch_on_gone(void *ctx)
 {
     api_watch_free(ctx);
 }
@@ -315,7 +315,7 @@ static void tick(struct api_watch *w, int64_t now_ms)
         w->is_bookmarked |= now_ms >= w->end_ms - LAST_BOOKMARK_MS;
         w->bookmark_ms = now_ms + BOOKMARK_MS;
         watch_want_bookmark(w->watch);
-        (void)pump(w);
+        (void)watch_pump(w);
     }
 }
 
@@ -330,7 +330,7 @@ static int64_t due_of(const struct api_watch *w, int64_t now_ms)
     return MAX_OF(due_ms - now_ms, 0);
 }
 
-static bool has_news(struct watch_hub *hub)
+static bool watch_has_news(struct watch_hub *hub)
 {
     struct watch_event ev;
     struct err e;
@@ -344,12 +344,12 @@ static bool has_news(struct watch_hub *hub)
 
 int64_t watches_turn(struct server *s)
 {
-    int64_t now_ms = mono(s), due_ms = INT64_MAX;
+    int64_t now_ms = watch_mono(s), due_ms = INT64_MAX;
 
     for (size_t i = 0; i < n_type_rows; i++)
-        if (s->hubs[i].news && has_news(&s->hubs[i]))
+        if (s->hubs[i].news && watch_has_news(&s->hubs[i]))
             LIST_FOREACH(struct api_watch, w, &s->hubs[i].watches, in_hub)
-                (void)pump(w);
+                (void)watch_pump(w);
     if (now_ms < s->watches_due_ms)
         return s->watches_due_ms - now_ms;
     LIST_FOREACH(struct api_watch, w, &s->watches, link)
@@ -453,7 +453,7 @@ static struct api_watch *api_watch_new(struct request *rq, const struct selectio
     struct err e;
 
     w->server = s;
-    w->feed = (struct feed){ .ctx = w, .on_ready = on_ready, .on_gone = on_gone };
+    w->feed = (struct feed){ .ctx = w, .on_ready = watch_on_ready, .on_gone = watch_on_gone };
     w->watch = take;
     w->type = rq->type;
     w->view = rq->view;
@@ -464,8 +464,8 @@ static struct api_watch *api_watch_new(struct request *rq, const struct selectio
     (void)selection_parse(&w->arena, rq->type, arena_str(&w->arena, sel->labels_text),
                           arena_str(&w->arena, sel->fields_text), &w->sel, &e); /* it was good a moment ago */
     w->wants_bookmarks = param_flag(rq, "allowWatchBookmarks");
-    w->end_ms = mono(s) + life_of(rq, seconds);
-    w->bookmark_ms = mono(s) + BOOKMARK_MS;
+    w->end_ms = watch_mono(s) + life_of(rq, seconds);
+    w->bookmark_ms = watch_mono(s) + BOOKMARK_MS;
     if (!hub->news) /* what is not flushed yet is news still to come; of now there is always a watch */
         (void)watch_open(s->opt.store, rq->type, STR_NULL, store_flushed(s->opt.store), &hub->news, &e);
     list_push(&s->watches, &w->link);
@@ -487,7 +487,7 @@ static void keep_initial(void *ctx, const struct object *o)
     w->initial_bytes += o->text.n;
 }
 
-static int begin(struct request *rq, struct feed *f)
+static int watch_begin(struct request *rq, struct feed *f)
 {
     bool is_frames = rq->accept.media == MEDIA_PROTOBUF;
 
@@ -515,7 +515,7 @@ static void reply_expired(struct request *rq, const struct err *e)
         json_print(&out, status_of(rq));
         buf_str(&out, STR("}\n"));
     }
-    if (begin(rq, &f) < 0)
+    if (watch_begin(rq, &f) < 0)
         return;
     feed_write(&f, buf_view(&out));
     feed_end(&f);
@@ -537,7 +537,7 @@ int handle_watch(struct request *rq)
         return 0;
     }
     w = api_watch_new(rq, &sel, watch, seconds);
-    if (begin(rq, &w->feed) < 0) {
+    if (watch_begin(rq, &w->feed) < 0) {
         api_watch_free(w);
         return 0;
     }
@@ -546,6 +546,6 @@ int handle_watch(struct request *rq)
     if (wish.initial)
         store_walk(rq->server->opt.store, rq->type, rq->target.namespace, keep_initial, w);
     arena_done(&w->scratch);
-    (void)pump(w);
+    (void)watch_pump(w);
     return 0;
 }

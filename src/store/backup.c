@@ -142,7 +142,7 @@ static uint64_t old_revision(const char *path)
 
 /* The old file goes first and its WAL after it: a store without file but with an old one is not opened, see
  * sqlite_open.c. A WAL that stayed would be taken for the new file's. */
-static int exchange(int dir, const char *path, struct err *e)
+static int backup_exchange(int dir, const char *path, struct err *e)
 {
     static const char *const parts[] = { "", "-wal", "-shm" };
     char from[40], to[40];
@@ -175,7 +175,7 @@ int store_restore_file(const char *file, const char *dir, struct store_facts *re
     if (sql_dir_take(dir, &fd, &lock, e) < 0 || make_private(new, e) < 0 || copy_into(file, new, e) < 0 ||
         jump(new, MAX_OF(facts.rev, old_revision(path)), &rev, e) < 0 || sync_file(new, e) < 0)
         return -1;
-    if (exchange(fd, path, e) < 0)
+    if (backup_exchange(fd, path, e) < 0)
         return -1;
     facts.rev = rev;
     if (ret)

@@ -12,25 +12,25 @@
 #include "base/util.h"
 #include "json/patch.h"
 
-static int refuse(struct str name, struct err *e, const char *why, struct str what)
+static int bind_refuse(struct str name, struct err *e, const char *why, struct str what)
 {
     return err_set(e, ERR_CONFLICT, "Operation cannot be fulfilled on pods/binding \"%.*s\": %s%s%.*s", STR_ARG(name),
                    why, what.n ? " " : "", STR_ARG(what));
 }
 
-static int check_pod(const struct object *pod, const struct json *binding, struct err *e)
+static int bind_check_pod(const struct object *pod, const struct json *binding, struct err *e)
 {
     struct str node = json_member_text(json_get(pod->root, "spec"), "nodeName");
     struct str uid = json_member_text(json_get(binding, "metadata"), "uid");
 
     if (uid.n && !str_eq(uid, pod->uid))
-        return refuse(pod->name, e, "precondition failed: its uid is", pod->uid);
+        return bind_refuse(pod->name, e, "precondition failed: its uid is", pod->uid);
     if (json_find(pod->root, "metadata", "deletionTimestamp", NULL))
-        return refuse(pod->name, e, "it is being deleted, cannot be assigned to a host", STR_NULL);
+        return bind_refuse(pod->name, e, "it is being deleted, cannot be assigned to a host", STR_NULL);
     if (node.n)
-        return refuse(pod->name, e, "it is already assigned to node", node);
+        return bind_refuse(pod->name, e, "it is already assigned to node", node);
     if (json_count(json_find(pod->root, "spec", "schedulingGates", NULL)))
-        return refuse(pod->name, e, "it has scheduling gates", STR_NULL);
+        return bind_refuse(pod->name, e, "it has scheduling gates", STR_NULL);
     return 0;
 }
 
@@ -78,7 +78,7 @@ int rules_bind(struct arena *a, const struct object *old, const struct json *bin
     struct json *patch = json_object(a), *part;
     struct str node = STR_NULL;
 
-    if (target_of(a, binding, &node, e) < 0 || check_pod(old, binding, e) < 0)
+    if (target_of(a, binding, &node, e) < 0 || bind_check_pod(old, binding, e) < 0)
         return -1;
     part = json_add(patch, STR("spec"), json_object(a));
     json_add(part, STR("nodeName"), json_str(a, node));

@@ -131,7 +131,7 @@ void durable_drop(struct durable *d, enum watch_kind what, uint64_t rev, uint64_
 }
 
 /* In steps, so that not every flush has to write down where the history begins. */
-static void compact(struct store *s)
+static void durable_compact(struct store *s)
 {
     struct durable *d = s->durable;
 
@@ -235,7 +235,7 @@ static void turn_read_only(struct store *s, const struct err *why)
     d->retry_ms = d->log->is_full ? clock_mono_ms(s->clock) + RETRY_MS : INT64_MAX;
 }
 
-static int commit(struct store *s, const struct log_batch *b, struct err *e)
+static int durable_commit(struct store *s, const struct log_batch *b, struct err *e)
 {
     struct durable *d = s->durable;
     int64_t begin_us = clock_mono_us(s->clock);
@@ -250,12 +250,12 @@ static int commit(struct store *s, const struct log_batch *b, struct err *e)
     return rc;
 }
 
-static int flush(struct store *s, struct err *e)
+static int durable_flush(struct store *s, struct err *e)
 {
     struct durable *d = s->durable;
     struct log_batch batch = next_batch(d);
 
-    if (commit(s, &batch, e) < 0)
+    if (durable_commit(s, &batch, e) < 0)
         return -1;
     batch_done(s, &batch);
     if (d->failure.code)
@@ -270,7 +270,7 @@ static void look_after(struct store *s)
     if (s->durable->log->failure.code)
         turn_read_only(s, &s->durable->log->failure);
     else
-        compact(s);
+        durable_compact(s);
 }
 
 int store_flush(struct store *s, struct err *e)
@@ -283,7 +283,7 @@ int store_flush(struct store *s, struct err *e)
         return 0;
     warm_trim(s); /* not after it: whoever watches is about to look at what was written */
     if (d->pending.n > 0) {
-        ret = flush(s, &why);
+        ret = durable_flush(s, &why);
         if (ret < 0) {
             undo_all(s);
             turn_read_only(s, &why);

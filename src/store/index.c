@@ -52,7 +52,7 @@ static void key_write(char *to, struct str namespace, struct str name)
         memcpy(to + namespace.n + 1, name.p, name.n);
 }
 
-static struct entry *find(const struct index *x, struct str namespace, struct str name)
+static struct entry *store_index_find(const struct index *x, struct str namespace, struct str name)
 {
     char key[2 * STORE_NAME_MAX + 1];
 
@@ -64,7 +64,7 @@ static struct entry *find(const struct index *x, struct str namespace, struct st
 
 struct entry *index_find(const struct index *x, struct str namespace, struct str name)
 {
-    struct entry *entry = find(x, namespace, name);
+    struct entry *entry = store_index_find(x, namespace, name);
 
     return entry && entry->object ? entry : NULL;
 }
@@ -72,59 +72,59 @@ struct entry *index_find(const struct index *x, struct str namespace, struct str
 /* ---- the treap ---- */
 
 /* Part by part: as one text "a-b/x" would come before "a/x". */
-static int key_cmp(const struct entry *entry, struct key key)
+static int index_key_cmp(const struct entry *entry, struct key key)
 {
     int order = str_cmp(entry_namespace(entry), key.namespace);
 
     return order ? order : str_cmp(entry_name(entry), key.name);
 }
 
-static struct key key_of(const struct entry *entry)
+static struct key index_key_of(const struct entry *entry)
 {
     return (struct key){ entry_namespace(entry), entry_name(entry) };
 }
 
-static uint32_t live(const struct entry *at)
+static uint32_t index_live(const struct entry *at)
 {
     return at ? at->n_live : 0;
 }
 
-static void count(struct entry *at)
+static void store_index_count(struct entry *at)
 {
-    at->n_live = live(at->left) + live(at->right) + (at->object != NULL);
+    at->n_live = index_live(at->left) + index_live(at->right) + (at->object != NULL);
 }
 
 /* Everything below 'at' that comes before 'pivot' goes to the left, the rest to the right. */
-static void split(struct entry *at, struct key pivot, struct entry **left, struct entry **right)
+static void index_split(struct entry *at, struct key pivot, struct entry **left, struct entry **right)
 {
     if (!at) {
         *left = *right = NULL;
         return;
     }
-    if (key_cmp(at, pivot) < 0) {
-        split(at->right, pivot, &at->right, right);
+    if (index_key_cmp(at, pivot) < 0) {
+        index_split(at->right, pivot, &at->right, right);
         *left = at;
     } else {
-        split(at->left, pivot, left, &at->left);
+        index_split(at->left, pivot, left, &at->left);
         *right = at;
     }
-    count(at);
+    store_index_count(at);
 }
 
 /* All of 'left' comes before all of 'right'. */
-static struct entry *merge(struct entry *left, struct entry *right)
+static struct entry *index_merge(struct entry *left, struct entry *right)
 {
     struct entry *root = left;
 
     if (!left || !right)
         return left ? left : right;
     if (left->priority >= right->priority) {
-        left->right = merge(left->right, right);
+        left->right = index_merge(left->right, right);
     } else {
-        right->left = merge(left, right->left);
+        right->left = index_merge(left, right->left);
         root = right;
     }
-    count(root);
+    store_index_count(root);
     return root;
 }
 
@@ -132,11 +132,11 @@ static struct entry *merge(struct entry *left, struct entry *right)
 static struct entry **link_of(struct index *x, const struct entry *entry, int more)
 {
     struct entry **at = &x->root;
-    struct key key = key_of(entry);
+    struct key key = index_key_of(entry);
 
     while (*at != entry) {
         (*at)->n_live += (uint32_t)more;
-        at = key_cmp(*at, key) > 0 ? &(*at)->left : &(*at)->right;
+        at = index_key_cmp(*at, key) > 0 ? &(*at)->left : &(*at)->right;
     }
     return at;
 }
@@ -145,7 +145,7 @@ static void set_object(struct index *x, struct entry *entry, struct object *o)
 {
     (void)link_of(x, entry, o ? 1 : -1); /* only counted */
     entry->object = o;
-    count(entry);
+    store_index_count(entry);
 }
 
 /* ---- adding and removing ---- */
@@ -164,7 +164,7 @@ static struct entry *entry_new(struct index *x, struct object *take)
 
 struct entry *index_add(struct index *x, struct object *take, uint64_t *ret_deleted)
 {
-    struct entry *entry = find(x, take->namespace, take->name), **at = &x->root;
+    struct entry *entry = store_index_find(x, take->namespace, take->name), **at = &x->root;
 
     *ret_deleted = entry ? entry->deleted_rev : 0;
     if (entry) {
@@ -175,10 +175,10 @@ struct entry *index_add(struct index *x, struct object *take, uint64_t *ret_dele
     entry = entry_new(x, take);
     while (*at && (*at)->priority >= entry->priority) {
         (*at)->n_live++;
-        at = key_cmp(*at, key_of(entry)) > 0 ? &(*at)->left : &(*at)->right;
+        at = index_key_cmp(*at, index_key_of(entry)) > 0 ? &(*at)->left : &(*at)->right;
     }
-    split(*at, key_of(entry), &entry->left, &entry->right);
-    count(entry);
+    index_split(*at, index_key_of(entry), &entry->left, &entry->right);
+    store_index_count(entry);
     *at = entry;
     (void)map_put(&x->by_key, entry_key(entry), entry); /* there was none */
     return entry;
@@ -200,7 +200,7 @@ void index_remove(struct index *x, struct entry *entry)
 {
     struct entry **at = link_of(x, entry, entry->object ? -1 : 0);
 
-    *at = merge(entry->left, entry->right);
+    *at = index_merge(entry->left, entry->right);
     (void)map_remove(&x->by_key, entry_key(entry)); /* that is 'entry' */
     free(entry);
 }
@@ -209,7 +209,7 @@ void index_remove(struct index *x, struct entry *entry)
 
 size_t index_count(const struct index *x)
 {
-    return live(x->root);
+    return index_live(x->root);
 }
 
 /* Names are never empty, so a namespace begins behind the empty one. */
@@ -226,11 +226,11 @@ static bool visit(const struct index_walk *w, const struct entry *entry)
 }
 
 /* 'is_behind': all that is here comes behind 'after'. */
-static bool walk(const struct index_walk *w, struct key after, const struct entry *at, bool is_behind)
+static bool store_index_walk(const struct index_walk *w, struct key after, const struct entry *at, bool is_behind)
 {
     while (at && (at->n_live || w->with_deleted)) {
-        if (is_behind || key_cmp(at, after) > 0) {
-            if (!walk(w, after, at->left, is_behind) || !visit(w, at))
+        if (is_behind || index_key_cmp(at, after) > 0) {
+            if (!store_index_walk(w, after, at->left, is_behind) || !visit(w, at))
                 return false;
             is_behind = true;
         }
@@ -243,7 +243,8 @@ void index_walk(const struct index *x, const struct index_walk *w)
 {
     struct key after = begin_of(w->namespace, w->after);
 
-    (void)walk(w, after, x->root, !after.namespace.n && !after.name.n); /* whether it was enough is the caller's */
+    (void)store_index_walk(w, after, x->root,
+                           !after.namespace.n && !after.name.n); /* whether it was enough is the caller's */
 }
 
 /* 'is_next': behind all names of its namespace. */
@@ -252,8 +253,8 @@ static size_t count_behind(const struct entry *at, struct key key, bool is_next)
     size_t n = 0;
 
     while (at) {
-        if (is_next ? str_cmp(entry_namespace(at), key.namespace) > 0 : key_cmp(at, key) > 0) {
-            n += live(at) - live(at->left);
+        if (is_next ? str_cmp(entry_namespace(at), key.namespace) > 0 : index_key_cmp(at, key) > 0) {
+            n += index_live(at) - index_live(at->left);
             at = at->left;
         } else {
             at = at->right;

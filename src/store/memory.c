@@ -71,21 +71,21 @@ struct index *store_index_of(const struct store *s, const struct resource_type *
     return &s->kinds[store_kind_of(type)].index;
 }
 
-static struct str space_of(const struct resource_type *type, struct str namespace)
+static struct str memory_space_of(const struct resource_type *type, struct str namespace)
 {
     return type->scope == SCOPE_CLUSTER ? STR_NULL : namespace;
 }
 
-static struct entry *find(const struct store *s, const struct resource_type *type, struct str namespace,
-                          struct str name)
+static struct entry *memory_find(const struct store *s, const struct resource_type *type, struct str namespace,
+                                 struct str name)
 {
-    return index_find(store_index_of(s, type), space_of(type, namespace), name);
+    return index_find(store_index_of(s, type), memory_space_of(type, namespace), name);
 }
 
 const struct object *store_get(const struct store *s, const struct resource_type *type, struct str namespace,
                                struct str name)
 {
-    const struct entry *entry = find(s, type, namespace, name);
+    const struct entry *entry = memory_find(s, type, namespace, name);
 
     if (!entry)
         return NULL;
@@ -96,7 +96,7 @@ const struct object *store_get(const struct store *s, const struct resource_type
 const struct object *store_find(const struct store *s, const struct resource_type *type, struct str namespace,
                                 struct str name)
 {
-    const struct entry *entry = find(s, type, namespace, name);
+    const struct entry *entry = memory_find(s, type, namespace, name);
 
     return entry ? entry->object : NULL;
 }
@@ -129,7 +129,7 @@ void store_list(const struct store *s, const struct resource_type *type, struct 
     struct each w = { s, each, ctx };
 
     index_walk(store_index_of(s, type),
-               &(struct index_walk){ .namespace = space_of(type, namespace), .each = list_one, .ctx = &w });
+               &(struct index_walk){ .namespace = memory_space_of(type, namespace), .each = list_one, .ctx = &w });
 }
 
 void store_walk(const struct store *s, const struct resource_type *type, struct str namespace,
@@ -138,7 +138,7 @@ void store_walk(const struct store *s, const struct resource_type *type, struct 
     struct each w = { s, each, ctx };
 
     index_walk(store_index_of(s, type),
-               &(struct index_walk){ .namespace = space_of(type, namespace), .each = walk_one, .ctx = &w });
+               &(struct index_walk){ .namespace = memory_space_of(type, namespace), .each = walk_one, .ctx = &w });
 }
 
 size_t store_count(const struct store *s, const struct resource_type *type)
@@ -176,7 +176,7 @@ int store_page(struct store *s, const struct resource_type *type, const struct s
     struct page_walk w = { .store = s, .page = p, .kind = store_kind_of(type), .rev = p->rev ? p->rev : s->rev };
 
     if (w.rev >= s->dropped && w.rev <= s->rev)
-        index_walk(store_index_of(s, type), &(struct index_walk){ .namespace = space_of(type, p->namespace),
+        index_walk(store_index_of(s, type), &(struct index_walk){ .namespace = memory_space_of(type, p->namespace),
                                                                   .after = { p->after_namespace, p->after_name },
                                                                   .with_deleted = w.rev < s->rev,
                                                                   .each = page_one,
@@ -190,19 +190,19 @@ int store_page(struct store *s, const struct resource_type *type, const struct s
 size_t store_count_after(const struct store *s, const struct resource_type *type, struct str namespace,
                          struct str after_namespace, struct str after_name)
 {
-    return index_count_after(store_index_of(s, type), space_of(type, namespace),
+    return index_count_after(store_index_of(s, type), memory_space_of(type, namespace),
                              (struct key){ after_namespace, after_name });
 }
 
 /* ---- committing ---- */
 
-static void give(struct object **ret, const struct object *o)
+static void memory_give(struct object **ret, const struct object *o)
 {
     if (ret)
         *ret = object_ref(o);
 }
 
-static struct object *make(struct store *s, const struct resource_type *type, const struct json *tree)
+static struct object *memory_make(struct store *s, const struct resource_type *type, const struct json *tree)
 {
     struct object *o;
 
@@ -214,11 +214,11 @@ static struct object *make(struct store *s, const struct resource_type *type, co
 }
 
 /* 'now' is in the index, or no longer; 'before' as in struct change. */
-static void changed(struct store *s, enum watch_kind what, const struct object *now, struct object *take_before,
-                    uint64_t before, struct entry *entry, struct object **ret)
+static void memory_changed(struct store *s, enum watch_kind what, const struct object *now, struct object *take_before,
+                           uint64_t before, struct entry *entry, struct object **ret)
 {
     history_add(s, store_kind_of(now->type), what, now, before, entry);
-    give(ret, now);
+    memory_give(ret, now);
     if (s->durable) {
         durable_add(s, what, now, take_before);
         return;
@@ -243,8 +243,8 @@ static void commit_add(struct store *s, const struct resource_type *type, const 
         answer_dry(type, tree, 0, ret);
         return;
     }
-    entry = index_add(store_index_of(s, type), make(s, type, tree), &deleted);
-    changed(s, WATCH_ADDED, entry->object, NULL, deleted, entry, ret);
+    entry = index_add(store_index_of(s, type), memory_make(s, type, tree), &deleted);
+    memory_changed(s, WATCH_ADDED, entry->object, NULL, deleted, entry, ret);
 }
 
 static void commit_change(struct store *s, struct entry *entry, const struct json *tree, struct object **ret)
@@ -255,8 +255,8 @@ static void commit_change(struct store *s, struct entry *entry, const struct jso
         answer_dry(old->type, tree, old->rev, ret);
         return;
     }
-    entry->object = make(s, old->type, tree);
-    changed(s, WATCH_MODIFIED, entry->object, old, old->rev, entry, ret);
+    entry->object = memory_make(s, old->type, tree);
+    memory_changed(s, WATCH_MODIFIED, entry->object, old, old->rev, entry, ret);
 }
 
 /* 'tree' is the last state, with the revision of the delete. */
@@ -268,9 +268,9 @@ static void commit_remove(struct store *s, struct entry *entry, const struct jso
         answer_dry(old->type, tree, old->rev, ret);
         return;
     }
-    last = make(s, old->type, tree);
+    last = memory_make(s, old->type, tree);
     index_delete(store_index_of(s, old->type), entry, last->rev);
-    changed(s, WATCH_DELETED, last, old, old->rev, entry, ret);
+    memory_changed(s, WATCH_DELETED, last, old, old->rev, entry, ret);
     object_unref(last);
 }
 
@@ -295,7 +295,7 @@ static struct arena *scratch(struct store *s, struct err *e)
 /* An object to change, with its tree. */
 static struct entry *find_warm(struct store *s, const struct resource_type *type, struct str namespace, struct str name)
 {
-    struct entry *entry = find(s, type, namespace, name);
+    struct entry *entry = memory_find(s, type, namespace, name);
 
     if (entry)
         store_warm(s, entry->object);
@@ -359,7 +359,7 @@ static void name_new(struct store *s, const struct resource_type *type, struct j
         return;
     for (int i = 0; i < GENERATED_TRIES; i++) {
         name = generated_name(s, prefix);
-        if (!find(s, type, object_namespace(tree), name))
+        if (!memory_find(s, type, object_namespace(tree), name))
             break;
     }
     rules_set_name(&s->scratch, tree, name);
@@ -369,7 +369,7 @@ static int add_new(struct store *s, const struct resource_type *type, struct jso
                    struct err *e)
 {
     name_new(s, type, tree);
-    if (find(s, type, object_namespace(tree), object_name(tree)))
+    if (memory_find(s, type, object_namespace(tree), object_name(tree)))
         return err_set(e, ERR_EXISTS, "%.*s \"%.*s\" already exists", STR_ARG(rules_resource(&s->scratch, type)),
                        STR_ARG(object_name(tree)));
     commit_add(s, type, tree, ret);
@@ -404,7 +404,7 @@ int store_restore(struct store *s, const struct json *body, struct object **ret,
 static void commit_update(struct store *s, struct entry *entry, const struct json *tree, struct object **ret)
 {
     if (!tree)
-        give(ret, entry->object);
+        memory_give(ret, entry->object);
     else if (rules_is_over(tree))
         commit_remove(s, entry, tree, ret);
     else
@@ -507,7 +507,7 @@ int store_delete(struct store *s, const struct resource_type *type, struct str n
         return -1;
     switch (rules_delete(a, entry->object, opt, clock_now_ms(s->clock), &tree)) {
     case DELETE_NOTHING:
-        give(ret, entry->object);
+        memory_give(ret, entry->object);
         break;
     case DELETE_MARK:
         commit_change(s, entry, tree, ret);

@@ -20,14 +20,14 @@ struct copier { /* the parts of the allocation that are not taken yet */
     char *text;
 };
 
-static void count(const struct json *j, size_t *nodes, size_t *bytes)
+static void object_count(const struct json *j, size_t *nodes, size_t *bytes)
 {
     *nodes += 1;
     *bytes += j->key_n;
     if (j->type == JSON_STRING || j->type == JSON_NUMBER)
         *bytes += j->n;
     JSON_FOREACH(child, j)
-        count(child, nodes, bytes);
+        object_count(child, nodes, bytes);
 }
 
 static const char *copy_text(struct copier *c, const char *p, size_t n)
@@ -40,7 +40,7 @@ static const char *copy_text(struct copier *c, const char *p, size_t n)
     return to;
 }
 
-static struct json *copy_node(struct copier *c, const struct json *j)
+static struct json *object_copy_node(struct copier *c, const struct json *j)
 {
     struct json *copy = c->nodes++, **tail;
 
@@ -55,14 +55,14 @@ static struct json *copy_node(struct copier *c, const struct json *j)
     copy->first = copy->last = NULL;
     tail = &copy->first;
     JSON_FOREACH(child, j) {
-        copy->last = *tail = copy_node(c, child);
+        copy->last = *tail = object_copy_node(c, child);
         tail = &copy->last->next;
     }
     return copy;
 }
 
 /* A member of an object: the one it has, or a new one from the spare nodes. */
-static struct json *need_member(struct copier *c, struct json *j, struct str key, enum json_type type)
+static struct json *object_need_member(struct copier *c, struct json *j, struct str key, enum json_type type)
 {
     struct json *member = json_get_str(j, key);
 
@@ -79,9 +79,10 @@ static void set_revision(struct copier *c, struct json *root, uint64_t rev)
     char digits[24];
     int n = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)rev);
 
-    if (!json_is(root, JSON_OBJECT) || !json_is(meta = need_member(c, root, STR("metadata"), JSON_OBJECT), JSON_OBJECT))
+    if (!json_is(root, JSON_OBJECT) ||
+        !json_is(meta = object_need_member(c, root, STR("metadata"), JSON_OBJECT), JSON_OBJECT))
         return; /* no Kubernetes object */
-    node = need_member(c, meta, STR(REVISION_KEY), JSON_STRING);
+    node = object_need_member(c, meta, STR(REVISION_KEY), JSON_STRING);
     node->type = JSON_STRING;
     node->flags &= JSON_PLAIN_KEY;
     node->text = copy_text(c, digits, (size_t)n);
@@ -96,11 +97,11 @@ static struct json *copy_tree(const struct json *tree, uint64_t rev, size_t head
     struct copier c;
     struct json *root;
 
-    count(tree, &nodes, &bytes);
+    object_count(tree, &nodes, &bytes);
     *ret = xmalloc(head + nodes * sizeof(struct json) + bytes);
     c.nodes = (struct json *)((char *)*ret + head);
     c.text = (char *)(c.nodes + nodes);
-    root = copy_node(&c, tree);
+    root = object_copy_node(&c, tree);
     root->key = NULL; /* a root has none, whatever it was part of */
     root->key_n = 0;
     set_revision(&c, root, rev);

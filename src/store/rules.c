@@ -78,7 +78,7 @@ struct str rules_resource(struct arena *a, const struct resource_type *type)
 /* ---- trees that share ---- */
 
 /* A node like 'j' outside any tree; what is below is shared, so only the node itself may change. */
-static struct json *node_like(struct arena *a, const struct json *j)
+static struct json *rules_node_like(struct arena *a, const struct json *j)
 {
     struct json *copy = arena_alloc(a, sizeof(*copy));
 
@@ -93,7 +93,7 @@ static struct json *shallow(struct arena *a, const struct json *j)
     struct json *copy = json_object(a);
 
     JSON_FOREACH(member, j)
-        json_add(copy, json_key(member), node_like(a, member));
+        json_add(copy, json_key(member), rules_node_like(a, member));
     return copy;
 }
 
@@ -103,7 +103,7 @@ static void take_member(struct arena *a, struct json *to, const struct json *fro
     const struct json *member = json_get(from, key);
 
     if (member)
-        json_set(to, key, node_like(a, member));
+        json_set(to, key, rules_node_like(a, member));
     else
         json_remove(to, key);
 }
@@ -148,7 +148,7 @@ static int check_finalizers(const struct json *meta, struct err *e)
     return 0;
 }
 
-static int check_name(struct arena *a, const char *field, struct str name, struct err *e)
+static int rules_check_name(struct arena *a, const char *field, struct str name, struct err *e)
 {
     const char *wrong = name_check_path_segment(a, name);
 
@@ -170,9 +170,9 @@ static int check_new_meta(struct arena *a, const struct resource_type *type, con
         return err_set(e, ERR_INVALID, "metadata.resourceVersion: must not be set on objects to be created");
     if (!name.n && !prefix.n)
         return err_set(e, ERR_INVALID, "metadata.name: name or generateName is required");
-    if (check_name(a, name.n ? "name" : "generateName", name.n ? name : prefix, e) < 0)
+    if (rules_check_name(a, name.n ? "name" : "generateName", name.n ? name : prefix, e) < 0)
         return -1;
-    if (type->scope == SCOPE_NAMESPACED && check_name(a, "namespace", namespace, e) < 0)
+    if (type->scope == SCOPE_NAMESPACED && rules_check_name(a, "namespace", namespace, e) < 0)
         return -1;
     return check_finalizers(meta, e);
 }
@@ -205,7 +205,7 @@ static void new_status(struct arena *a, struct type_rules rules, struct json *tr
         json_set(status, rules.first_object, json_object(a));
     for (size_t i = 0; rules.has_grace && i < ARRAY_LEN(follows); i++)
         if (json_get(said, follows[i]))
-            json_set(status, follows[i], node_like(a, json_get(said, follows[i])));
+            json_set(status, follows[i], rules_node_like(a, json_get(said, follows[i])));
 }
 
 int rules_create(struct arena *a, const struct resource_type *type, const struct json *body, struct str uid,
@@ -535,7 +535,7 @@ static void add_finalizer(struct arena *a, struct json *meta, enum propagation p
     JSON_FOREACH(item, json_get(meta, "finalizers"))
         if (!str_is(json_text(item, STR_NULL), FINALIZER_FOREGROUND) &&
             !str_is(json_text(item, STR_NULL), FINALIZER_ORPHAN))
-            json_push(list, node_like(a, item));
+            json_push(list, rules_node_like(a, item));
     json_push(list, json_str(a, str_of(finalizers[propagation])));
     json_set(meta, "finalizers", list);
 }

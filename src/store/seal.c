@@ -110,13 +110,13 @@ const char *seal_key_id(const struct seal_keys *k)
 /* ---- records ---- */
 
 /* Of this size nothing fails but for want of memory, and for that the program stops. */
-static void must(int ok)
+static void seal_must(int ok)
 {
     if (ok != 1)
         abort();
 }
 
-static int size_of(struct str s)
+static int seal_size_of(struct str s)
 {
     assert(s.n <= INT32_MAX);
     return (int)s.n;
@@ -128,13 +128,13 @@ void seal(const struct seal_keys *k, struct str belongs, struct str text, struct
     unsigned char *to = (unsigned char *)buf_reserve(out, NONCE + text.n + PROOF);
     int n;
 
-    must(c != NULL);
+    seal_must(c != NULL);
     rand_os_bytes(to, NONCE);
-    must(EVP_EncryptInit_ex(c, EVP_aes_256_gcm(), NULL, k->v[0].bytes, to));
-    must(EVP_EncryptUpdate(c, NULL, &n, (const unsigned char *)belongs.p, size_of(belongs)));
-    must(EVP_EncryptUpdate(c, to + NONCE, &n, (const unsigned char *)text.p, size_of(text)));
-    must(EVP_EncryptFinal_ex(c, to + NONCE + text.n, &n));
-    must(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_GET_TAG, PROOF, to + NONCE + text.n));
+    seal_must(EVP_EncryptInit_ex(c, EVP_aes_256_gcm(), NULL, k->v[0].bytes, to));
+    seal_must(EVP_EncryptUpdate(c, NULL, &n, (const unsigned char *)belongs.p, seal_size_of(belongs)));
+    seal_must(EVP_EncryptUpdate(c, to + NONCE, &n, (const unsigned char *)text.p, seal_size_of(text)));
+    seal_must(EVP_EncryptFinal_ex(c, to + NONCE + text.n, &n));
+    seal_must(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_GET_TAG, PROOF, to + NONCE + text.n));
     EVP_CIPHER_CTX_free(c);
     out->n += NONCE + text.n + PROOF;
 }
@@ -147,11 +147,11 @@ static bool open_with(const struct seal_key *key, struct str belongs, struct str
     bool is_good;
     int n;
 
-    must(c != NULL);
-    must(EVP_DecryptInit_ex(c, EVP_aes_256_gcm(), NULL, key->bytes, from));
-    must(EVP_DecryptUpdate(c, NULL, &n, (const unsigned char *)belongs.p, size_of(belongs)));
-    must(EVP_DecryptUpdate(c, to, &n, from + NONCE, (int)n_text));
-    must(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_SET_TAG, PROOF, (void *)(from + NONCE + n_text)));
+    seal_must(c != NULL);
+    seal_must(EVP_DecryptInit_ex(c, EVP_aes_256_gcm(), NULL, key->bytes, from));
+    seal_must(EVP_DecryptUpdate(c, NULL, &n, (const unsigned char *)belongs.p, seal_size_of(belongs)));
+    seal_must(EVP_DecryptUpdate(c, to, &n, from + NONCE, (int)n_text));
+    seal_must(EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_GCM_SET_TAG, PROOF, (void *)(from + NONCE + n_text)));
     is_good = EVP_DecryptFinal_ex(c, to + n_text, &n) == 1;
     EVP_CIPHER_CTX_free(c);
     return is_good;

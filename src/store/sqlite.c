@@ -41,7 +41,7 @@ static struct sqlite_log *sqlite_of(struct store_log *log)
 
 /* ---- writing ---- */
 
-static int run(sqlite3_stmt *st)
+static int sqlite_run(sqlite3_stmt *st)
 {
     int rc = sqlite3_step(st);
 
@@ -55,13 +55,13 @@ static int insert(struct sqlite_log *l, const struct log_write *w)
     struct object_record r = { o->type, o->rev, o->namespace, o->name, o->uid, o->text };
 
     row_bind(&l->codec, l->statements[INSERT], w->what, &r);
-    return run(l->statements[INSERT]);
+    return sqlite_run(l->statements[INSERT]);
 }
 
 static int run_with(sqlite3_stmt *st, uint64_t number)
 {
     (void)sqlite3_bind_int64(st, 1, (sqlite3_int64)number);
-    return run(st);
+    return sqlite_run(st);
 }
 
 static int write_batch(struct sqlite_log *l, const struct log_batch *b)
@@ -90,7 +90,7 @@ static int seal_one(struct sqlite_log *l, uint64_t rev)
         buf_str(&text, row.record.text); /* it may lie where the sealed one goes */
         row.record.text = buf_view(&text);
         row_bind(&l->codec, to, row.what, &row.record);
-        rc = run(to);
+        rc = sqlite_run(to);
     }
     (void)sqlite3_reset(from); /* it says what step said */
     return rc == SQLITE_ROW ? SQLITE_CORRUPT : rc == SQLITE_DONE ? SQLITE_OK : rc;
@@ -159,7 +159,7 @@ static int count_wal(void *ctx, sqlite3 *db, const char *name, int pages)
 
 /* Nothing more is written, not even what SQLite would do at its close: it would take the word of another sync, and
  * delete the WAL. */
-static void give_up(struct sqlite_log *l, int rc)
+static void sqlite_give_up(struct sqlite_log *l, int rc)
 {
     (void)sql_err(&l->log.failure, l->file.db, rc, l->file.path);
     (void)sqlite3_db_config(l->file.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* cannot fail */
@@ -180,14 +180,14 @@ static int sqlite_commit(struct store_log *log, const struct log_batch *b, struc
     if (rc != SQLITE_OK) {
         (void)sql_err(e, l->file.db, rc, l->file.path);
         if (!log->is_full)
-            give_up(l, rc);
+            sqlite_give_up(l, rc);
         if (!sqlite3_get_autocommit(l->file.db))
             (void)sql_exec(l->file.db, "ROLLBACK"); /* nothing of it was synced as a whole */
         return -1;
     }
     l->compacted = b->compacted;
     if ((rc = checkpoint(l)) != SQLITE_OK)
-        give_up(l, rc);
+        sqlite_give_up(l, rc);
     return 0;
 }
 
@@ -230,7 +230,7 @@ static void sqlite_close(struct store_log *log)
     free(l);
 }
 
-static int prepare(struct sqlite_log *l, struct err *e)
+static int sqlite_prepare(struct sqlite_log *l, struct err *e)
 {
     int64_t rev = 0, compacted = 0;
     int rc = SQLITE_OK;
@@ -264,7 +264,7 @@ int log_open_sqlite(const char *dir, const struct store_options *opt, struct sto
         return -1;
     }
     l->log.failure = l->file.cut;
-    if (row_codec_init(&l->codec, opt->secret_keys, l->file.path, e) < 0 || prepare(l, e) < 0) {
+    if (row_codec_init(&l->codec, opt->secret_keys, l->file.path, e) < 0 || sqlite_prepare(l, e) < 0) {
         sqlite_close(&l->log);
         return -1;
     }

@@ -130,7 +130,7 @@ static int check_format(sqlite3 *db, const char *path, int64_t *ret, struct err 
     return 0;
 }
 
-static int upgrade(sqlite3 *db, const char *path, struct err *e)
+static int sqlite_open_upgrade(sqlite3 *db, const char *path, struct err *e)
 {
     int64_t format = 0;
     int rc;
@@ -189,7 +189,7 @@ static int set_up(sqlite3 *db, const char *path, struct err *e)
         rc = sql_exec(db, settings);
     if (rc != SQLITE_OK)
         return sql_err(e, db, rc, path);
-    if (upgrade(db, path, e) < 0)
+    if (sqlite_open_upgrade(db, path, e) < 0)
         return -1;
     /* A new log: what a crash left behind the last commit is out of the way. */
     rc = sqlite3_wal_checkpoint_v2(db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
@@ -225,7 +225,7 @@ static int set_up_cut(sqlite3 *db, const char *path, const struct err *cut, stru
     return -1;
 }
 
-static int open_file(const char *vfs, struct sql_file *f, struct err *e)
+static int sqlite_open_file(const char *vfs, struct sql_file *f, struct err *e)
 {
     int flags = f->cut.code ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
 
@@ -250,7 +250,7 @@ int sql_file_open(const char *dir, const char *vfs, struct sql_file *ret, struct
             *e = f.cut;
         goto fail;
     }
-    if (open_file(vfs, &f, e) < 0)
+    if (sqlite_open_file(vfs, &f, e) < 0)
         goto fail;
     *ret = f;
     return 0;

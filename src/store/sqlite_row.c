@@ -14,7 +14,7 @@ static bool is_of_users(const struct resource_type *t)
 
 /* "pods", "jobs.batch.volcano.sh". A kind of users says all that a store needs to know of it, since the definition is
  * an object like others and may come later: "widgets.example.com v1 Widget Namespaced". */
-static char *kind_name(const struct resource_type *t)
+static char *row_kind_name(const struct resource_type *t)
 {
     char *name;
     const char *scope = t->scope == SCOPE_CLUSTER ? "Cluster" : "Namespaced";
@@ -56,7 +56,7 @@ int row_codec_init(struct row_codec *c, const char *const *key_files, const char
         return -1;
     c->kinds = xcalloc(n_type_rows, sizeof(*c->kinds));
     for (size_t i = 0; i < n_resource_types; i++)
-        c->kinds[i] = kind_name(&resource_types[i]);
+        c->kinds[i] = row_kind_name(&resource_types[i]);
     return 0;
 }
 
@@ -70,7 +70,7 @@ void row_codec_done(struct row_codec *c)
     *c = (struct row_codec){ 0 };
 }
 
-static const struct resource_type *type_of(struct row_codec *c, struct str kind)
+static const struct resource_type *row_type_of(struct row_codec *c, struct str kind)
 {
     for (size_t i = 0; i < n_resource_types; i++) { /* rows of a kind come in crowds */
         size_t at = (c->last_kind + i) % n_resource_types;
@@ -83,18 +83,18 @@ static const struct resource_type *type_of(struct row_codec *c, struct str kind)
     return type_of_users(kind);
 }
 
-static struct str name_of(struct row_codec *c, const struct resource_type *t)
+static struct str row_name_of(struct row_codec *c, const struct resource_type *t)
 {
     size_t row = type_row(t);
 
     if (is_of_users(t)) { /* its definition may have changed */
         free(c->kinds[row]);
-        c->kinds[row] = kind_name(t);
+        c->kinds[row] = row_kind_name(t);
     }
     return str_of(c->kinds[row]);
 }
 
-static bool is_secret(const struct resource_type *t)
+static bool row_is_secret(const struct resource_type *t)
 {
     return t && !t->group[0] && strcmp(t->kind, "Secret") == 0;
 }
@@ -139,11 +139,11 @@ static void bind_text(sqlite3_stmt *st, int at, struct str s)
 
 void row_bind(struct row_codec *c, sqlite3_stmt *st, enum watch_kind what, const struct object_record *r)
 {
-    struct str kind = name_of(c, r->type), body = r->text;
+    struct str kind = row_name_of(c, r->type), body = r->text;
     char about[600];
 
     (void)sqlite3_bind_null(st, ROW_KEY + 1);
-    if (c->keys && is_secret(r->type)) {
+    if (c->keys && row_is_secret(r->type)) {
         buf_reset(&c->body);
         seal(c->keys, belongs(about, kind, r), r->text, &c->body);
         body = buf_view(&c->body);
@@ -168,7 +168,7 @@ static struct str column(sqlite3_stmt *st, int i)
     return (struct str){ p, (size_t)sqlite3_column_bytes(st, i) };
 }
 
-static bool is_name(struct str s)
+static bool row_is_name(struct str s)
 {
     return s.n <= STORE_NAME_MAX && !str_has_char(s, '/');
 }
@@ -182,7 +182,7 @@ static const char *row_fault(const struct log_row *row)
         return "there is no such revision";
     if (row->what >= WATCH_BOOKMARK)
         return "there is no such change";
-    if (!r->name.n || !is_name(r->name) || !is_name(r->namespace))
+    if (!r->name.n || !row_is_name(r->name) || !row_is_name(r->namespace))
         return "there is no such name";
     if (r->type && (r->type->scope == SCOPE_CLUSTER) != (r->namespace.n == 0))
         return "a namespace too many, or none";
@@ -205,7 +205,7 @@ static int read_body(struct row_codec *c, sqlite3_stmt *st, struct str kind, str
     row->record.uid = column(st, ROW_UID);
     if (sqlite3_column_int64(st, ROW_SUM) != sum_of(kind, row->what, &row->record, body))
         return bad_row(c, row->record.rev, "the checksum is wrong", e);
-    row->is_stale = is_secret(row->record.type) && c->keys && !str_is(key, seal_key_id(c->keys));
+    row->is_stale = row_is_secret(row->record.type) && c->keys && !str_is(key, seal_key_id(c->keys));
     row->record.text = body;
     if (!key.n)
         return 0;
@@ -223,7 +223,7 @@ int row_read(struct row_codec *c, sqlite3_stmt *st, bool with_text, struct log_r
     struct log_row row = { .what = (enum watch_kind)sqlite3_column_int(st, ROW_WHAT) };
     const char *fault;
 
-    row.record = (struct object_record){ .type = type_of(c, kind),
+    row.record = (struct object_record){ .type = row_type_of(c, kind),
                                          .rev = (uint64_t)sqlite3_column_int64(st, ROW_REV),
                                          .namespace = column(st, ROW_NAMESPACE),
                                          .name = column(st, ROW_NAME) };

@@ -28,7 +28,7 @@ static uint32_t big(const unsigned char *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static uint32_t word(const struct wal *w, const unsigned char *p)
+static uint32_t wal_word(const struct wal *w, const unsigned char *p)
 {
     return w->is_big ? big(p) : (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
 }
@@ -36,8 +36,8 @@ static uint32_t word(const struct wal *w, const unsigned char *p)
 static void add_sum(struct wal *w, const unsigned char *p, size_t n)
 {
     for (size_t i = 0; i + 8 <= n; i += 8) {
-        w->sum[0] += word(w, p + i) + w->sum[1];
-        w->sum[1] += word(w, p + i + 4) + w->sum[0];
+        w->sum[0] += wal_word(w, p + i) + w->sum[1];
+        w->sum[1] += wal_word(w, p + i + 4) + w->sum[0];
     }
 }
 

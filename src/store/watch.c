@@ -230,7 +230,7 @@ struct watch {
     char text[];           /* of the namespace */
 };
 
-static int gone(struct err *e, uint64_t wanted, uint64_t dropped)
+static int watch_gone(struct err *e, uint64_t wanted, uint64_t dropped)
 {
     return err_set(e, ERR_GONE, "too old resource version: %llu (%llu is the oldest to watch from)",
                    (unsigned long long)wanted, (unsigned long long)dropped);
@@ -243,7 +243,7 @@ int watch_open(struct store *s, const struct resource_type *type, struct str nam
     struct watch *w;
 
     if (from != 0 && from < s->dropped)
-        return gone(e, from, s->dropped);
+        return watch_gone(e, from, s->dropped);
     if (type->scope == SCOPE_CLUSTER)
     namespace = STR_NULL;
     if (from == 0)
@@ -283,7 +283,7 @@ static const struct object *object_of(struct watch *w, const struct change *chan
     return w->read;
 }
 
-static bool is_wanted(struct watch *w, const struct change *change)
+static bool watch_is_wanted(struct watch *w, const struct change *change)
 {
     const struct object *o;
 
@@ -296,14 +296,14 @@ static bool is_wanted(struct watch *w, const struct change *change)
 }
 
 /* The next change that is wanted and may be told, not taken yet; NULL if there is none. */
-static const struct change *peek(struct watch *w)
+static const struct change *watch_peek(struct watch *w)
 {
     for (; w->at < w->history->end; w->at++) {
         const struct change *change = change_at(w->history, w->at);
 
         if (change->rev > w->store->flushed)
             return NULL;
-        if (is_wanted(w, change))
+        if (watch_is_wanted(w, change))
             return change;
     }
     return NULL;
@@ -331,14 +331,14 @@ int watch_next(struct watch *w, struct watch_event *ret, struct err *e)
     w->held = w->before = NULL;
     w->before_rev = 0;
     if (w->at < w->history->first)
-        return gone(e, w->from, w->store->dropped);
-    change = peek(w);
+        return watch_gone(e, w->from, w->store->dropped);
+    change = watch_peek(w);
     if (take_bookmark(w, change, ret))
         return 1;
     if (!change)
         return 0;
     if (!(o = object_of(w, change)))
-        return gone(e, w->from, w->store->rev);
+        return watch_gone(e, w->from, w->store->rev);
     store_warm(w->store, o);
     w->held = object_ref(o); /* the change itself may be dropped while the caller looks at it */
     *ret = (struct watch_event){ change->kind, w->held, change->rev };

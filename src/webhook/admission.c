@@ -188,8 +188,8 @@ static void admit_shaped(const struct admission_path *p, struct review *r)
         p->admit(r);
 }
 
-static void answer(const struct admission_path *p, struct review *r, const struct json *request,
-                   struct admission_answer *ret)
+static void webhook_admission_answer(const struct admission_path *p, struct review *r, const struct json *request,
+                                     struct admission_answer *ret)
 {
     struct json *response = json_object(r->arena), *before = r->object ? json_copy(r->arena, r->object) : NULL;
     bool is_wrong;
@@ -210,13 +210,13 @@ static void answer(const struct admission_path *p, struct review *r, const struc
     ret->is_allowed = !is_wrong;
 }
 
-static void refuse(struct admission_answer *ret, int status, const char *why)
+static void admission_refuse(struct admission_answer *ret, int status, const char *why)
 {
     ret->status = status;
     buf_fmt(&ret->body, "%s\n", why);
 }
 
-static bool is_kind(const struct admission_path *p, const struct json *request)
+static bool admission_is_kind(const struct admission_path *p, const struct json *request)
 {
     const struct json *kind = json_get(request, "kind");
 
@@ -233,15 +233,15 @@ void admission_review(struct str path, struct str body, const struct admit_env *
 
     *ret = (struct admission_answer){ 0 };
     if (!p) {
-        refuse(ret, 404, "no such webhook");
+        admission_refuse(ret, 404, "no such webhook");
     } else if (json_parse(&a, body, NULL, &review, &e) < 0) {
-        refuse(ret, 400, arena_fmt(&a, "request body: %s", e.text).p);
+        admission_refuse(ret, 400, arena_fmt(&a, "request body: %s", e.text).p);
     } else if (!str_is(object_api_version(review), API_VERSION) || !str_is(object_kind(review), "AdmissionReview")) {
-        refuse(ret, 400, "request body: must be an AdmissionReview of " API_VERSION);
+        admission_refuse(ret, 400, "request body: must be an AdmissionReview of " API_VERSION);
     } else if (request = json_get(review, "request"), !json_member_text(request, "uid").n) {
-        refuse(ret, 400, "request.uid: is required");
-    } else if (!is_kind(p, request)) {
-        refuse(ret, 400, arena_fmt(&a, "request.kind: %s is for %s only", p->path, p->kind).p);
+        admission_refuse(ret, 400, "request.uid: is required");
+    } else if (!admission_is_kind(p, request)) {
+        admission_refuse(ret, 400, arena_fmt(&a, "request.kind: %s is for %s only", p->path, p->kind).p);
     } else {
         r.object = json_get(request, "object");
         r.object = json_is(r.object, JSON_OBJECT) ? r.object : NULL;
@@ -249,6 +249,6 @@ void admission_review(struct str path, struct str body, const struct admit_env *
         r.old = json_is(r.old, JSON_OBJECT) ? r.old : NULL;
         r.operation = json_member_text(request, "operation");
         r.env.namespace = json_member_text(request, "namespace");
-        answer(p, &r, request, ret);
+        webhook_admission_answer(p, &r, request, ret);
     }
 }

@@ -52,7 +52,7 @@ static struct lookup *lookup_of(struct review *r, const struct resource_type *ty
     return &r->lookups[r->n++];
 }
 
-static const struct json *find_queue(void *ctx, struct str name)
+static const struct json *webhook_find_queue(void *ctx, struct str name)
 {
     static const struct json always_there = { .type = JSON_OBJECT }; /* the controller makes it */
     struct review *r = ctx;
@@ -73,7 +73,7 @@ static const struct json *find_namespace(void *ctx, struct str name)
 }
 
 /* What was looked at afresh stands in for what the watch has told. */
-static void each_queue(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg)
+static void webhook_each_queue(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg)
 {
     struct review *r = ctx;
 
@@ -104,14 +104,14 @@ static void review_free(struct review *r)
     free(r);
 }
 
-static void on_gone(void *ctx, struct http_call *call)
+static void webhook_on_gone(void *ctx, struct http_call *call)
 {
     (void)call;
     review_free(ctx);
 }
 
 /* Nothing is refused by what may be old news, and namespaces are never watched. True: answers are awaited. */
-static bool look_again(struct review *r, bool is_allowed)
+static bool webhook_look_again(struct review *r, bool is_allowed)
 {
     struct webhook *w = r->webhook;
 
@@ -145,18 +145,18 @@ static void reply(struct review *r, const struct admission_answer *a)
     review_free(r);
 }
 
-static void decide(struct review *r)
+static void webhook_decide(struct review *r)
 {
     struct webhook *w = r->webhook;
     struct admit_env env = { .ctx = r,
-                             .find_queue = find_queue,
-                             .each_queue = each_queue,
+                             .find_queue = webhook_find_queue,
+                             .each_queue = webhook_each_queue,
                              .find_namespace = find_namespace,
                              .scheduler_name = buf_view(&w->scheduler_name) };
     struct admission_answer a;
 
     admission_review(r->call->path, r->call->body, &env, &a);
-    if (a.status != 200 || !look_again(r, a.is_allowed))
+    if (a.status != 200 || !webhook_look_again(r, a.is_allowed))
         reply(r, &a);
     buf_done(&a.body);
 }
@@ -174,7 +174,7 @@ static void take_answer(struct webhook *w, const struct cluster_event *ev)
             l->object = ev->err.code == ERR_OK && ev->object ? object_ref(ev->object) : NULL;
             if (--r->waiting == 0) {
                 w->n_looking--;
-                decide(r);
+                webhook_decide(r);
             }
             return;
         }
@@ -182,7 +182,7 @@ static void take_answer(struct webhook *w, const struct cluster_event *ev)
 
 /* ---- requests ---- */
 
-static const char *refusal(const struct webhook *w, const struct http_call *call, int *ret_status)
+static const char *webhook_refusal(const struct webhook *w, const struct http_call *call, int *ret_status)
 {
     *ret_status = 405;
     if (!str_is(call->method, "POST"))
@@ -194,11 +194,11 @@ static const char *refusal(const struct webhook *w, const struct http_call *call
     return w->has_queues ? NULL : "not all queues are listed yet\n";
 }
 
-static void on_request(void *ctx, struct http_call *call)
+static void webhook_on_request(void *ctx, struct http_call *call)
 {
     struct webhook *w = ctx;
     int status;
-    const char *why = refusal(w, call, &status);
+    const char *why = webhook_refusal(w, call, &status);
     struct review *r;
 
     if (why) {
@@ -210,8 +210,8 @@ static void on_request(void *ctx, struct http_call *call)
     r->webhook = w;
     r->call = call;
     list_push(&w->reviews, &r->link);
-    http_call_watch(call, &(struct http_call_events){ .ctx = r, .on_gone = on_gone });
-    decide(r);
+    http_call_watch(call, &(struct http_call_events){ .ctx = r, .on_gone = webhook_on_gone });
+    webhook_decide(r);
 }
 
 /* ---- queues ---- */
@@ -331,7 +331,7 @@ static void make_names(struct webhook *w, const char *address)
     }
 }
 
-static void make_views(struct webhook *w)
+static void webhook_make_views(struct webhook *w)
 {
     static const struct str label = STR_INIT("app.kubernetes.io/name=pumice");
 
@@ -372,7 +372,7 @@ static int open_server(struct webhook *w, struct err *e)
                                        .tls = &tls,
                                        .limits = { .body_bytes = BODY_BYTES },
                                        .ctx = w,
-                                       .on_request = on_request };
+                                       .on_request = webhook_on_request };
 
     if (certificate_make(&own, w->names, clock_now_ms(&clock_real), w->life_ms, e) < 0)
         return -1;
@@ -399,7 +399,7 @@ int webhook_new(const struct webhook_options *opt, struct webhook **ret, struct 
     map_init(&w->queues, map_seed_default());
     keys_init(w);
     make_names(w, opt->address);
-    make_views(w);
+    webhook_make_views(w);
     if (open_server(w, e) < 0 || open_door(w, e) < 0) {
         webhook_free(w);
         return -1;

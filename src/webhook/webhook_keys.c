@@ -11,7 +11,7 @@
 
 enum { AGAIN_MS = 3000, TRUST_MS = 10000 };
 
-static int64_t mono(void)
+static int64_t webhook_keys_mono(void)
 {
     return clock_mono_ms(&clock_real);
 }
@@ -28,7 +28,7 @@ static const struct {
     { "tls.key", offsetof(struct certificate_set, key) },
 };
 
-static struct buf *field_of(const struct certificate_set *set, size_t i)
+static struct buf *webhook_keys_field_of(const struct certificate_set *set, size_t i)
 {
     return (struct buf *)((char *)set + secret_fields[i].offset);
 }
@@ -38,7 +38,7 @@ static void read_secret(const struct object *o, struct certificate_set *ret)
     const struct json *data = o ? json_get(o->root, "data") : NULL;
 
     for (size_t i = 0; i < ARRAY_LEN(secret_fields); i++)
-        (void)buf_unbase64(field_of(ret, i),
+        (void)buf_unbase64(webhook_keys_field_of(ret, i),
                            json_member_text(data, secret_fields[i].key)); /* seen when it is checked */
 }
 
@@ -57,7 +57,7 @@ static struct json *secret_body(struct webhook *w, struct arena *a, const struct
     for (size_t i = 0; i < ARRAY_LEN(secret_fields); i++) {
         autobuf coded = { 0 };
 
-        buf_base64(&coded, buf_view(field_of(set, i)));
+        buf_base64(&coded, buf_view(webhook_keys_field_of(set, i)));
         json_set(data, secret_fields[i].key, json_str(a, arena_str(a, buf_view(&coded))));
     }
     return body;
@@ -74,7 +74,7 @@ static void write_secret(struct webhook *w)
                      .name = buf_view(&w->service) };
     struct err e;
 
-    k->again_ms = mono() + AGAIN_MS;
+    k->again_ms = webhook_keys_mono() + AGAIN_MS;
     read_secret(k->secret, &fresh);
     if (certificate_make(&fresh, w->shared_names, clock_now_ms(&clock_real), w->life_ms, &e) < 0) {
         log_error("webhook: no certificate", LOG_TEXT("error", e.text));
@@ -115,7 +115,7 @@ static void take_secret(struct webhook *w, const struct object *o)
     k->is_good = k->is_good && o;
 }
 
-static bool is_due(const struct webhook_keys *k)
+static bool webhook_keys_is_due(const struct webhook_keys *k)
 {
     return !k->is_good || clock_now_ms(&clock_real) >= k->begin_ms + (k->end_ms - k->begin_ms) * 2 / 3;
 }
@@ -138,7 +138,7 @@ static void config_free(struct webhook_config *c)
 }
 
 /* Our role names the configurations that we may write. Another one with our label is its author's to keep. */
-static void take_config(struct webhook *w, const struct object *o)
+static void webhook_keys_take_config(struct webhook *w, const struct object *o)
 {
     struct webhook_config *c = config_of(w, o);
 
@@ -176,7 +176,7 @@ static bool is_trusting(const struct webhook *w, const struct object *o)
     return true;
 }
 
-static void write_config(struct webhook *w, struct webhook_config *c)
+static void webhook_keys_write_config(struct webhook *w, struct webhook_config *c)
 {
     autoarena a = { 0 };
     struct json *body = json_copy(&a, c->object->root);
@@ -188,12 +188,12 @@ static void write_config(struct webhook *w, struct webhook_config *c)
         if (client && is_our_hook(w, hook))
             json_set(client, "caBundle", json_str(&a, buf_view(&w->keys.bundle)));
     }
-    c->again_ms = mono() + AGAIN_MS;
+    c->again_ms = webhook_keys_mono() + AGAIN_MS;
     c->token = cluster_write(w->door, &op);
 }
 
 /* True: all configurations trust our CA. */
-static bool publish(struct webhook *w)
+static bool webhook_keys_publish(struct webhook *w)
 {
     bool is_done = w->keys.configs_are_listed[0] && w->keys.configs_are_listed[1];
 
@@ -201,8 +201,8 @@ static bool publish(struct webhook *w)
         if (is_trusting(w, c->object))
             continue;
         is_done = false;
-        if (!c->token && mono() >= c->again_ms)
-            write_config(w, c);
+        if (!c->token && webhook_keys_mono() >= c->again_ms)
+            webhook_keys_write_config(w, c);
     }
     return is_done;
 }
@@ -228,7 +228,7 @@ static int sign_own(struct webhook *w, struct buf *ret_cert, struct buf *ret_key
     return certificate_sign(&k->set.ca, &k->set.ca_key, &spec, ret_cert, ret_key, e);
 }
 
-static void show(struct webhook *w)
+static void webhook_keys_show(struct webhook *w)
 {
     struct webhook_keys *k = &w->keys;
     struct http_server_tls tls = { buf_view(&k->set.cert), buf_view(&k->set.key), STR_NULL };
@@ -254,17 +254,17 @@ static void show(struct webhook *w)
 
 /* Trust first, then the certificate: API servers hear of configurations one after the other. Where what is shown now is
  * trusted no longer (somebody took the Secret away, and with it the CA), every moment counts instead. */
-static void adopt(struct webhook *w)
+static void webhook_keys_adopt(struct webhook *w)
 {
     struct webhook_keys *k = &w->keys;
     bool may_wait = k->was_used && str_has(buf_view(&k->set.ca), buf_view(&k->shown_ca));
 
-    if (!publish(w) || k->is_used)
+    if (!webhook_keys_publish(w) || k->is_used)
         return;
     if (!k->use_ms)
-        k->use_ms = mono() + (may_wait ? MIN_OF((int64_t)TRUST_MS, w->life_ms / 20) : 0);
-    if (mono() >= k->use_ms)
-        show(w);
+        k->use_ms = webhook_keys_mono() + (may_wait ? MIN_OF((int64_t)TRUST_MS, w->life_ms / 20) : 0);
+    if (webhook_keys_mono() >= k->use_ms)
+        webhook_keys_show(w);
 }
 
 /* ---- news ---- */
@@ -282,7 +282,7 @@ static void take_config_event(struct webhook *w, const struct cluster_event *ev,
     struct webhook_config *c = ev->object ? config_of(w, ev->object) : NULL;
 
     if (ev->kind == CLUSTER_PUT) {
-        take_config(w, ev->object);
+        webhook_keys_take_config(w, ev->object);
     } else if (ev->kind == CLUSTER_GONE && c) {
         config_free(c);
     } else if (ev->kind == CLUSTER_RELIST) {
@@ -306,7 +306,7 @@ static void take_result(struct webhook *w, const struct cluster_event *ev)
             c->token = 0;
             is_ours = true;
             if (ev->err.code == ERR_OK && ev->object)
-                take_config(w, ev->object);
+                webhook_keys_take_config(w, ev->object);
         }
     if (!is_ours)
         return;
@@ -341,11 +341,11 @@ int64_t keys_turn(struct webhook *w)
 {
     struct webhook_keys *k = &w->keys;
 
-    if (k->is_listed && !k->token && mono() >= k->again_ms && is_due(k))
+    if (k->is_listed && !k->token && webhook_keys_mono() >= k->again_ms && webhook_keys_is_due(k))
         write_secret(w);
     if (k->is_good)
-        adopt(w);
-    return k->is_used && !is_due(k) ? MIN_OF((int64_t)60000, w->life_ms / 20) : 500;
+        webhook_keys_adopt(w);
+    return k->is_used && !webhook_keys_is_due(k) ? MIN_OF((int64_t)60000, w->life_ms / 20) : 500;
 }
 
 void keys_init(struct webhook *w)

@@ -47,7 +47,7 @@ static int64_t created_ms(const struct json *object)
                : ms;
 }
 
-static void take_job(struct advising *v, const struct json *root)
+static void advice_take_job(struct advising *v, const struct json *root)
 {
     const struct json *spec = json_get(root, "spec");
     struct advice *out = v->out;
@@ -73,7 +73,7 @@ static void take_job(struct advising *v, const struct json *root)
 }
 
 /* A PodGroup that a Job of the state owns stands for that Job. */
-static int find_job(struct advising *v, struct err *e)
+static int advice_find_job(struct advising *v, struct err *e)
 {
     const struct json *job = world_find(&v->world, JOB_KIND, v->namespace, v->in->name), *group;
 
@@ -86,11 +86,11 @@ static int find_job(struct advising *v, struct err *e)
         if (!job || str_empty(owner_job(group)))
             job = group;
     }
-    take_job(v, job);
+    advice_take_job(v, job);
     return 0;
 }
 
-static bool has_ended(const struct advising *v)
+static bool advice_has_ended(const struct advising *v)
 {
     enum job_phase phase = job_phase_of(v->job.status.phase);
 
@@ -174,7 +174,7 @@ static void take_blocked(struct advising *v, struct future *f)
         v->out->message = STR("the controller has made nothing for it yet");
 }
 
-static struct future *begin(struct advising *v)
+static struct future *advice_begin(struct advising *v)
 {
     struct future_options opt = { .now_ms = v->in->now_ms, .config = v->in->config, .stands_still = true };
     struct future *f = future_new(&opt);
@@ -193,7 +193,7 @@ static struct future *begin(struct advising *v)
 /* Does it have its places, or get them without anybody having to go? Else it is looked at again when all is at rest. */
 static bool is_placed(struct advising *v)
 {
-    struct future *f = begin(v);
+    struct future *f = advice_begin(v);
     struct sched_group_view g;
     bool has_group = job_group(v, f, &g), is_whole = has_group && g.is_whole;
 
@@ -256,7 +256,7 @@ static void advise(struct advising *v)
 
 static void look_and_advise(struct advising *v)
 {
-    if (has_ended(v)) {
+    if (advice_has_ended(v)) {
         v->out->state = ADVICE_ENDED;
         return;
     }
@@ -282,7 +282,7 @@ int advice_make(struct arena *a, const struct advice_input *in, struct advice *r
     v.max_trials = (unsigned)MIN_OF(MAX_OF(by_size, (size_t)TRIALS_MIN), (size_t)TRIALS_MAX);
     v.max_suggestions = in->max_suggestions ? in->max_suggestions : SUGGESTIONS_MAX;
     world_begin(&v);
-    if (find_job(&v, e) < 0)
+    if (advice_find_job(&v, e) < 0)
         return -1;
     look_and_advise(&v);
     ret->n_trials = v.trials;
@@ -330,7 +330,7 @@ void advice_list(struct arena *a, const struct advice_input *in, struct advice_l
 
     *ret = (struct advice_lines){ 0 };
     world_begin(&v);
-    f = l.f = begin(&v);
+    f = l.f = advice_begin(&v);
     l.dims = sched_dims(future_sched(f));
     sched_waiting(future_sched(f), &v.scratch, list_waiting, &l);
     future_free(f);

@@ -48,7 +48,7 @@ static bool has_text(const struct str *list, size_t n, struct str text)
     return false;
 }
 
-static void on_end(struct watching *w, const struct object *pod, int64_t now_ms)
+static void estimate_on_end(struct watching *w, const struct object *pod, int64_t now_ms)
 {
     struct advice_estimate *e = &w->v->out->estimate;
     struct str title = owner_title(w->v->a, pod->root);
@@ -83,7 +83,7 @@ static void on_change(void *ctx, const struct object *o, bool is_gone, int64_t n
     if (str_is(phase, "Running") && map_add(&w->lively, w->v->a, o->uid))
         on_run(w, o);
     else if (str_is(phase, "Succeeded") && map_remove(&w->lively, o->uid))
-        on_end(w, o, now_ms);
+        estimate_on_end(w, o, now_ms);
 }
 
 static bool has_started(struct advising *v, struct future *f)
@@ -93,15 +93,15 @@ static bool has_started(struct advising *v, struct future *f)
     return job_group(v, f, &g) && g.is_whole;
 }
 
-static int by_text(const void *x, const void *y)
+static int estimate_by_text(const void *x, const void *y)
 {
     return str_cmp(*(const struct str *)x, *(const struct str *)y);
 }
 
-static void sort(struct str *list, size_t n)
+static void estimate_sort(struct str *list, size_t n)
 {
     if (n)
-        qsort(list, n, sizeof(*list), by_text);
+        qsort(list, n, sizeof(*list), estimate_by_text);
 }
 
 /* Nothing runs that could end, and the scheduler has had time to change its mind. */
@@ -158,8 +158,8 @@ void advice_estimate(struct advising *v)
     e->at_ms = future_now_ms(w.f);
     if (!e->is_known || w.ended_ms != e->at_ms)
         e->after.n = 0;
-    sort(e->after.v, e->after.n);
-    sort(e->silent.v, e->silent.n);
+    estimate_sort(e->after.v, e->after.n);
+    estimate_sort(e->silent.v, e->silent.n);
     future_free(w.f);
     map_done(&w.lively);
     arena_reset(&v->scratch);

@@ -21,7 +21,7 @@ struct report {
     size_t resource_n, n_evicts;
 };
 
-static void put(struct buf *out, const void *p, size_t n)
+static void fork_put(struct buf *out, const void *p, size_t n)
 {
     buf_str(out, (struct str){ p, n });
 }
@@ -30,23 +30,23 @@ static void report_write(struct buf *out, const struct suggestion *s, const stru
 {
     struct report r = { verdict->starts, verdict->has_group, verdict->why, verdict->resource.n, s->evicts.n };
 
-    put(out, &r, sizeof(r));
+    fork_put(out, &r, sizeof(r));
     buf_str(out, verdict->resource);
     VEC_FOREACH(victim, &s->evicts) {
-        put(out, &victim->pods, sizeof(victim->pods));
-        put(out, &victim->name.n, sizeof(victim->name.n));
+        fork_put(out, &victim->pods, sizeof(victim->pods));
+        fork_put(out, &victim->name.n, sizeof(victim->name.n));
         buf_str(out, victim->name);
     }
 }
 
-static void take(struct str *rest, void *ret, size_t n)
+static void fork_take(struct str *rest, void *ret, size_t n)
 {
     assert(rest->n >= n);
     memcpy(ret, rest->p, n);
     *rest = str_from(*rest, n);
 }
 
-static struct str take_text(struct arena *a, struct str *rest, size_t n)
+static struct str fork_take_text(struct arena *a, struct str *rest, size_t n)
 {
     struct str text;
 
@@ -60,16 +60,16 @@ static void report_read(struct arena *a, struct str text, struct suggestion *s, 
 {
     struct report r;
 
-    take(&text, &r, sizeof(r));
+    fork_take(&text, &r, sizeof(r));
     *ret = (struct verdict){ .starts = r.starts, .has_group = r.has_group, .why = r.why };
-    ret->resource = take_text(a, &text, r.resource_n);
+    ret->resource = fork_take_text(a, &text, r.resource_n);
     for (size_t i = 0; i < r.n_evicts; i++) {
         struct advice_victim *victim = vec_push(a, &s->evicts);
         size_t n;
 
-        take(&text, &victim->pods, sizeof(victim->pods));
-        take(&text, &n, sizeof(n));
-        victim->name = take_text(a, &text, n);
+        fork_take(&text, &victim->pods, sizeof(victim->pods));
+        fork_take(&text, &n, sizeof(n));
+        victim->name = fork_take_text(a, &text, n);
     }
 }
 

@@ -38,7 +38,7 @@ static int64_t group_priority(struct tenants *t, struct str namespace, struct st
     return sched_group_view(future_sched(t->f), namespace, group, &g) ? g.priority : 0;
 }
 
-static struct tenant *tenant_of(struct tenants *t, const struct json *pod)
+static struct tenant *advice_free_tenant_of(struct tenants *t, const struct json *pod)
 {
     struct arena *a = t->v->a;
     struct str job = object_annotation(pod, "volcano.sh/job-name"),
@@ -67,7 +67,7 @@ static bool is_on_node(const struct json *pod)
            !str_is(phase, "Failed");
 }
 
-static void count_pod(void *ctx, const struct object *o)
+static void advice_free_count_pod(void *ctx, const struct object *o)
 {
     struct tenants *t = ctx;
     struct resources asked;
@@ -76,7 +76,7 @@ static void count_pod(void *ctx, const struct object *o)
 
     if (!is_on_node(o->root) || str_empty(object_annotation(o->root, "scheduling.k8s.io/group-name")))
         return;
-    n = tenant_of(t, o->root);
+    n = advice_free_tenant_of(t, o->root);
     pod_requests(&t->v->scratch, json_get(o->root, "spec"), &asked);
     VEC_FOREACH(r, &asked.list)
         resources_add(t->v->a, &n->has, arena_str(t->v->a, r->name), r->q);
@@ -129,7 +129,7 @@ static void find_tenants(struct tenants *t)
     t->f = world_future(v, &v->world, &opt);
     (void)future_settle(t->f);
     add_other(t);
-    store_list(future_store(t->f), type_by_name(STR("Pod")), STR_NULL, count_pod, t);
+    store_list(future_store(t->f), type_by_name(STR("Pod")), STR_NULL, advice_free_count_pod, t);
     for (size_t i = 0; i < t->list.n; i++)
         if (!str_eq(t->list.v[i]->title, own))
             t->list.v[kept++] = t->list.v[i];
@@ -158,7 +158,7 @@ static bool is_enough(struct advising *v, const struct tenant *n)
     return true;
 }
 
-static void build(struct advising *v, struct tenant *const *list, size_t n, struct suggestion *s)
+static void advice_free_build(struct advising *v, struct tenant *const *list, size_t n, struct suggestion *s)
 {
     autobuf names = { 0 };
     int64_t pods = 0;
@@ -178,11 +178,11 @@ static void build(struct advising *v, struct tenant *const *list, size_t n, stru
                             pods == 1 ? "" : "s");
 }
 
-static bool works(struct advising *v, struct tenant *const *list, size_t n, struct suggestion *ret)
+static bool advice_free_works(struct advising *v, struct tenant *const *list, size_t n, struct suggestion *ret)
 {
     struct suggestion s = { 0 };
 
-    build(v, list, n, &s);
+    advice_free_build(v, list, n, &s);
     if (!trial_suggestion(v, &s, NULL))
         return false;
     *ret = s;
@@ -198,7 +198,7 @@ static bool find_single(struct tenants *t, struct suggestion *ret)
         if (is_room && !t->list.v[i]->waits && !is_enough(t->v, t->list.v[i]))
             continue;
         tried++;
-        if (works(t->v, &t->list.v[i], 1, ret))
+        if (advice_free_works(t->v, &t->list.v[i], 1, ret))
             return true;
     }
     return false;
@@ -210,12 +210,12 @@ static bool find_set(struct tenants *t, struct suggestion *ret)
     struct tenant **list = arena_array(t->v->a, struct tenant *, t->list.n + 1);
     size_t low = 2, n = MIN_OF(t->list.n, (size_t)SET_FROM);
 
-    if (n < 2 || !works(t->v, t->list.v, n, ret))
+    if (n < 2 || !advice_free_works(t->v, t->list.v, n, ret))
         return false;
     while (low < n) {
         size_t middle = low + (n - low) / 2;
 
-        if (works(t->v, t->list.v, middle, ret))
+        if (advice_free_works(t->v, t->list.v, middle, ret))
             n = middle;
         else
             low = middle + 1;
@@ -227,7 +227,7 @@ static bool find_set(struct tenants *t, struct suggestion *ret)
         struct tenant *left_out = list[i];
 
         memmove(&list[i], &list[i + 1], (n - i - 1) * sizeof(*list));
-        if (works(t->v, list, n - 1, ret)) {
+        if (advice_free_works(t->v, list, n - 1, ret)) {
             n--;
             continue;
         }

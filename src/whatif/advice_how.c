@@ -17,7 +17,7 @@ static bool is_plain_word(struct str s)
 }
 
 /* For a shell: as it is, or in single quotes. */
-static void shell_word(struct buf *out, struct str s)
+static void advice_how_shell_word(struct buf *out, struct str s)
 {
     if (is_plain_word(s)) {
         buf_str(out, s);
@@ -32,7 +32,7 @@ static void shell_word(struct buf *out, struct str s)
     buf_char(out, '\'');
 }
 
-static void say(struct advising *v, struct suggestion *s, struct buf *line)
+static void advice_how_say(struct advising *v, struct suggestion *s, struct buf *line)
 {
     *vec_push(v->a, &s->how) = arena_str(v->a, buf_view(line));
     buf_reset(line);
@@ -143,10 +143,10 @@ static const char *kubectl_name(const char *kind)
 static void target_words(struct buf *out, const struct advice_edit *e)
 {
     buf_fmt(out, "%s ", kubectl_name(e->kind));
-    shell_word(out, e->name);
+    advice_how_shell_word(out, e->name);
     if (e->namespace.n) {
         buf_str(out, STR(" -n "));
-        shell_word(out, e->namespace);
+        advice_how_shell_word(out, e->namespace);
     }
 }
 
@@ -161,8 +161,8 @@ static void say_patch(struct advising *v, struct suggestion *s, const struct adv
     buf_str(&line, STR("kubectl patch "));
     target_words(&line, of);
     buf_fmt(&line, " --type %s -p ", needs_operations ? "json" : "merge");
-    shell_word(&line, buf_view(&patch));
-    say(v, s, &line);
+    advice_how_shell_word(&line, buf_view(&patch));
+    advice_how_say(v, s, &line);
 }
 
 /* ---- the job's own file ---- */
@@ -183,10 +183,10 @@ static void say_file(struct advising *v, struct suggestion *s)
             json_print(&line, e->value);
         }
     }
-    say(v, s, &line);
+    advice_how_say(v, s, &line);
     if (s->recreates) { /* an update of these fields is refused */
         buf_str(&line, STR("kubectl replace --force -f FILE"));
-        say(v, s, &line);
+        advice_how_say(v, s, &line);
     }
 }
 
@@ -203,15 +203,15 @@ static void say_create(struct advising *v, struct suggestion *s, const struct ad
 
     if (strcmp(e->kind, "PriorityClass") == 0) {
         buf_str(&line, STR("kubectl create priorityclass "));
-        shell_word(&line, e->name);
+        advice_how_shell_word(&line, e->name);
         buf_fmt(&line, " --value=%lld", (long long)json_i64(json_get(e->value, "value"), 0));
     } else {
         json_print(&body, e->value);
         buf_str(&line, STR("echo "));
-        shell_word(&line, buf_view(&body));
+        advice_how_shell_word(&line, buf_view(&body));
         buf_str(&line, STR(" | kubectl apply -f -"));
     }
-    say(v, s, &line);
+    advice_how_say(v, s, &line);
 }
 
 static void say_field(struct advising *v, struct suggestion *s, const struct advice_edit *e)
@@ -220,14 +220,14 @@ static void say_field(struct advising *v, struct suggestion *s, const struct adv
 
     if (str_is(e->path, "/status/state")) { /* the queue controller takes commands, not writes */
         buf_str(&line, STR("vcctl queue operate --action open --name "));
-        shell_word(&line, e->name);
-        say(v, s, &line);
+        advice_how_shell_word(&line, e->name);
+        advice_how_say(v, s, &line);
     } else if (strcmp(e->kind, "Node") == 0) {
         if (!str_is(e->path, "/spec/unschedulable"))
             return;
         buf_str(&line, STR("kubectl uncordon "));
-        shell_word(&line, e->name);
-        say(v, s, &line);
+        advice_how_shell_word(&line, e->name);
+        advice_how_say(v, s, &line);
     } else {
         say_patch(v, s, e);
     }
@@ -241,13 +241,13 @@ static void say_pods(struct advising *v, struct suggestion *s, const struct advi
     VEC_FOREACH(o, &v->world.list)
         if (is_pod_of_group(*o, group->namespace, group->name)) {
             buf_str(&line, line.n ? STR(" ") : STR("kubectl delete pod "));
-            shell_word(&line, object_name(*o));
+            advice_how_shell_word(&line, object_name(*o));
         }
     if (line.n == 0)
         return;
     buf_str(&line, STR(" -n "));
-    shell_word(&line, group->namespace);
-    say(v, s, &line);
+    advice_how_shell_word(&line, group->namespace);
+    advice_how_say(v, s, &line);
 }
 
 static bool is_first_of_object(const struct suggestion *s, size_t i)
@@ -277,7 +277,7 @@ void suggestion_how(struct advising *v, struct suggestion *s)
         } else if (e->op == EDIT_DELETE) {
             buf_str(&line, STR("kubectl delete "));
             target_words(&line, e);
-            say(v, s, &line);
+            advice_how_say(v, s, &line);
             if (strcmp(e->kind, "PodGroup") == 0)
                 say_pods(v, s, e);
         }

@@ -52,7 +52,7 @@ static int delete_group(struct advising *v, struct future *f, const struct advic
     return rc;
 }
 
-static int add_nodes(struct advising *v, struct future *f, const struct advice_edit *e)
+static int advice_live_add_nodes(struct advising *v, struct future *f, const struct advice_edit *e)
 {
     const struct json *like = world_find(&v->world, "Node", STR_NULL, e->name);
     int rc = like ? 0 : -1;
@@ -62,7 +62,7 @@ static int add_nodes(struct advising *v, struct future *f, const struct advice_e
     return rc;
 }
 
-static int change(struct advising *v, struct future *f, const struct advice_edit *e)
+static int advice_live_change(struct advising *v, struct future *f, const struct advice_edit *e)
 {
     switch (e->op) {
     case EDIT_SET:
@@ -74,7 +74,7 @@ static int change(struct advising *v, struct future *f, const struct advice_edit
         return strcmp(e->kind, "PodGroup") == 0 ? delete_group(v, f, e)
                                                 : delete_object(f, e->kind, e->namespace, e->name);
     case EDIT_ADD_NODES:
-        return add_nodes(v, f, e);
+        return advice_live_add_nodes(v, f, e);
     case EDIT_OP_MAX:
         break;
     }
@@ -90,7 +90,7 @@ static bool is_of_file(const struct advising *v, const struct advice_edit *e)
 }
 
 /* kubectl replace --force, or create where it is not there yet. */
-static int submit(struct advising *v, struct future *f, const struct suggestion *s)
+static int advice_live_submit(struct advising *v, struct future *f, const struct suggestion *s)
 {
     const struct json *job = as_submitted(&v->scratch, v->root);
 
@@ -108,7 +108,7 @@ static int submit(struct advising *v, struct future *f, const struct suggestion 
 static int change_all(struct advising *v, struct future *f, const struct suggestion *s, bool has_file)
 {
     VEC_FOREACH(e, &s->edits)
-        if (!(has_file && is_of_file(v, e)) && change(v, f, e) < 0)
+        if (!(has_file && is_of_file(v, e)) && advice_live_change(v, f, e) < 0)
             return -1;
     return 0;
 }
@@ -121,5 +121,5 @@ int live_edit(struct advising *v, struct future *f, const struct suggestion *s)
         return -1;
     if (change_all(v, f, s, has_file) < 0)
         return -1;
-    return has_file ? submit(v, f, s) : 0;
+    return has_file ? advice_live_submit(v, f, s) : 0;
 }

@@ -85,7 +85,7 @@ struct counting {
     struct str group;
 };
 
-static void count_pod(void *ctx, const struct object *o)
+static void advice_look_count_pod(void *ctx, const struct object *o)
 {
     struct counting *c = ctx;
     struct advising *v = c->v;
@@ -187,7 +187,7 @@ static int64_t count_fits(const struct looking *l, const struct amounts *free)
 }
 
 /* Empty when some task may go there. */
-static struct str refusal(struct looking *l, const struct json *node)
+static struct str advice_look_refusal(struct looking *l, const struct json *node)
 {
     struct str first = STR_NULL;
 
@@ -213,7 +213,7 @@ static void look_at_node(void *ctx, const struct sched_node_view *n)
     for (int i = 0; i < l->dims->n; i++) /* places that are kept count as free: they may be kept for this very job */
         free.v[i] = MAX_OF(n->total.v[i] - n->used.v[i], 0);
     a->name = arena_str(l->v->a, n->name);
-    a->refuses = refusal(l, node ? node->root : NULL);
+    a->refuses = advice_look_refusal(l, node ? node->root : NULL);
     resources_of(l->v, l->dims, &free, &l->needs, &a->free);
     out->n_nodes++;
     if (a->refuses.n)
@@ -374,7 +374,7 @@ void look_at_group(struct advising *v, struct future *f, const struct sched_grou
     out->ready = g->ready;
     out->pending = g->pending;
     out->running = g->running;
-    store_list(future_store(f), type_by_name(STR("Pod")), v->namespace, count_pod, &counting);
+    store_list(future_store(f), type_by_name(STR("Pod")), v->namespace, advice_look_count_pod, &counting);
     spread_missing(out);
     resources_of(v, sched_dims(future_sched(f)), &g->needs, NULL, &out->needs);
     look_at_room(v, f, g);

@@ -40,7 +40,7 @@ static bool is_usable(struct advising *v, const struct json *node)
     return v->job.spec.tasks.n == 0 && !json_bool(json_find(node, "spec", "unschedulable", NULL), false);
 }
 
-static int by_number(const void *x, const void *y)
+static int nodes_by_number(const void *x, const void *y)
 {
     const struct shape *a = *(const struct shape *const *)x, *b = *(const struct shape *const *)y;
 
@@ -76,7 +76,7 @@ static void find_shapes(struct advising *v, struct shapes *ret)
     }
     map_done(&index);
     if (ret->list.n)
-        qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), by_number);
+        qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), nodes_by_number);
 }
 
 static struct str room_text(struct advising *v, const struct json *node)
@@ -91,7 +91,7 @@ static struct str room_text(struct advising *v, const struct json *node)
     return arena_str(v->a, buf_view(&out));
 }
 
-static void build(struct advising *v, const void *ctx, int64_t n, struct suggestion *s)
+static void nodes_build(struct advising *v, const void *ctx, int64_t n, struct suggestion *s)
 {
     const struct json *node = ctx;
 
@@ -114,7 +114,7 @@ void advise_nodes(struct advising *v)
 
     find_shapes(v, &shapes);
     for (size_t i = 0; i < shapes.list.n && i < SHAPES_TRIED && high > 0; i++)
-        if (search_smallest(&(struct search){ v, build, shapes.list.v[i]->node }, 1, high, &s, &n)) {
+        if (search_smallest(&(struct search){ v, nodes_build, shapes.list.v[i]->node }, 1, high, &s, &n)) {
             best = s;
             high = n - 1; /* another shape must need fewer */
         }

@@ -133,7 +133,7 @@ static void build_toleration(struct advising *v, const struct json *taint, struc
     s->text = arena_fmt(v->a, "tolerate the taint %.*s", STR_ARG(s->what));
 }
 
-static bool is_listed(const struct str *list, size_t n, struct str word)
+static bool advice_place_is_listed(const struct str *list, size_t n, struct str word)
 {
     for (size_t i = 0; i < n; i++)
         if (str_eq(list[i], word))
@@ -169,7 +169,8 @@ static void advise_taints(struct advising *v)
         JSON_FOREACH(taint, json_find(*o, "spec", "taints", NULL)) {
             struct str text = taint_text(v->a, taint);
 
-            if (n == PLACES_TRIED || !keeps_away(taint) || is_of_health(taint) || is_listed(tried, n, text))
+            if (n == PLACES_TRIED || !keeps_away(taint) || is_of_health(taint) ||
+                advice_place_is_listed(tried, n, text))
                 continue;
             tried[n++] = text;
             if (try_taint(v, taint))
@@ -212,7 +213,7 @@ static struct str values_of(struct advising *v, struct str key)
         if (!is_kind(*o, "Node"))
             continue;
         value = json_text(json_get_str(json_find(*o, "metadata", "labels", NULL), key), STR_NULL);
-        if (!value.p || is_listed(seen, n, value))
+        if (!value.p || advice_place_is_listed(seen, n, value))
             continue;
         if (n == ARRAY_LEN(seen)) {
             buf_fmt(&out, " …");
@@ -235,7 +236,7 @@ static void advise_selectors(struct advising *v)
             struct str have;
 
             build_selector(v, json_key(want), json_text(want, STR("")), &s);
-            if (n == PLACES_TRIED || is_listed(tried, n, s.what))
+            if (n == PLACES_TRIED || advice_place_is_listed(tried, n, s.what))
                 continue;
             tried[n++] = s.what;
             if (!trial_suggestion(v, &s, NULL))

@@ -11,7 +11,7 @@ struct classes {
     size_t n;
 };
 
-static int64_t value_of(const struct json *class)
+static int64_t priority_value_of(const struct json *class)
 {
     return json_i64(json_get(class, "value"), 0);
 }
@@ -20,15 +20,15 @@ static int by_value(const void *x, const void *y)
 {
     const struct json *a = *(const struct json *const *)x, *b = *(const struct json *const *)y;
 
-    if (value_of(a) != value_of(b))
-        return value_of(a) < value_of(b) ? -1 : 1;
+    if (priority_value_of(a) != priority_value_of(b))
+        return priority_value_of(a) < priority_value_of(b) ? -1 : 1;
     return str_cmp(object_name(a), object_name(b));
 }
 
 static void higher_classes(struct advising *v, struct classes *ret)
 {
     VEC_FOREACH(o, &v->world.list)
-        if (ret->n < CLASSES_MAX && is_kind(*o, "PriorityClass") && value_of(*o) > v->out->priority &&
+        if (ret->n < CLASSES_MAX && is_kind(*o, "PriorityClass") && priority_value_of(*o) > v->out->priority &&
             !str_starts(object_name(*o), STR("system-")))
             ret->v[ret->n++] = *o;
     qsort(ret->v, ret->n, sizeof(*ret->v), by_value);
@@ -44,9 +44,9 @@ static void build_class(struct advising *v, const void *ctx, int64_t n, struct s
     s->target = object_name(class);
     s->what = STR("priority");
     s->from = arena_fmt(v->a, "%d", v->out->priority);
-    s->to = arena_fmt(v->a, "%lld", (long long)value_of(class));
+    s->to = arena_fmt(v->a, "%lld", (long long)priority_value_of(class));
     s->text = arena_fmt(v->a, "give it the priority class %.*s (%lld instead of %d)", STR_ARG(s->target),
-                        (long long)value_of(class), v->out->priority);
+                        (long long)priority_value_of(class), v->out->priority);
 }
 
 static struct json *class_new(struct advising *v, struct str name, int64_t value)
@@ -73,8 +73,8 @@ static int64_t top_value(struct advising *v)
     int64_t top = v->out->priority;
 
     VEC_FOREACH(o, &v->world.list)
-        if (is_kind(*o, "PriorityClass") && value_of(*o) < VALUE_MAX)
-            top = MAX_OF(top, value_of(*o));
+        if (is_kind(*o, "PriorityClass") && priority_value_of(*o) < VALUE_MAX)
+            top = MAX_OF(top, priority_value_of(*o));
     return MIN_OF(top + 1, (int64_t)VALUE_MAX);
 }
 

@@ -8,12 +8,12 @@
 
 enum { WEIGHT_MAX = 65535, QUEUES_TRIED = 8, DEPTH_MAX = 16, RAISES_MAX = 8 };
 
-static const struct json *queue_of(const struct advising *v, struct str name)
+static const struct json *advice_queue_of(const struct advising *v, struct str name)
 {
     return world_find(&v->world, "Queue", STR_NULL, name);
 }
 
-static struct str parent_of(const struct json *queue)
+static struct str advice_queue_parent_of(const struct json *queue)
 {
     return json_member_text(json_get(queue, "spec"), "parent");
 }
@@ -41,10 +41,10 @@ static void build_create(struct advising *v, struct str name, struct suggestion 
 /* A queue below a closed one is closed again; so all above it are opened too. */
 static void build_open(struct advising *v, struct str name, struct suggestion *s)
 {
-    const struct json *queue = queue_of(v, name);
+    const struct json *queue = advice_queue_of(v, name);
     autobuf names = { 0 };
 
-    for (int i = 0; i < DEPTH_MAX && queue; i++, queue = queue_of(v, parent_of(queue)))
+    for (int i = 0; i < DEPTH_MAX && queue; i++, queue = advice_queue_of(v, advice_queue_parent_of(queue)))
         if (!is_open(queue)) {
             edit_set(v, s, queue, STR("/status/state"), json_str(v->a, STR("Open")));
             buf_fmt(&names, "%s%.*s", names.n ? " and " : "", STR_ARG(object_name(queue)));
@@ -84,12 +84,12 @@ void advise_queue_first(struct advising *v)
 static bool has_children(const struct advising *v, struct str name)
 {
     VEC_FOREACH(o, &v->world.list)
-        if (is_kind(*o, "Queue") && str_eq(parent_of(*o), name))
+        if (is_kind(*o, "Queue") && str_eq(advice_queue_parent_of(*o), name))
             return true;
     return false;
 }
 
-static int by_text(const void *x, const void *y)
+static int advice_queue_by_text(const void *x, const void *y)
 {
     return str_cmp(*(const struct str *)x, *(const struct str *)y);
 }
@@ -101,7 +101,7 @@ struct names {
 /* Open queues without others below them, by name. The default queue always exists. */
 static void other_queues(struct advising *v, struct names *ret)
 {
-    if (!queue_of(v, STR("default")) && !str_is(v->out->queue, "default"))
+    if (!advice_queue_of(v, STR("default")) && !str_is(v->out->queue, "default"))
         *vec_push(v->a, &ret->list) = STR("default");
     VEC_FOREACH(o, &v->world.list) {
         struct str name = object_name(*o);
@@ -111,7 +111,7 @@ static void other_queues(struct advising *v, struct names *ret)
             *vec_push(v->a, &ret->list) = name;
     }
     if (ret->list.n)
-        qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), by_text);
+        qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), advice_queue_by_text);
 }
 
 static void build_queue(struct advising *v, struct str name, struct suggestion *s)
@@ -158,7 +158,7 @@ void advise_queue(struct advising *v)
 
 static void advise_strategy(struct advising *v)
 {
-    const struct json *queue = queue_of(v, v->out->queue);
+    const struct json *queue = advice_queue_of(v, v->out->queue);
     struct suggestion s = { .kind = ADVISE_STRATEGY, .target = v->out->queue, .what = STR("dequeueStrategy") };
 
     if (v->now.why.kind != WHY_ORDER || !queue)
@@ -176,7 +176,7 @@ static void advise_strategy(struct advising *v)
 static bool raise(struct advising *v, const struct verdict *then, struct suggestion *s, struct buf *text)
 {
     struct str name = arena_str(v->a, str_of(then->why.queue)), value;
-    const struct json *queue = queue_of(v, name);
+    const struct json *queue = advice_queue_of(v, name);
     struct str path = arena_fmt(v->a, "/spec/capability/%.*s", STR_ARG(pointer_part(v->a, then->resource)));
     struct str from = scalar_text(json_get_str(json_find(queue, "spec", "capability", NULL), then->resource));
     struct quantity old, more = amount_to_quantity(then->why.dim, then->why.need - then->why.have);
@@ -228,7 +228,7 @@ static void build_weight(struct advising *v, const void *ctx, int64_t n, struct 
 
 static void advise_weight(struct advising *v)
 {
-    const struct json *queue = queue_of(v, str_of(v->now.why.queue));
+    const struct json *queue = advice_queue_of(v, str_of(v->now.why.queue));
     struct search q = { v, build_weight, queue };
     struct suggestion s;
     int64_t n;

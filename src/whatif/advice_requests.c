@@ -22,7 +22,7 @@ static int64_t units_of(const struct ask *k, struct quantity q)
     return str_is(k->resource, "cpu") ? quantity_milli(q) : quantity_units(q);
 }
 
-static struct quantity quantity_of(const struct ask *k, int64_t n)
+static struct quantity requests_quantity_of(const struct ask *k, int64_t n)
 {
     struct quantity q = quantity_of_i64(n, k->from.format);
 
@@ -46,10 +46,10 @@ static int64_t step_of(const struct ask *k)
 }
 
 /* 'n' counts steps. */
-static void build(struct advising *v, const void *ctx, int64_t n, struct suggestion *s)
+static void requests_build(struct advising *v, const void *ctx, int64_t n, struct suggestion *s)
 {
     const struct ask *k = ctx;
-    struct str to = quantity_text(v->a, quantity_of(k, n * k->step)), from = quantity_text(v->a, k->from);
+    struct str to = quantity_text(v->a, requests_quantity_of(k, n * k->step)), from = quantity_text(v->a, k->from);
     struct str base = arena_fmt(v->a, "/spec/tasks/%zu/template/spec/containers/%zu/resources", k->task, k->container);
     struct str key = pointer_part(v->a, k->resource);
 
@@ -123,7 +123,7 @@ static void try_resource(struct advising *v, size_t task, struct str resource, s
         return;
     k.is_plain = str_is(resource, "cpu") || str_is(resource, "memory");
     k.step = step_of(&k);
-    if (search_largest(&(struct search){ v, build, &k }, 1, (units_of(&k, k.from) - 1) / k.step, 0, &s, &n) &&
+    if (search_largest(&(struct search){ v, requests_build, &k }, 1, (units_of(&k, k.from) - 1) / k.step, 0, &s, &n) &&
         is_better(best, &s))
         *best = s;
 }

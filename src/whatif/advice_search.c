@@ -1,7 +1,7 @@
 /* advice_search.c - how far must a number go until the job starts? */
 #include "whatif/advice_internal.h"
 
-static bool works(const struct search *q, int64_t n, struct suggestion *ret)
+static bool search_works(const struct search *q, int64_t n, struct suggestion *ret)
 {
     struct suggestion s = { 0 };
 
@@ -13,12 +13,12 @@ static bool works(const struct search *q, int64_t n, struct suggestion *ret)
 }
 
 /* Between 'good', which works, and 'bad', which does not, whichever is larger. */
-static int64_t narrow(const struct search *q, int64_t good, int64_t bad, struct suggestion *ret)
+static int64_t search_narrow(const struct search *q, int64_t good, int64_t bad, struct suggestion *ret)
 {
     while (good - bad > 1 || bad - good > 1) {
         int64_t middle = good + (bad - good) / 2;
 
-        if (works(q, middle, ret))
+        if (search_works(q, middle, ret))
             good = middle;
         else
             bad = middle;
@@ -33,23 +33,23 @@ bool search_largest(const struct search *q, int64_t low, int64_t high, int64_t h
 
     if (low > high)
         return false;
-    if (hint > low && hint <= high && works(q, hint, ret))
+    if (hint > low && hint <= high && search_works(q, hint, ret))
         good = hint;
-    else if (works(q, low, ret))
+    else if (search_works(q, low, ret))
         bad = hint > low && hint <= high ? hint : bad;
     else
         return false;
-    if (good == hint && good + 1 < bad && !works(q, good + 1, ret)) /* mostly the hint was right */
+    if (good == hint && good + 1 < bad && !search_works(q, good + 1, ret)) /* mostly the hint was right */
         bad = good + 1;
-    *ret_n = narrow(q, good, bad, ret);
+    *ret_n = search_narrow(q, good, bad, ret);
     return true;
 }
 
 bool search_smallest(const struct search *q, int64_t low, int64_t high, struct suggestion *ret, int64_t *ret_n)
 {
-    if (low > high || !works(q, high, ret))
+    if (low > high || !search_works(q, high, ret))
         return false;
-    *ret_n = narrow(q, high, low - 1, ret);
+    *ret_n = search_narrow(q, high, low - 1, ret);
     return true;
 }
 

@@ -49,8 +49,8 @@ static void lower_job_min(struct advising *v, struct suggestion *s, int64_t less
         set_number(v, s, STR("/spec/minAvailable"), min);
 }
 
-static void describe(struct advising *v, struct suggestion *s, struct str target, const char *what, int64_t from,
-                     int64_t to)
+static void advice_size_describe(struct advising *v, struct suggestion *s, struct str target, const char *what,
+                                 int64_t from, int64_t to)
 {
     s->target = target;
     s->what = str_of(what);
@@ -78,7 +78,7 @@ static void build_task_min(struct advising *v, const void *ctx, int64_t n, struc
     s->kind = ADVISE_MIN_AVAILABLE;
     set_number(v, s, arena_fmt(v->a, "/spec/tasks/%zu/minAvailable", t->task), n);
     lower_job_min(v, s, t->min - n);
-    describe(v, s, task->name, "minAvailable", t->min, n);
+    advice_size_describe(v, s, task->name, "minAvailable", t->min, n);
     s->text = arena_fmt(v->a, "lower minAvailable of task %.*s from %lld to %lld%.*s", STR_ARG(task->name),
                         (long long)t->min, (long long)n, STR_ARG(rest_joins(v, t->replicas - n)));
 }
@@ -89,7 +89,7 @@ static void build_job_min(struct advising *v, const void *ctx, int64_t n, struct
 
     s->kind = ADVISE_MIN_AVAILABLE;
     set_number(v, s, STR("/spec/minAvailable"), n);
-    describe(v, s, v->name, "minAvailable", t->min, n);
+    advice_size_describe(v, s, v->name, "minAvailable", t->min, n);
     s->text = arena_fmt(v->a, "lower minAvailable from %lld to %lld%.*s", (long long)t->min, (long long)n,
                         STR_ARG(rest_joins(v, t->replicas - n)));
 }
@@ -108,8 +108,8 @@ static void build_group_min(struct advising *v, const void *ctx, int64_t n, stru
         if (member > 0)
             set_number(v, s, STR("/spec/minMember"), MAX_OF(member - (t->min - n), 1));
     }
-    describe(v, s, str_empty(t->role) ? v->name : t->role, str_empty(t->role) ? "minMember" : "minTaskMember", t->min,
-             n);
+    advice_size_describe(v, s, str_empty(t->role) ? v->name : t->role,
+                         str_empty(t->role) ? "minMember" : "minTaskMember", t->min, n);
     s->text = arena_fmt(v->a, "lower %.*s of %.*s from %lld to %lld", STR_ARG(s->what), STR_ARG(s->target),
                         (long long)t->min, (long long)n);
 }
@@ -127,14 +127,14 @@ static void build_replicas(struct advising *v, const void *ctx, int64_t n, struc
         set_number(v, s, arena_fmt(v->a, "/spec/tasks/%zu/minAvailable", t->task), n);
         lower_job_min(v, s, t->min - n);
     }
-    describe(v, s, task->name, "replicas", t->replicas, n);
+    advice_size_describe(v, s, task->name, "replicas", t->replicas, n);
     s->text = arena_fmt(v->a, "run %lld replica%s of task %.*s instead of %lld", (long long)n, n == 1 ? "" : "s",
                         STR_ARG(task->name), (long long)t->replicas);
 }
 
 /* ---- choosing ---- */
 
-static int64_t number(struct str s)
+static int64_t advice_size_number(struct str s)
 {
     int64_t n = 0;
 
@@ -145,7 +145,8 @@ static int64_t number(struct str s)
 /* Of two, the one that keeps the larger part. */
 static void keep_better(struct suggestion *best, const struct suggestion *s)
 {
-    if (best->edits.n == 0 || number(s->to) * number(best->from) > number(best->to) * number(s->from))
+    if (best->edits.n == 0 || advice_size_number(s->to) * advice_size_number(best->from) >
+                                  advice_size_number(best->to) * advice_size_number(s->from))
         *best = *s;
 }
 

@@ -220,7 +220,7 @@ struct json *node_like(struct arena *a, const struct json *like, int64_t number)
     return node;
 }
 
-static int add_nodes(struct advising *v, struct world *w, const struct advice_edit *e)
+static int world_add_nodes(struct advising *v, struct world *w, const struct advice_edit *e)
 {
     const struct json *like = world_find(w, "Node", STR_NULL, e->name);
 
@@ -231,7 +231,7 @@ static int add_nodes(struct advising *v, struct world *w, const struct advice_ed
 
 /* ---- all of it ---- */
 
-static int apply(struct advising *v, struct world *w, const struct advice_edit *e)
+static int world_apply(struct advising *v, struct world *w, const struct advice_edit *e)
 {
     switch (e->op) {
     case EDIT_SET:
@@ -244,7 +244,7 @@ static int apply(struct advising *v, struct world *w, const struct advice_edit *
         take_out(w, e);
         return 0;
     case EDIT_ADD_NODES:
-        return add_nodes(v, w, e);
+        return world_add_nodes(v, w, e);
     case EDIT_OP_MAX:
         break;
     }
@@ -282,7 +282,7 @@ static void follow_job(struct advising *v, struct world *w)
 static int apply_all(struct advising *v, struct world *w, const struct suggestion *s)
 {
     VEC_FOREACH(e, &s->edits)
-        if (apply(v, w, e) < 0)
+        if (world_apply(v, w, e) < 0)
             return -1;
     return 0;
 }

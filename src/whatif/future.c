@@ -52,8 +52,8 @@ static int constant_keys(void *ctx, struct arena *a, const char *type, struct ss
 
 /* ---- how long a pod runs ---- */
 
-static const struct object *find(struct future *f, const struct resource_type *type, const struct json *pod,
-                                 const char *annotation)
+static const struct object *future_find(struct future *f, const struct resource_type *type, const struct json *pod,
+                                        const char *annotation)
 {
     struct str name = object_annotation(pod, annotation);
 
@@ -67,8 +67,8 @@ int64_t future_declared_ms(struct future *f, const struct json *pod)
 
     if (ms >= 0)
         return ms;
-    job = find(f, known_types()->job, pod, "volcano.sh/job-name");
-    group = find(f, known_types()->group, pod, "scheduling.k8s.io/group-name");
+    job = future_find(f, known_types()->job, pod, "volcano.sh/job-name");
+    group = future_find(f, known_types()->group, pod, "scheduling.k8s.io/group-name");
     if (job)
         ms = annotation_ms(job->root, RUNTIME_ANNOTATION);
     if (ms < 0 && group)
@@ -260,7 +260,7 @@ struct json *future_group_of(struct arena *a, const struct json *root)
 
 /* ---- time ---- */
 
-static void tell(struct future *f, const struct object *o, bool is_gone)
+static void future_tell(struct future *f, const struct object *o, bool is_gone)
 {
     int64_t now_ms = future_now_ms(f);
 
@@ -274,14 +274,14 @@ static void tell(struct future *f, const struct object *o, bool is_gone)
         f->opt.changed(f->opt.ctx, o, is_gone, now_ms);
 }
 
-static bool look(struct future *f)
+static bool future_look(struct future *f)
 {
     struct cluster_event ev;
     bool any = false;
 
     while (cluster_next(f->eyes, &ev))
         if (ev.kind == CLUSTER_PUT || ev.kind == CLUSTER_GONE) {
-            tell(f, ev.object, ev.kind == CLUSTER_GONE);
+            future_tell(f, ev.object, ev.kind == CLUSTER_GONE);
             any = true;
         }
     return any;
@@ -303,12 +303,12 @@ static bool run_nodes(struct future *f)
     return any;
 }
 
-static bool turn(struct future *f)
+static bool future_turn(struct future *f)
 {
     bool is_busy, any;
 
     f->due_ms = driver_turn(f->driver, &is_busy);
-    any = look(f);
+    any = future_look(f);
     any |= run_nodes(f);
     return any || is_busy || f->due_ms <= future_now_ms(f);
 }
@@ -317,7 +317,7 @@ int64_t future_settle(struct future *f)
 {
     int64_t node_ms;
 
-    for (unsigned turns = 1; turn(f); turns++)
+    for (unsigned turns = 1; future_turn(f); turns++)
         if (turns % TURNS_MAX == 0)
             clock_manual_advance(&f->clock, 1);
     store_compact(f->store, store_revision(f->store));

@@ -34,7 +34,7 @@ void hollow_init(struct hollow *h, const struct hollow_options *opt)
     heap_init(&h->timers, by_time);
 }
 
-static void forget(struct hollow *h, struct hollow_pod *p)
+static void hollow_forget(struct hollow *h, struct hollow_pod *p)
 {
     heap_remove(&h->timers, &p->node);
     map_remove(&h->pods, p->object->uid);
@@ -64,7 +64,7 @@ int64_t annotation_ms(const struct json *object, const char *key)
 
 /* ---- what comes next ---- */
 
-static enum hollow_step next_step(const struct json *pod)
+static enum hollow_step hollow_next_step(const struct json *pod)
 {
     struct str phase = json_member_text(json_get(pod, "status"), "phase");
 
@@ -78,7 +78,7 @@ static enum hollow_step next_step(const struct json *pod)
 }
 
 /* A time of an object, or 'fallback' where it has none. */
-static int64_t time_of(const struct json *parent, const char *key, int64_t fallback)
+static int64_t hollow_time_of(const struct json *parent, const char *key, int64_t fallback)
 {
     int64_t ms;
 
@@ -101,7 +101,7 @@ static int64_t due_end(const struct hollow *h, const struct hollow_pod *p, int64
 {
     const struct json *pod = p->object->root;
     int64_t run_ms = h->opt.runtime_ms ? h->opt.runtime_ms(h->opt.ctx, pod) : annotation_ms(pod, RUNTIME_ANNOTATION);
-    int64_t from_ms = p->started_ms >= 0 ? p->started_ms : time_of(json_get(pod, "status"), "startTime", now_ms);
+    int64_t from_ms = p->started_ms >= 0 ? p->started_ms : hollow_time_of(json_get(pod, "status"), "startTime", now_ms);
 
     return run_ms < 0 ? INT64_MAX : MAX_OF(add_ms(from_ms, run_ms), now_ms);
 }
@@ -109,7 +109,7 @@ static int64_t due_end(const struct hollow *h, const struct hollow_pod *p, int64
 /* The time in the object is the end of its grace: no pod lives longer. */
 static int64_t due_go(const struct hollow *h, const struct hollow_pod *p, int64_t now_ms)
 {
-    int64_t last_ms = time_of(json_get(p->object->root, "metadata"), "deletionTimestamp", now_ms);
+    int64_t last_ms = hollow_time_of(json_get(p->object->root, "metadata"), "deletionTimestamp", now_ms);
 
     if (pod_has_ended(p->object->root))
         return now_ms;
@@ -122,7 +122,7 @@ static int64_t (*const due[])(const struct hollow *h, const struct hollow_pod *p
     [STEP_GO] = due_go,
 };
 
-static void set_timer(struct hollow *h, struct hollow_pod *p, int64_t at_ms)
+static void hollow_set_timer(struct hollow *h, struct hollow_pod *p, int64_t at_ms)
 {
     heap_remove(&h->timers, &p->node);
     p->at_ms = at_ms;
@@ -134,12 +134,12 @@ static void set_timer(struct hollow *h, struct hollow_pod *p, int64_t at_ms)
 void hollow_put(struct hollow *h, const struct object *pod, int64_t now_ms)
 {
     struct hollow_pod *p = map_get(&h->pods, pod->uid);
-    enum hollow_step step = next_step(pod->root);
+    enum hollow_step step = hollow_next_step(pod->root);
     struct object *old;
 
     if (step == STEP_NONE) {
         if (p)
-            forget(h, p);
+            hollow_forget(h, p);
         return;
     }
     if (!p) {
@@ -153,7 +153,7 @@ void hollow_put(struct hollow *h, const struct object *pod, int64_t now_ms)
     if (p->step == step) /* its timer runs, or its write is on its way */
         return;
     p->step = step;
-    set_timer(h, p, due[step](h, p, now_ms));
+    hollow_set_timer(h, p, due[step](h, p, now_ms));
 }
 
 void hollow_gone(struct hollow *h, struct str uid)
@@ -161,7 +161,7 @@ void hollow_gone(struct hollow *h, struct str uid)
     struct hollow_pod *p = map_get(&h->pods, uid);
 
     if (p)
-        forget(h, p);
+        hollow_forget(h, p);
 }
 
 int64_t hollow_due_ms(const struct hollow *h)
@@ -176,7 +176,7 @@ void hollow_failed(struct hollow *h, struct str uid, int64_t again_ms)
     struct hollow_pod *p = map_get(&h->pods, uid);
 
     if (p && !heap_has(&p->node))
-        set_timer(h, p, again_ms);
+        hollow_set_timer(h, p, again_ms);
 }
 
 /* ---- a status as a kubelet writes it ---- */
@@ -196,7 +196,7 @@ static struct str time_text(struct arena *a, int64_t ms)
     return arena_str(a, buf_view(&text));
 }
 
-static void add_text(struct arena *a, struct json *j, const char *key, struct str text)
+static void hollow_add_text(struct arena *a, struct json *j, const char *key, struct str text)
 {
     json_add(j, str_of(key), json_str(a, text));
 }
@@ -205,7 +205,7 @@ static struct json *state_running(const struct writing *w)
 {
     struct json *state = json_object(w->arena), *running = json_add(state, STR("running"), json_object(w->arena));
 
-    add_text(w->arena, running, "startedAt", w->started);
+    hollow_add_text(w->arena, running, "startedAt", w->started);
     return state;
 }
 
@@ -214,9 +214,9 @@ static struct json *state_over(const struct writing *w, struct str finished)
     struct json *state = json_object(w->arena), *over = json_add(state, STR("terminated"), json_object(w->arena));
 
     json_add(over, STR("exitCode"), json_int(w->arena, 0));
-    add_text(w->arena, over, "reason", STR("Completed"));
-    add_text(w->arena, over, "startedAt", w->started);
-    add_text(w->arena, over, "finishedAt", finished);
+    hollow_add_text(w->arena, over, "reason", STR("Completed"));
+    hollow_add_text(w->arena, over, "startedAt", w->started);
+    hollow_add_text(w->arena, over, "finishedAt", finished);
     return state;
 }
 
@@ -234,9 +234,9 @@ static void add_containers(const struct writing *w, struct json *status, const c
     JSON_FOREACH(c, containers) {
         struct json *one = json_push(out, json_object(a));
 
-        add_text(a, one, "name", json_member_text(c, "name"));
-        add_text(a, one, "image", json_member_text(c, "image"));
-        add_text(a, one, "imageID", STR(""));
+        hollow_add_text(a, one, "name", json_member_text(c, "name"));
+        hollow_add_text(a, one, "image", json_member_text(c, "image"));
+        hollow_add_text(a, one, "imageID", STR(""));
         json_add(one, STR("ready"), json_bool_new(a, is_up));
         json_add(one, STR("started"), json_bool_new(a, is_up));
         json_add(one, STR("restartCount"), json_int(a, 0));
@@ -258,14 +258,14 @@ static void set_condition(const struct writing *w, struct json *conditions, cons
         return;
     if (!c) {
         c = json_push(conditions, json_object(a));
-        add_text(a, c, "type", str_of(type));
+        hollow_add_text(a, c, "type", str_of(type));
     }
     json_set(c, "status", json_str(a, str_of(status)));
     json_set(c, "lastTransitionTime", json_str(a, w->now));
     json_remove(c, "message");
     json_remove(c, "reason");
     if (!is_true)
-        add_text(a, c, "reason", STR("PodCompleted"));
+        hollow_add_text(a, c, "reason", STR("PodCompleted"));
 }
 
 static void set_conditions(const struct writing *w, struct json *status)
@@ -292,7 +292,7 @@ static void set_addresses(const struct writing *w, struct json *status, const st
     json_set(status, "hostIP", json_fmt(a, "192.168.%u.%u", (unsigned)(host >> 8 & 255), (unsigned)(host & 255)));
     json_set(status, "podIP", json_str(a, pod_ip));
     ip = json_push(json_set(status, "podIPs", json_array(a)), json_object(a));
-    add_text(a, ip, "ip", pod_ip);
+    hollow_add_text(a, ip, "ip", pod_ip);
 }
 
 static struct json *make_status(const struct writing *w, const struct hollow_pod *p)
@@ -319,8 +319,8 @@ static struct json *make_body(const struct writing *w, const struct hollow_pod *
     struct json *body = object_new(a, "v1", "Pod", p->object->namespace, p->object->name),
                 *meta = json_get(body, "metadata");
 
-    add_text(a, meta, "uid", p->object->uid);
-    add_text(a, meta, "resourceVersion", json_member_text(json_get(w->pod, "metadata"), "resourceVersion"));
+    hollow_add_text(a, meta, "uid", p->object->uid);
+    hollow_add_text(a, meta, "resourceVersion", json_member_text(json_get(w->pod, "metadata"), "resourceVersion"));
     json_add(body, STR("status"), make_status(w, p));
     return body;
 }

@@ -56,7 +56,7 @@ static int check_merge(struct yaml_reader *r, const struct json *value)
     return 0;
 }
 
-static size_t count_entries(const struct json *object)
+static size_t mapping_count_entries(const struct json *object)
 {
     size_t n = 0;
 
@@ -87,7 +87,7 @@ static int add_merged(struct yaml_reader *r, struct entries *to, const struct js
     return 0;
 }
 
-static int collect(struct yaml_reader *r, struct entries *to, const struct json *object)
+static int mapping_collect(struct yaml_reader *r, struct entries *to, const struct json *object)
 {
     uint64_t later = UINT32_MAX; /* each '<<' ranks above the one before */
 
@@ -166,8 +166,8 @@ int yaml_mapping_end(struct yaml_reader *r, struct json *object)
 
     if (is_simple(object))
         return 0;
-    es.v = v = xmalloc(sizeof(*v) * count_entries(object));
-    if (collect(r, &es, object) < 0)
+    es.v = v = xmalloc(sizeof(*v) * mapping_count_entries(object));
+    if (mapping_collect(r, &es, object) < 0)
         return -1;
     mark_losers(&es);
     object->first = object->last = NULL;

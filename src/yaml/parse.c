@@ -66,7 +66,7 @@ static void words_grow(struct yaml_reader *r)
     r->word_slots = slots;
 }
 
-static struct yaml_word *word(struct yaml_reader *r, struct str text)
+static struct yaml_word *yaml_parse_word(struct yaml_reader *r, struct str text)
 {
     uint64_t hash = str_hash(text, (uintptr_t)r); /* an address the file's author does not know */
     struct yaml_word *w, **slot;
@@ -95,7 +95,7 @@ static void set_position(struct json *j, const yaml_event_t *ev)
     j->col = (uint16_t)MIN_OF(ev->start_mark.column + 1, UINT16_MAX);
 }
 
-static struct json *node_new(struct yaml_reader *r, const yaml_event_t *ev, enum json_type type)
+static struct json *yaml_parse_node_new(struct yaml_reader *r, const yaml_event_t *ev, enum json_type type)
 {
     struct json *j;
 
@@ -125,7 +125,7 @@ static void set_anchor(struct yaml_reader *r, const yaml_char_t *name, struct js
 
     if (!name)
         return;
-    w = word(r, str_of((const char *)name));
+    w = yaml_parse_word(r, str_of((const char *)name));
     w->node = node;
     w->doc = r->doc;
     w->is_open = is_open;
@@ -138,7 +138,7 @@ static void set_key(struct yaml_reader *r, const struct json *at, struct str key
 {
     struct yaml_frame *f = top(r);
 
-    f->key = key.p == yaml_merge_key ? key : word(r, key)->text;
+    f->key = key.p == yaml_merge_key ? key : yaml_parse_word(r, key)->text;
     f->key_line = at->line;
     f->key_col = at->col;
 }
@@ -167,7 +167,7 @@ static int use_as_key(struct yaml_reader *r, const struct json *node, bool is_fl
 }
 
 /* Put a finished or just begun node where it belongs: into the list or mapping on top, or at the root. */
-static void place(struct yaml_reader *r, struct json *node)
+static void parse_place(struct yaml_reader *r, struct json *node)
 {
     struct yaml_frame *f = top(r);
 
@@ -201,7 +201,7 @@ static struct str event_text(const yaml_event_t *ev)
     return (struct str){ (const char *)ev->data.scalar.value, ev->data.scalar.length };
 }
 
-static bool has_tag(const yaml_event_t *ev, const char *name)
+static bool parse_has_tag(const yaml_event_t *ev, const char *name)
 {
     const struct str prefix = STR("tag:yaml.org,2002:"); /* !! */
     struct str tag = str_of((const char *)ev->data.scalar.tag);
@@ -211,7 +211,7 @@ static bool has_tag(const yaml_event_t *ev, const char *name)
 
 static bool is_merge(const yaml_event_t *ev)
 {
-    return str_eq(event_text(ev), STR("<<")) && (ev->data.scalar.plain_implicit || has_tag(ev, "merge"));
+    return str_eq(event_text(ev), STR("<<")) && (ev->data.scalar.plain_implicit || parse_has_tag(ev, "merge"));
 }
 
 static int fill_text(struct yaml_reader *r, struct json *node, struct str text)
@@ -285,10 +285,10 @@ static int fill_tagged(struct yaml_reader *r, struct json *node, const yaml_even
 {
     struct str text = event_text(ev);
 
-    if (has_tag(ev, "binary"))
+    if (parse_has_tag(ev, "binary"))
         return fill_binary(r, node, ev);
     for (size_t i = 0; i < ARRAY_LEN(tags); i++) {
-        if (!has_tag(ev, tags[i].name))
+        if (!parse_has_tag(ev, tags[i].name))
             continue;
         *s = yaml_resolve(text);
         if (s->kind != tags[i].kind &&
@@ -304,7 +304,7 @@ static int fill_tagged(struct yaml_reader *r, struct json *node, const yaml_even
 
 static struct json *scalar_new(struct yaml_reader *r, const yaml_event_t *ev, struct yaml_scalar *s)
 {
-    struct json *node = node_new(r, ev, JSON_STRING);
+    struct json *node = yaml_parse_node_new(r, ev, JSON_STRING);
 
     if (!node)
         return NULL;
@@ -350,14 +350,14 @@ static int on_scalar(struct yaml_reader *r, const yaml_event_t *ev)
     node = scalar_new(r, ev, &s);
     if (!node)
         return -1;
-    place(r, node);
+    parse_place(r, node);
     return 0;
 }
 
 /* ---- aliases ---- */
 
 /* Text is shared by the copies, but whoever prints the tree pays for each: so it is counted as well. */
-static struct json *copy_node(struct yaml_reader *r, const struct json *from, size_t depth, const struct json *at)
+static struct json *parse_copy_node(struct yaml_reader *r, const struct json *from, size_t depth, const struct json *at)
 {
     struct json *to;
 
@@ -382,7 +382,7 @@ static struct json *copy_node(struct yaml_reader *r, const struct json *from, si
     to->first = to->last = NULL;
     to->n = 0;
     JSON_FOREACH(child, from) {
-        struct json *copy = copy_node(r, child, depth + 1, at);
+        struct json *copy = parse_copy_node(r, child, depth + 1, at);
 
         if (!copy)
             return NULL;
@@ -396,7 +396,7 @@ static struct json *copy_node(struct yaml_reader *r, const struct json *from, si
 
 static int on_alias(struct yaml_reader *r, const yaml_event_t *ev)
 {
-    struct yaml_word *w = word(r, str_of((const char *)ev->data.alias.anchor));
+    struct yaml_word *w = yaml_parse_word(r, str_of((const char *)ev->data.alias.anchor));
     struct json *copy, at = { 0 };
 
     set_position(&at, ev);
@@ -406,14 +406,14 @@ static int on_alias(struct yaml_reader *r, const yaml_event_t *ev)
     if (w->is_open)
         return yaml_fail(r, ERR_INVALID, at.line, at.col, "*%.*s stands inside what it names",
                          STR_ARG(str_sub(w->text, 0, 100)));
-    copy = copy_node(r, w->node, r->stack.n + 1, &at);
+    copy = parse_copy_node(r, w->node, r->stack.n + 1, &at);
     if (!copy)
         return -1;
     copy->line = at.line;
     copy->col = at.col;
     if (is_key_next(r))
         return use_as_key(r, copy, w->is_float);
-    place(r, copy);
+    parse_place(r, copy);
     return 0;
 }
 
@@ -428,10 +428,10 @@ static int open_node(struct yaml_reader *r, const yaml_event_t *ev, enum json_ty
     if (r->stack.n >= r->max_depth)
         return yaml_fail(r, ERR_TOO_BIG, ev->start_mark.line + 1, ev->start_mark.column + 1,
                          "nested deeper than %zu levels", r->max_depth);
-    node = node_new(r, ev, type);
+    node = yaml_parse_node_new(r, ev, type);
     if (!node)
         return -1;
-    place(r, node);
+    parse_place(r, node);
     *vec_push(r->arena, &r->stack) = (struct yaml_frame){ .node = node };
     set_anchor(r, anchor, node, true, false);
     return 0;
@@ -447,7 +447,7 @@ static int on_mapping_start(struct yaml_reader *r, const yaml_event_t *ev)
     return open_node(r, ev, JSON_OBJECT, ev->data.mapping_start.anchor);
 }
 
-static int on_end(struct yaml_reader *r, const yaml_event_t *ev)
+static int parse_on_end(struct yaml_reader *r, const yaml_event_t *ev)
 {
     struct yaml_frame *f = top(r);
 
@@ -468,8 +468,8 @@ static int on_document(struct yaml_reader *r, const yaml_event_t *ev)
 static int (*const handlers[])(struct yaml_reader *r, const yaml_event_t *ev) = {
     [YAML_DOCUMENT_START_EVENT] = on_document, [YAML_ALIAS_EVENT] = on_alias,
     [YAML_SCALAR_EVENT] = on_scalar,           [YAML_SEQUENCE_START_EVENT] = on_list_start,
-    [YAML_SEQUENCE_END_EVENT] = on_end,        [YAML_MAPPING_START_EVENT] = on_mapping_start,
-    [YAML_MAPPING_END_EVENT] = on_end,
+    [YAML_SEQUENCE_END_EVENT] = parse_on_end,  [YAML_MAPPING_START_EVENT] = on_mapping_start,
+    [YAML_MAPPING_END_EVENT] = parse_on_end,
 };
 
 /* ---- reading ---- */

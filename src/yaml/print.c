@@ -94,7 +94,7 @@ static bool is_misleading(struct str s)
     return false;
 }
 
-static struct look look_at(struct str s)
+static struct look print_look_at(struct str s)
 {
     struct look l = { 0 };
     uint32_t code = 0;
@@ -194,9 +194,9 @@ static void print_literal(struct printer *p, struct str s, size_t column)
     }
 }
 
-static void print_text(struct printer *p, struct str s, size_t column)
+static void print_print_text(struct printer *p, struct str s, size_t column)
 {
-    struct look l = look_at(s);
+    struct look l = print_look_at(s);
 
     if (l.has_break && l.has_ink && !l.has_special) {
         print_literal(p, s, column);
@@ -226,7 +226,7 @@ static void print_scalar(struct printer *p, const struct json *j, size_t column)
         print_number(p, text);
         return;
     case JSON_STRING:
-        print_text(p, text, column);
+        print_print_text(p, text, column);
         return;
     case JSON_BOOL:
         text = j->n ? STR("true") : STR("false");
@@ -247,7 +247,7 @@ static void print_scalar(struct printer *p, const struct json *j, size_t column)
 /* "key" or, for a very long one, "? key" and the ':' on a line of its own. */
 static void print_key(struct printer *p, struct str key, size_t column)
 {
-    struct look l = look_at(key);
+    struct look l = print_look_at(key);
     size_t start = p->out->n;
 
     print_inline(p->out, key, &l);

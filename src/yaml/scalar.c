@@ -175,7 +175,7 @@ static bool take_decimal(struct str s, size_t at, struct parts *ret)
 }
 
 /* Find the digits that matter. */
-static void measure(struct str s, struct parts *parts)
+static void scalar_measure(struct str s, struct parts *parts)
 {
     struct digits d = { s, parts, parts->start };
     size_t seen = 0, before = 0;
@@ -220,7 +220,7 @@ static bool are_underscores_inside(struct str s)
     return true;
 }
 
-static bool take_number(struct str s, struct parts *ret)
+static bool scalar_take_number(struct str s, struct parts *ret)
 {
     size_t at = 0;
 
@@ -238,7 +238,7 @@ static bool take_number(struct str s, struct parts *ret)
         return true;
     if (!take_decimal(s, at, ret))
         return false;
-    measure(s, ret);
+    scalar_measure(s, ret);
     ret->is_extreme = ret->n && (!is_finite(s, ret) || ret->exponent == -EXPONENT_LIMIT);
     return true;
 }
@@ -252,7 +252,7 @@ struct yaml_scalar yaml_resolve(struct str text)
             for (size_t k = 0; k < ARRAY_LEN(words[i].forms) && words[i].forms[k]; k++)
                 if (str_is(text, words[i].forms[k]))
                     return (struct yaml_scalar){ words[i].kind, words[i].truth, false };
-    if (!take_number(text, &parts))
+    if (!scalar_take_number(text, &parts))
         return (struct yaml_scalar){ YAML_TEXT };
     return (struct yaml_scalar){ parts.is_float ? YAML_FLOAT : YAML_INT, false, parts.is_extreme };
 }
@@ -298,7 +298,7 @@ struct str yaml_number(struct arena *a, struct str text)
 {
     autobuf out = { 0 };
     struct parts parts;
-    bool is_number = take_number(text, &parts);
+    bool is_number = scalar_take_number(text, &parts);
 
     assert(is_number && !parts.is_extreme);
     if (parts.base != 10) {

@@ -23,7 +23,7 @@ static void default_int(struct arena *a, struct json *j, const char *key, bool z
 }
 
 /* A count that is missing is 0. -1 if it is no int32 from 0 on. */
-static int count_of(const struct json *j, const char *key, int64_t *ret)
+static int admit_job_count_of(const struct json *j, const char *key, int64_t *ret)
 {
     const struct json *have = json_get(j, key);
 
@@ -38,10 +38,11 @@ static int task_minimum_default(const struct json *task, int64_t *ret)
     const struct json *partition = json_get(task, "partitionPolicy");
     int64_t min, size;
 
-    if (count_of(partition, "minPartitions", &min) < 0 || count_of(partition, "partitionSize", &size) < 0)
+    if (admit_job_count_of(partition, "minPartitions", &min) < 0 ||
+        admit_job_count_of(partition, "partitionSize", &size) < 0)
         return -1;
     if (min == 0)
-        return count_of(task, "replicas", ret);
+        return admit_job_count_of(task, "replicas", ret);
     *ret = min * size; /* both fit 31 bits */
     return *ret <= INT32_MAX ? 0 : -1;
 }
@@ -79,7 +80,7 @@ static void default_min_available(struct arena *a, struct json *spec, uint8_t ma
     JSON_FOREACH(task, tasks) {
         const char *from = is_set(json_get(task, "minAvailable")) ? "minAvailable" : "replicas";
 
-        if (!json_is(task, JSON_OBJECT) || count_of(task, from, &n) < 0)
+        if (!json_is(task, JSON_OBJECT) || admit_job_count_of(task, from, &n) < 0)
             return;
         sum += n;
     }
@@ -120,7 +121,7 @@ struct job_check {
     bool is_update;
 };
 
-static void gather(struct job_check *jc, const struct place *job)
+static void admit_job_gather(struct job_check *jc, const struct place *job)
 {
     const struct json *meta = json_get(job->node, "metadata");
     int64_t n;
@@ -130,11 +131,11 @@ static void gather(struct job_check *jc, const struct place *job)
         jc->name = arena_cat(jc->c->arena, str_sub(json_member_text(meta, "generateName"), 0, 58), STR("xxxxx"));
     jc->knows_replicas = true;
     PLACE_FOREACH(task, &jc->tasks) {
-        if (!json_is(task.node, JSON_OBJECT) || count_of(task.node, "replicas", &n) < 0)
+        if (!json_is(task.node, JSON_OBJECT) || admit_job_count_of(task.node, "replicas", &n) < 0)
             jc->knows_replicas = false;
         else
             jc->replicas += n;
-        if (count_of(task.node, "minAvailable", &n) == 0)
+        if (admit_job_count_of(task.node, "minAvailable", &n) == 0)
             jc->minimums += n;
         jc->has_partition |= json_is(json_get(task.node, "partitionPolicy"), JSON_OBJECT);
     }
@@ -210,7 +211,7 @@ static void check_task_minimum(struct job_check *jc, const struct place *task)
     if (json_to_i64(min.node, &n) == 0 && n < 0)
         check_error_instead(jc->c, &min, "'minAvailable' must be >= 0 in task: %.*s; got %lld", STR_ARG(name),
                             (long long)n);
-    if (count_of(task->node, "replicas", &replicas) == 0 && json_to_i64(min.node, &n) == 0 && n > replicas &&
+    if (admit_job_count_of(task->node, "replicas", &replicas) == 0 && json_to_i64(min.node, &n) == 0 && n > replicas &&
         !tell_misspelt(jc, task)) {
         if (jc->is_update)
             check_error(jc->c, &min, "'minAvailable' must be <= 'replicas' in task: %.*s; %lld > %lld", STR_ARG(name),
@@ -247,8 +248,9 @@ static void check_partition(struct job_check *jc, const struct place *task)
     where = arena_fmt(jc->c->arena, "in task: %.*s, job: %.*s", STR_ARG(json_member_text(task->node, "name")),
                       STR_ARG(jc->name));
     if (!place_int(&policy, "totalPartitions", &total) || !place_int(&policy, "partitionSize", &size) || total < 1 ||
-        size < 1 || total > INT32_MAX || size > INT32_MAX || count_of(task->node, "replicas", &replicas) < 0 ||
-        count_of(policy.node, "minPartitions", &min_partitions) < 0)
+        size < 1 || total > INT32_MAX || size > INT32_MAX ||
+        admit_job_count_of(task->node, "replicas", &replicas) < 0 ||
+        admit_job_count_of(policy.node, "minPartitions", &min_partitions) < 0)
         return;
     if (replicas != total * size)
         check_error(jc->c, &at_replicas,
@@ -271,7 +273,7 @@ static void check_pod_name(struct job_check *jc, const struct place *task)
     int64_t replicas;
     const char *why;
 
-    if (str_empty(name) || str_empty(jc->name) || count_of(task->node, "replicas", &replicas) < 0)
+    if (str_empty(name) || str_empty(jc->name) || admit_job_count_of(task->node, "replicas", &replicas) < 0)
         return;
     pod = arena_fmt(jc->c->arena, "%.*s-%.*s-%lld", STR_ARG(jc->name), STR_ARG(name),
                     (long long)(replicas > 0 ? replicas - 1 : 0));
@@ -337,7 +339,7 @@ static void check_whole_cpus(struct job_check *jc, const struct place *spec, con
                         spec->up->up->index, before + container.index, STR_ARG(policy));
 }
 
-static void check_template(struct job_check *jc, const struct place *task)
+static void admit_job_check_template(struct job_check *jc, const struct place *task)
 {
     struct place template = place_member(task, "template"), spec = place_object(&template, "spec");
     size_t n_errors = jc->c->ps->n_errors;
@@ -557,7 +559,7 @@ static void check_task(struct job_check *jc, const struct place *task)
     if (jc->is_update)
         return; /* the rest cannot change */
     policy_rules(jc->c, &policies, scope);
-    check_template(jc, task);
+    admit_job_check_template(jc, task);
 }
 
 static void check_create(struct job_check *jc, const struct place *job)
@@ -602,7 +604,7 @@ void admit_job_check(const struct place *job, const struct json *old, const stru
     if (!jc.spec.node || !check_has_tasks(&jc))
         return;
     jc.tasks = place_list(&jc.spec, "tasks");
-    gather(&jc, job);
+    admit_job_gather(&jc, job);
     check_totals(&jc);
     topology = place_object(&jc.spec, "networkTopology");
     check_topology(&c, &topology, STR_NULL);

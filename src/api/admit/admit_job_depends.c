@@ -85,7 +85,7 @@ static void check_iteration(struct graph *g, const struct place *depends)
                 STR_ARG(check_hint(g->c->arena, text, known, ARRAY_LEN(known))));
 }
 
-static void check_names(struct graph *g)
+static void depends_check_names(struct graph *g)
 {
     PLACE_FOREACH(task, g->tasks) {
         struct place depends = place_object(&task, "dependsOn"), names = place_list(&depends, "name");
@@ -166,6 +166,6 @@ void depends_rules(struct check *c, const struct place *tasks)
     struct graph g = { .c = c, .tasks = tasks };
 
     graph_init(&g);
-    check_names(&g);
+    depends_check_names(&g);
     check_cycles(&g);
 }

@@ -41,7 +41,7 @@ static void report_word(struct check *c, const struct place *at, const char *wha
                         STR_ARG(check_hint(c->arena, word, valid, count_names(valid))), what, STR_ARG(all));
 }
 
-static bool is_one_of(struct str word, const char *const *names)
+static bool admit_job_policy_is_one_of(struct str word, const char *const *names)
 {
     for (; *names; names++)
         if (str_is(word, *names))
@@ -53,7 +53,7 @@ static bool is_targeted(struct str action)
 {
     static const char *const targeted[] = { "RestartTask", "RestartPod", "RestartPartition", NULL };
 
-    return is_one_of(action, targeted);
+    return admit_job_policy_is_one_of(action, targeted);
 }
 
 /* ---- events ---- */
@@ -72,7 +72,7 @@ static void check_event(struct policy_list *pl, const struct place *policy, cons
     bool has_timeout = is_set(json_get(policy->node, "timeout"));
     size_t first;
 
-    if (!is_one_of(event, job_policy_events))
+    if (!admit_job_policy_is_one_of(event, job_policy_events))
         report_word(pl->c, at, "event", job_policy_events);
     if (!name_map_add(pl->c->arena, &pl->events, event, policy->index, &first))
         check_error(pl->c, at, "duplicate event %.*s  across different policy: policies[%zu] has it already",
@@ -116,7 +116,7 @@ static void check_action(struct policy_list *pl, const struct place *policy)
 
     if (is_set(at.node) && at.node->type != JSON_STRING)
         return;
-    if (!is_one_of(action, job_actions))
+    if (!admit_job_policy_is_one_of(action, job_actions))
         report_word(pl->c, &at, "action", job_actions);
     if (str_eq(action, STR("RestartPartition")) && !pl->scope.has_partition)
         check_error(pl->c, &at, "RestartPartition needs a partitionPolicy, and %s",

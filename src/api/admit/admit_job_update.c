@@ -27,7 +27,7 @@ static const char *const omitted_fields[] = {
     "resources",   "stdin",    "stdinOnce",    "strategy", "tty",
 };
 
-static bool is_listed(struct str word, const char *const *list, size_t n)
+static bool admit_job_update_is_listed(struct str word, const char *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (str_is(word, list[i]))
@@ -42,7 +42,7 @@ static bool is_nothing(struct str key, const struct json *j)
         return true;
     if ((j->type == JSON_STRING || j->type == JSON_ARRAY) && j->n == 0)
         return true;
-    if (!is_listed(key, omitted_fields, ARRAY_LEN(omitted_fields)))
+    if (!admit_job_update_is_listed(key, omitted_fields, ARRAY_LEN(omitted_fields)))
         return false;
     if (j->type == JSON_OBJECT) { /* metadata: { creationTimestamp: null } is nothing either */
         JSON_FOREACH(m, j)
@@ -83,7 +83,7 @@ static bool is_mutable(struct update *u, const struct place *at)
 {
     struct str pattern = place_pattern(u->c->arena, at, u->spec);
 
-    if (is_listed(pattern, mutable_fields, ARRAY_LEN(mutable_fields)))
+    if (admit_job_update_is_listed(pattern, mutable_fields, ARRAY_LEN(mutable_fields)))
         return true;
     /* The controller itself writes the name of the claim it made. */
     return str_is(pattern, "volumes[].volumeClaimName") && is_set(json_get(at->up->node, "volumeClaim"));

@@ -260,7 +260,7 @@ void pod_security_rules(struct check *c, const struct place *spec)
 
 /* ---- the template ---- */
 
-static void check_spec(struct check *c, const struct place *spec)
+static void admit_pod_check_spec(struct check *c, const struct place *spec)
 {
     struct pod_check pc = { .c = c,
                             .spec = spec,
@@ -292,7 +292,7 @@ void pod_template_rules(struct check *c, const struct place *template)
     check_labels(c, &labels);
     check_annotations(c, &annotations);
     if (json_is(spec.node, JSON_OBJECT)) {
-        check_spec(c, &spec);
+        admit_pod_check_spec(c, &spec);
     } else if (!is_set(spec.node)) {
         struct place containers = place_member(&spec, "containers");
 

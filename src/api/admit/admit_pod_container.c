@@ -39,7 +39,7 @@ static bool is_new_number(struct arena *a, struct name_map *seen, const struct j
 }
 
 /* 'is_init': runs alone, so its ports clash with nobody's. */
-static void check_ports(struct pod_check *pc, const struct place *container, bool is_init)
+static void admit_pod_container_check_ports(struct pod_check *pc, const struct place *container, bool is_init)
 {
     struct place ports = place_list(container, "ports");
     struct name_map names = { 0 }, numbers = { 0 };
@@ -308,7 +308,7 @@ static void check_container(struct pod_check *pc, const struct place *container,
     if (!json_is(container->node, JSON_OBJECT))
         return;
     check_identity(pc, container);
-    check_ports(pc, container, is_init && !is_sidecar);
+    admit_pod_container_check_ports(pc, container, is_init && !is_sidecar);
     check_environment(pc, container);
     resource_rules(pc->c, &resources);
     pod_mount_rules(pc, container);

@@ -47,7 +47,7 @@ static bool identity_of(struct arena *a, const struct identity *row, const struc
     return !str_empty(*ret) || row->fallback;
 }
 
-static void check_list(struct check *c, const struct identity *row, const struct place *up)
+static void lists_check_list(struct check *c, const struct identity *row, const struct place *up)
 {
     struct place holder = row->above ? place_object(up, row->above) : *up, list = place_list(&holder, row->list);
     struct name_map seen = { 0 };
@@ -69,12 +69,12 @@ void pod_list_rules(struct check *c, const struct place *spec)
     static const char *const lists[] = { "initContainers", "containers" };
 
     for (size_t i = 0; i < ARRAY_LEN(of_pod); i++)
-        check_list(c, &of_pod[i], spec);
+        lists_check_list(c, &of_pod[i], spec);
     for (size_t k = 0; k < ARRAY_LEN(lists); k++) {
         struct place containers = place_list(spec, lists[k]);
 
         PLACE_FOREACH(container, &containers)
             for (size_t i = 0; i < ARRAY_LEN(of_container); i++)
-                check_list(c, &of_container[i], &container);
+                lists_check_list(c, &of_container[i], &container);
     }
 }

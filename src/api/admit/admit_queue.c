@@ -22,7 +22,7 @@ enum amount { CAPABILITY, DESERVED, GUARANTEE, AMOUNT_MAX };
 
 static const char *const amount_names[AMOUNT_MAX] = { "capability", "deserved", "guarantee" };
 
-static const struct json *amount_of(const struct json *queue, enum amount kind)
+static const struct json *admit_queue_amount_of(const struct json *queue, enum amount kind)
 {
     const struct json *j = json_find(queue, "spec", amount_names[kind], NULL);
 
@@ -99,7 +99,7 @@ struct queue_check {
     struct json_members written[AMOUNT_MAX]; /* by resource: errors name the place of each amount */
 };
 
-static struct str parent_of(const struct json *queue)
+static struct str admit_queue_parent_of(const struct json *queue)
 {
     struct str parent = json_member_text(json_get(queue, "spec"), "parent");
 
@@ -114,7 +114,7 @@ static void tree_add(void *arg, const struct json *queue)
     if (str_empty(name) || !name_map_add(t->arena, &t->by_name, name, t->all.n, NULL))
         return; /* the one under admission came first and stays */
     *vec_push(t->arena, &t->all) = (struct queue_node){
-        .name = name, .parent = parent_of(queue), .json = queue, .first_child = NONE, .next = NONE
+        .name = name, .parent = admit_queue_parent_of(queue), .json = queue, .first_child = NONE, .next = NONE
     };
 }
 
@@ -198,7 +198,7 @@ static void amount_error(struct queue_check *qc, enum amount kind, struct str re
     va_end(ap);
 }
 
-static struct str shown(struct arena *a, struct quantity q)
+static struct str admit_queue_shown(struct arena *a, struct quantity q)
 {
     autobuf out = { 0 };
 
@@ -209,7 +209,7 @@ static struct str shown(struct arena *a, struct quantity q)
 /* "[cpu]=2"; without an amount "[cpu]". */
 static struct str pair(struct arena *a, struct str resource, const struct quantity *q)
 {
-    return q ? arena_fmt(a, "[%.*s]=%.*s", STR_ARG(resource), STR_ARG(shown(a, *q)))
+    return q ? arena_fmt(a, "[%.*s]=%.*s", STR_ARG(resource), STR_ARG(admit_queue_shown(a, *q)))
              : arena_fmt(a, "[%.*s]", STR_ARG(resource));
 }
 
@@ -344,7 +344,7 @@ static size_t depth_of(struct queue_check *qc, const struct place *at)
         }
         if (!queue)
             return depth; /* a stored queue without its parent counts as a child of root */
-        name = parent_of(queue);
+        name = admit_queue_parent_of(queue);
     }
     return depth;
 }
@@ -392,7 +392,7 @@ static void check_parent(struct queue_check *qc)
         check_error(qc->c, &at,
                     "queue %.*s cannot be the parent queue of queue %.*s because it has allocated Pods: %.*s; wait for "
                     "them or use another parent",
-                    STR_ARG(qc->parent), STR_ARG(qc->name), STR_ARG(shown(qc->c->arena, pods)));
+                    STR_ARG(qc->parent), STR_ARG(qc->name), STR_ARG(admit_queue_shown(qc->c->arena, pods)));
 }
 
 /* ---- rule 8: sums over the hierarchy ---- */
@@ -405,17 +405,17 @@ static void check_capability_above(struct queue_check *qc, const struct resource
         const struct json *queue = tree_find(qc, name);
         struct quantity most;
 
-        if (quantity_of(json_get_str(amount_of(queue, CAPABILITY), r->name), &most)) {
+        if (quantity_of(json_get_str(admit_queue_amount_of(queue, CAPABILITY), r->name), &most)) {
             if (quantity_cmp(r->q, most) > 0)
                 amount_error(qc, CAPABILITY, r->name,
                              "queue %.*s capability%.*s exceeds its ancestor's capability=%.*s (queue %.*s)",
                              STR_ARG(qc->name), STR_ARG(pair(qc->c->arena, r->name, &r->q)),
-                             STR_ARG(shown(qc->c->arena, most)), STR_ARG(name));
+                             STR_ARG(admit_queue_shown(qc->c->arena, most)), STR_ARG(name));
             return;
         }
         if (!queue)
             return;
-        name = parent_of(queue);
+        name = admit_queue_parent_of(queue);
     }
 }
 
@@ -428,7 +428,7 @@ static void capabilities_below(struct queue_tree *t, size_t top, struct resource
     VEC_FOREACH(item, &below.list) {
         struct resources own = { 0 };
 
-        resources_from_json(t->arena, amount_of(t->all.v[item->at].json, CAPABILITY), &own);
+        resources_from_json(t->arena, admit_queue_amount_of(t->all.v[item->at].json, CAPABILITY), &own);
         resources_max(t->arena, ret, &own);
     }
 }
@@ -437,7 +437,7 @@ static void check_capability(struct queue_check *qc)
 {
     struct resources own = { 0 }, below = { 0 };
 
-    resources_from_json(qc->c->arena, amount_of(qc->root->node, CAPABILITY), &own);
+    resources_from_json(qc->c->arena, admit_queue_amount_of(qc->root->node, CAPABILITY), &own);
     capabilities_below(&qc->tree, qc->self, &below);
     VEC_FOREACH(r, &own.list) {
         const struct quantity *largest = resources_get(&below, r->name);
@@ -447,7 +447,7 @@ static void check_capability(struct queue_check *qc)
             amount_error(qc, CAPABILITY, r->name,
                          "queue %.*s capability%.*s is smaller than its descendants' max capability=%.*s",
                          STR_ARG(qc->name), STR_ARG(pair(qc->c->arena, r->name, &r->q)),
-                         STR_ARG(shown(qc->c->arena, *largest)));
+                         STR_ARG(admit_queue_shown(qc->c->arena, *largest)));
     }
 }
 
@@ -456,7 +456,7 @@ static void sum_children(struct queue_tree *t, size_t parent, enum amount kind, 
     for (size_t i = t->all.v[parent].first_child; i != NONE; i = t->all.v[i].next) {
         struct resources own = { 0 };
 
-        resources_from_json(t->arena, amount_of(t->all.v[i].json, kind), &own);
+        resources_from_json(t->arena, admit_queue_amount_of(t->all.v[i].json, kind), &own);
         resources_add_all(t->arena, ret, &own);
     }
 }
@@ -468,7 +468,7 @@ static void check_sum(struct queue_check *qc, size_t parent, enum amount kind)
     const struct queue_node *node = &qc->tree.all.v[parent];
     struct resources has = { 0 }, sum = { 0 };
 
-    resources_from_json(qc->c->arena, amount_of(node->json, kind), &has);
+    resources_from_json(qc->c->arena, admit_queue_amount_of(node->json, kind), &has);
     sum_children(&qc->tree, parent, kind, &sum);
     VEC_FOREACH(r, &sum.list) {
         const struct quantity *most = resources_get(&has, r->name);
@@ -479,8 +479,8 @@ static void check_sum(struct queue_check *qc, size_t parent, enum amount kind)
                          "%squeue %.*s validation failed: sum of children's %s (%.*s %.*s) exceeds parent's %s limit "
                          "(%.*s %.*s)",
                          parent == qc->self ? "" : "parent ", STR_ARG(node->name), amount_names[kind], STR_ARG(r->name),
-                         STR_ARG(shown(qc->c->arena, r->q)), amount_names[kind], STR_ARG(r->name),
-                         STR_ARG(shown(qc->c->arena, most ? *most : zero)));
+                         STR_ARG(admit_queue_shown(qc->c->arena, r->q)), amount_names[kind], STR_ARG(r->name),
+                         STR_ARG(admit_queue_shown(qc->c->arena, most ? *most : zero)));
     }
 }
 
@@ -504,8 +504,8 @@ static bool is_amount_changed(struct arena *a, const struct json *queue, const s
 {
     struct resources is = { 0 }, was = { 0 };
 
-    resources_from_json(a, amount_of(queue, kind), &is);
-    resources_from_json(a, amount_of(old, kind), &was);
+    resources_from_json(a, admit_queue_amount_of(queue, kind), &is);
+    resources_from_json(a, admit_queue_amount_of(old, kind), &was);
     if (is.list.n != was.list.n)
         return true;
     for (size_t i = 0; i < is.list.n; i++)
@@ -530,7 +530,7 @@ static void check_root(struct queue_check *qc, const struct json *old)
 
 static void check_tree(struct queue_check *qc, const struct json *old)
 {
-    bool is_moved = !old || !str_eq(parent_of(old), qc->parent), is_changed = is_moved;
+    bool is_moved = !old || !str_eq(admit_queue_parent_of(old), qc->parent), is_changed = is_moved;
 
     for (int kind = 0; kind < AMOUNT_MAX && !is_changed; kind++)
         is_changed = is_amount_changed(qc->c->arena, qc->root->node, old, kind);
@@ -556,7 +556,9 @@ void admit_queue(struct arena *a, struct json *queue, const struct json *old, co
                  struct problems *ps)
 {
     struct place root = { .node = queue }, meta, name;
-    struct queue_check qc = { .env = env, .root = &root, .name = object_name(queue), .parent = parent_of(queue) };
+    struct queue_check qc = {
+        .env = env, .root = &root, .name = object_name(queue), .parent = admit_queue_parent_of(queue)
+    };
     size_t start = ps->list.n;
     struct check c;
 

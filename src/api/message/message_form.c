@@ -2,7 +2,7 @@
 #include "api/message/message.h"
 #include "base/util.h"
 
-static struct json *fill(struct arena *a, const struct message *m, const struct json *j, struct json *out);
+static struct json *message_form_fill(struct arena *a, const struct message *m, const struct json *j, struct json *out);
 
 static struct json *zero(struct arena *a, const struct message_field *f)
 {
@@ -22,7 +22,7 @@ static struct json *zero(struct arena *a, const struct message_field *f)
     case MESSAGE_DURATION:
         return json_str(a, STR("0s"));
     case MESSAGE_MESSAGE:
-        return fill(a, f->sub, NULL, json_object(a));
+        return message_form_fill(a, f->sub, NULL, json_object(a));
     default:
         return json_null(a);
     }
@@ -35,7 +35,8 @@ static struct json *fill_items(struct arena *a, const struct message_field *f, c
     if (f->type != MESSAGE_MESSAGE)
         return json_copy(a, v);
     JSON_FOREACH(item, v) {
-        struct json *filled = json_is(item, JSON_OBJECT) ? fill(a, f->sub, item, json_object(a)) : json_copy(a, item);
+        struct json *filled = json_is(item, JSON_OBJECT) ? message_form_fill(a, f->sub, item, json_object(a))
+                                                         : json_copy(a, item);
 
         if (v->type == JSON_ARRAY)
             json_push(out, filled);
@@ -59,14 +60,14 @@ static struct json *fill_field(struct arena *a, const struct message_field *f, c
     if (v->type == JSON_NULL)
         return is_always(f) ? zero(a, f) : NULL;
     if (is_struct)
-        return v->type == JSON_OBJECT ? fill(a, f->sub, v, json_object(a)) : json_copy(a, v);
+        return v->type == JSON_OBJECT ? message_form_fill(a, f->sub, v, json_object(a)) : json_copy(a, v);
     if (json_is_zero(v) && !(f->flags & (MESSAGE_ALWAYS | MESSAGE_POINTER)))
         return NULL;
     return f->shape == SHAPE_ONE ? json_copy(a, v) : fill_items(a, f, v);
 }
 
 /* Members of 'j' in their order, then those that are always there. */
-static struct json *fill(struct arena *a, const struct message *m, const struct json *j, struct json *out)
+static struct json *message_form_fill(struct arena *a, const struct message *m, const struct json *j, struct json *out)
 {
     struct json *v;
 
@@ -78,7 +79,7 @@ static struct json *fill(struct arena *a, const struct message *m, const struct 
     }
     for (const struct message_field *f = m->fields; f < m->fields + m->n_fields; f++) {
         if (!f->name)
-            fill(a, f->sub, NULL, out);
+            message_form_fill(a, f->sub, NULL, out);
         else if (is_always(f) && !json_get(out, f->name))
             json_add(out, str_of(f->name), zero(a, f));
     }
@@ -96,23 +97,23 @@ struct json *message_fill(struct arena *a, const struct message *m, const struct
         if (text)
             json_add(out, str_of(key), json_copy(a, text));
     }
-    return fill(a, m, obj, out);
+    return message_form_fill(a, m, obj, out);
 }
 
-static void trim(const struct message *m, struct json *j);
+static void message_form_trim(const struct message *m, struct json *j);
 
 static void trim_field(const struct message_field *f, struct json *v)
 {
     if (f->type != MESSAGE_MESSAGE)
         return;
     if (f->shape == SHAPE_ONE)
-        trim(f->sub, v);
+        message_form_trim(f->sub, v);
     else
         JSON_FOREACH(item, v)
-            trim(f->sub, item);
+            message_form_trim(f->sub, item);
 }
 
-static void trim(const struct message *m, struct json *j)
+static void message_form_trim(const struct message *m, struct json *j)
 {
     if (!json_is(j, JSON_OBJECT))
         return;
@@ -130,5 +131,5 @@ static void trim(const struct message *m, struct json *j)
 
 void message_trim(const struct message *m, struct json *obj)
 {
-    trim(m, obj);
+    message_form_trim(m, obj);
 }

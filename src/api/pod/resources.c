@@ -27,7 +27,7 @@ static size_t position(const struct resources *r, struct str name, bool *ret_fou
 }
 
 /* The entry of that name; made with zero if it is not there. */
-static struct resource *entry(struct arena *a, struct resources *r, struct str name, bool *ret_found)
+static struct resource *resources_entry(struct arena *a, struct resources *r, struct str name, bool *ret_found)
 {
     size_t at = position(r, name, ret_found);
 
@@ -51,20 +51,20 @@ void resources_set(struct arena *a, struct resources *r, struct str name, struct
 {
     bool found;
 
-    entry(a, r, name, &found)->q = q;
+    resources_entry(a, r, name, &found)->q = q;
 }
 
 void resources_add(struct arena *a, struct resources *r, struct str name, struct quantity q)
 {
     bool found;
-    struct resource *e = entry(a, r, name, &found);
+    struct resource *e = resources_entry(a, r, name, &found);
 
     e->q = found ? quantity_add(e->q, q) : q;
 }
 
 /* Two sorted lists become one: for each name 'both' says what becomes of the two amounts. */
-static void merge(struct arena *a, struct resources *r, const struct resources *more,
-                  struct quantity (*both)(struct quantity, struct quantity))
+static void resources_merge(struct arena *a, struct resources *r, const struct resources *more,
+                            struct quantity (*both)(struct quantity, struct quantity))
 {
     struct resources old = *r;
     size_t i = 0;
@@ -85,7 +85,7 @@ static void merge(struct arena *a, struct resources *r, const struct resources *
 
 void resources_add_all(struct arena *a, struct resources *r, const struct resources *more)
 {
-    merge(a, r, more, quantity_add);
+    resources_merge(a, r, more, quantity_add);
 }
 
 void resources_add_times(struct arena *a, struct resources *r, const struct resources *more, int64_t n)
@@ -96,7 +96,7 @@ void resources_add_times(struct arena *a, struct resources *r, const struct reso
         return;
     VEC_FOREACH(m, &more->list)
         *vec_push(a, &times.list) = (struct resource){ m->name, quantity_mul(m->q, n) };
-    merge(a, r, &times, quantity_add);
+    resources_merge(a, r, &times, quantity_add);
 }
 
 static struct quantity larger(struct quantity x, struct quantity y)
@@ -106,23 +106,23 @@ static struct quantity larger(struct quantity x, struct quantity y)
 
 void resources_max(struct arena *a, struct resources *r, const struct resources *other)
 {
-    merge(a, r, other, larger);
+    resources_merge(a, r, other, larger);
 }
 
-static int by_name(const void *x, const void *y)
+static int resources_by_name(const void *x, const void *y)
 {
     const struct resource *a = x, *b = y;
 
     return str_cmp(a->name, b->name);
 }
 
-static void sort(struct resources *r)
+static void resources_sort(struct resources *r)
 {
     size_t n = 0;
 
     if (r->list.n < 2)
         return;
-    qsort(r->list.v, r->list.n, sizeof(r->list.v[0]), by_name);
+    qsort(r->list.v, r->list.n, sizeof(r->list.v[0]), resources_by_name);
     for (size_t i = 0; i < r->list.n; i++) /* a name that stood twice: one of them */
         if (i + 1 == r->list.n || !str_eq(r->list.v[i].name, r->list.v[i + 1].name))
             r->list.v[n++] = r->list.v[i];
@@ -147,7 +147,7 @@ void resources_from_json(struct arena *a, const struct json *j, struct resources
         if (quantity_of_json(m, &q))
             *vec_push(a, &ret->list) = (struct resource){ json_key(m), q };
     }
-    sort(ret);
+    resources_sort(ret);
 }
 
 struct json *resources_to_json(struct arena *a, const struct resources *r)
@@ -189,7 +189,7 @@ static void container_amount(struct arena *a, const struct json *holder, enum am
         return;
     }
     resources_from_json(a, json_get(res, "requests"), ret);
-    merge(a, ret, &limits, first);
+    resources_merge(a, ret, &limits, first);
 }
 
 static bool is_sidecar(const struct json *init_container)
@@ -266,7 +266,7 @@ static void pod_amount(struct arena *a, const struct json *spec, enum amount wha
     *ret = (struct resources){ 0 };
     VEC_FOREACH(s, &sums.list)
         *vec_push(a, &ret->list) = (struct resource){ s->name, larger(quantity_add(s->main, s->sidecars), s->init) };
-    sort(ret);
+    resources_sort(ret);
 
     container_amount(a, spec, what, &one);
     VEC_FOREACH(p, &one.list)
@@ -295,8 +295,8 @@ static bool is_core(struct str name)
     return str_is(name, "cpu") || str_is(name, "memory") || str_is(name, "ephemeral-storage");
 }
 
-/* In any order; sort() follows. */
-static void use(struct arena *a, struct resources *r, struct str name, struct quantity q)
+/* In any order; resources_sort() follows. */
+static void resources_use(struct arena *a, struct resources *r, struct str name, struct quantity q)
 {
     *vec_push(a, &r->list) = (struct resource){ name, q };
 }
@@ -310,13 +310,13 @@ void pod_quota_usage(struct arena *a, const struct json *pod_spec, struct resour
     *ret = (struct resources){ 0 };
     VEC_FOREACH(r, &requests.list) {
         if (!str_is(r->name, "pods") && !str_is(r->name, "count/pods"))
-            use(a, ret, r->name, r->q);
-        use(a, ret, arena_cat(a, STR("requests."), r->name), r->q);
+            resources_use(a, ret, r->name, r->q);
+        resources_use(a, ret, arena_cat(a, STR("requests."), r->name), r->q);
     }
-    use(a, ret, STR("pods"), quantity_of_i64(1, QUANTITY_DECIMAL_SI));
-    use(a, ret, STR("count/pods"), quantity_of_i64(1, QUANTITY_DECIMAL_SI));
+    resources_use(a, ret, STR("pods"), quantity_of_i64(1, QUANTITY_DECIMAL_SI));
+    resources_use(a, ret, STR("count/pods"), quantity_of_i64(1, QUANTITY_DECIMAL_SI));
     VEC_FOREACH(l, &limits.list)
         if (is_core(l->name)) /* a quota knows no limits of extended resources: they equal the requests */
-            use(a, ret, arena_cat(a, STR("limits."), l->name), l->q);
-    sort(ret);
+            resources_use(a, ret, arena_cat(a, STR("limits."), l->name), l->q);
+    resources_sort(ret);
 }

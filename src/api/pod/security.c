@@ -123,7 +123,7 @@ struct walk {
 
 /* ---- one field ---- */
 
-static bool has_word(const char *const *words, struct str text)
+static bool security_has_word(const char *const *words, struct str text)
 {
     for (; *words; words++)
         if (str_is(text, *words))
@@ -157,7 +157,7 @@ static bool is_fine(const struct row *row, const struct json *node)
     case IS_EMPTY:
         return str_empty(json_text(node, STR_NULL));
     case ONE_OF:
-        return is_missing || has_word(row->words, json_text(node, STR_NULL));
+        return is_missing || security_has_word(row->words, json_text(node, STR_NULL));
     case HAS_ALL:
         return list_has_all(node);
     }
@@ -249,7 +249,7 @@ static void walk_volumes(const struct walk *w, const struct place *spec)
         JSON_FOREACH(member, node) {
             struct place at = { &volume, member, json_key(member), 0 };
 
-            if (json_is(member, JSON_OBJECT) && !has_word(allowed, json_key(member)))
+            if (json_is(member, JSON_OBJECT) && !security_has_word(allowed, json_key(member)))
                 w->each(w->ctx, &at, str_is(json_key(member), "hostPath") ? &of_host : &of_others);
         }
     }

@@ -63,7 +63,7 @@ static bool exam_server(struct cluster_exam *x)
 
 enum kind_state { KIND_SAME, KIND_OTHER, KIND_MISSING, KIND_HIDDEN, KIND_STATE_MAX };
 
-static const struct json *version_of(const struct json *crd, const char *name)
+static const struct json *cluster_version_of(const struct json *crd, const char *name)
 {
     JSON_FOREACH(v, json_find(crd, "spec", "versions", NULL))
         if (str_is(json_member_text(v, "name"), name) && json_bool(json_get(v, "served"), false))
@@ -75,13 +75,13 @@ static enum kind_state look_at_kind(struct cluster_exam *x, const struct resourc
 {
     struct str path = arena_fmt(x->arena, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/%s.%s", t->plural,
                                 t->group);
-    const struct json *have, *want = version_of(crd_make(x->arena, t), t->version);
+    const struct json *have, *want = cluster_version_of(crd_make(x->arena, t), t->version);
     struct json *crd;
     struct err e;
 
     if (kube_ask_get(x->live->ask, x->arena, path, &crd, &e) < 0)
         return e.code == ERR_NOT_FOUND ? KIND_MISSING : KIND_HIDDEN;
-    have = version_of(crd, t->version);
+    have = cluster_version_of(crd, t->version);
     if (!have)
         return KIND_MISSING;
     return json_equal(json_get(have, "schema"), json_get(want, "schema")) ? KIND_SAME : KIND_OTHER;

@@ -37,7 +37,7 @@ static void print_check(struct buf *out, const struct host_check *c, int width, 
     }
 }
 
-static void print_text(struct buf *out, const struct host_checks *r, bool colour)
+static void doctor_print_text(struct buf *out, const struct host_checks *r, bool colour)
 {
     size_t width = 0;
 
@@ -50,7 +50,7 @@ static void print_text(struct buf *out, const struct host_checks *r, bool colour
     buf_char(out, '\n');
 }
 
-static void print_json(struct arena *a, struct buf *out, const struct host_checks *r, const char *verdict)
+static void doctor_print_json(struct arena *a, struct buf *out, const struct host_checks *r, const char *verdict)
 {
     struct json *j = json_object(a), *list = json_array(a);
 
@@ -76,9 +76,9 @@ static int print_checks(struct arena *a, const struct doctor_options *o, const s
     autobuf out = { 0 };
 
     if (o->output && strcmp(o->output, "json") == 0)
-        print_json(a, &out, r, verdict);
+        doctor_print_json(a, &out, r, verdict);
     else
-        print_text(&out, r, term_has_colour(stdout));
+        doctor_print_text(&out, r, term_has_colour(stdout));
     if (term_print(&out) < 0)
         return EXIT_FAILED;
     return r->can_run ? EXIT_FINE : EXIT_FAILED;

@@ -33,12 +33,12 @@ static void list_programs(struct cluster_exam *x)
         x->has_programs = kube_ask_list(x->live->ask, x->arena, &deployments, STR_NULL, &x->programs, &e) == 0;
 }
 
-static const struct json *container_of(const struct json *deployment)
+static const struct json *programs_container_of(const struct json *deployment)
 {
     return json_first(json_find(deployment, "spec", "template", "spec", "containers", NULL));
 }
 
-static bool has_word(const struct json *list, const char *word)
+static bool programs_has_word(const struct json *list, const char *word)
 {
     JSON_FOREACH(item, list)
         if (str_has(json_text(item, STR("")), str_of(word)))
@@ -46,18 +46,18 @@ static bool has_word(const struct json *list, const char *word)
     return false;
 }
 
-static bool is_ours(const struct json *deployment, bool schedules)
+static bool programs_is_ours(const struct json *deployment, bool schedules)
 {
-    const struct json *c = container_of(deployment);
+    const struct json *c = programs_container_of(deployment);
 
     return str_is(object_label(deployment, "app.kubernetes.io/name"), "pumice") &&
-           (!schedules || has_word(json_get(c, "command"), "--scheduler") ||
-            has_word(json_get(c, "args"), "--scheduler"));
+           (!schedules || programs_has_word(json_get(c, "command"), "--scheduler") ||
+            programs_has_word(json_get(c, "args"), "--scheduler"));
 }
 
 static bool is_image(const struct json *deployment, const char *part)
 {
-    return str_has(json_member_text(container_of(deployment), "image"), str_of(part));
+    return str_has(json_member_text(programs_container_of(deployment), "image"), str_of(part));
 }
 
 /* Of Volcano, by a part of its image's name; of ours, with NULL. One that is scaled to nothing is none. */
@@ -67,11 +67,11 @@ static bool find_program(struct cluster_exam *x, const char *image, bool schedul
     VEC_FOREACH(d, &x->programs.items) {
         int64_t wanted = json_i64(json_find(*d, "spec", "replicas", NULL), 1);
 
-        if (wanted == 0 || !(image ? is_image(*d, image) : is_ours(*d, schedules)))
+        if (wanted == 0 || !(image ? is_image(*d, image) : programs_is_ours(*d, schedules)))
             continue;
         *ret = (struct program){ object_namespace(*d),
                                  object_name(*d),
-                                 json_member_text(container_of(*d), "image"),
+                                 json_member_text(programs_container_of(*d), "image"),
                                  wanted,
                                  json_i64(json_find(*d, "status", "readyReplicas", NULL), 0),
                                  *d };
@@ -187,7 +187,7 @@ void exam_schedulers(struct cluster_exam *x)
 static bool is_about_jobs(const struct json *hook)
 {
     JSON_FOREACH(rule, json_get(hook, "rules"))
-        if (has_word(json_get(rule, "apiGroups"), ".volcano.sh"))
+        if (programs_has_word(json_get(rule, "apiGroups"), ".volcano.sh"))
             return true;
     return str_has(json_member_text(hook, "name"), STR("volcano"));
 }

@@ -87,7 +87,7 @@ static bool find_only(const struct load *l, struct wanted *ret)
 
 enum { NAMES_SHOWN = 8 };
 
-static void list_names(struct buf *out, const struct load *l)
+static void explain_list_names(struct buf *out, const struct load *l)
 {
     size_t shown = 0, more = 0;
 
@@ -131,7 +131,7 @@ static int unknown_job(struct arena *a, const struct load *l, const struct wante
         buf_str(&out, STR(": there is no Job in STATE"));
     } else {
         buf_str(&out, STR("; jobs in STATE: "));
-        list_names(&out, l);
+        explain_list_names(&out, l);
     }
     buf_char(&out, '\n');
     (void)term_write(stderr, &out); /* nobody is left to tell */
@@ -227,7 +227,8 @@ static int add_live(struct arena *a, struct load *l, const struct explain_option
     return EXIT_FINE;
 }
 
-static int load_all(struct arena *a, struct load *l, const struct explain_options *o, const struct text_list *arguments)
+static int explain_load_all(struct arena *a, struct load *l, const struct explain_options *o,
+                            const struct text_list *arguments)
 {
     struct text_list files = o->files;
 
@@ -244,7 +245,7 @@ static bool wants_json(const struct explain_options *o)
     return o->output && strcmp(o->output, "json") == 0;
 }
 
-static int print(struct buf *out, const struct json *json)
+static int explain_print(struct buf *out, const struct json *json)
 {
     if (json) {
         json_print_pretty(out, json, 2);
@@ -261,7 +262,7 @@ static int explain_all(struct arena *a, const struct explain_options *o, const s
     advice_list(a, in, &lines);
     if (!wants_json(o))
         explain_list_text(a, &out, &lines);
-    return print(&out, wants_json(o) ? explain_list_json(a, &lines) : NULL);
+    return explain_print(&out, wants_json(o) ? explain_list_json(a, &lines) : NULL);
 }
 
 static int explain_one(struct arena *a, const struct explain_options *o, const struct advice_input *in)
@@ -276,7 +277,7 @@ static int explain_one(struct arena *a, const struct explain_options *o, const s
     }
     if (!wants_json(o))
         explain_text(a, &out, &advice, in->now_ms, term_has_colour(stdout));
-    return print(&out, wants_json(o) ? explain_json(a, &advice, in->now_ms) : NULL);
+    return explain_print(&out, wants_json(o) ? explain_json(a, &advice, in->now_ms) : NULL);
 }
 
 static int explain_flow(struct arena *a, const struct explain_options *o, const struct advice_input *in,
@@ -286,7 +287,7 @@ static int explain_flow(struct arena *a, const struct explain_options *o, const 
 
     if (!wants_json(o))
         explain_flow_text(a, &out, in, flow);
-    return print(&out, wants_json(o) ? explain_flow_json(a, in, flow) : NULL);
+    return explain_print(&out, wants_json(o) ? explain_flow_json(a, in, flow) : NULL);
 }
 
 static int explain_run(struct arena *a, const void *options, const struct text_list *arguments)
@@ -299,7 +300,7 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
     struct advice_input in = { 0 };
     struct sched_config config;
     const struct json *flow;
-    int rc = load_all(a, &l, o, arguments);
+    int rc = explain_load_all(a, &l, o, arguments);
     bool is_one;
 
     if (rc != EXIT_FINE)

@@ -15,7 +15,7 @@ struct state {
     const struct json *flow;
 };
 
-static const struct json *find(const struct state *s, const char *kind, struct str name)
+static const struct json *flow_find(const struct state *s, const char *kind, struct str name)
 {
     struct str namespace = explain_namespace(s->flow);
 
@@ -29,14 +29,14 @@ static const struct json *find(const struct state *s, const char *kind, struct s
     return NULL;
 }
 
-static const struct json *find_template(void *ctx, struct str name)
+static const struct json *flow_find_template(void *ctx, struct str name)
 {
-    return find(ctx, "JobTemplate", name);
+    return flow_find(ctx, "JobTemplate", name);
 }
 
-static const struct json *find_job(void *ctx, struct str name)
+static const struct json *flow_find_job(void *ctx, struct str name)
 {
-    return find(ctx, "Job", name);
+    return flow_find(ctx, "Job", name);
 }
 
 /* Written by hand an object has no uid; then its name says whose it is. */
@@ -50,9 +50,11 @@ static bool is_of(const struct json *job, const struct json *flow)
            (!object_uid(flow).n || str_eq(json_member_text(ref, "uid"), object_uid(flow)));
 }
 
-static void look(struct state *s, struct flow_whys *ret)
+static void explain_flow_look(struct state *s, struct flow_whys *ret)
 {
-    struct jobflow_observed seen = { .flow = s->flow, .ctx = s, .find_template = find_template, .find_job = find_job };
+    struct jobflow_observed seen = {
+        .flow = s->flow, .ctx = s, .find_template = flow_find_template, .find_job = flow_find_job
+    };
     VEC(const struct json *) jobs = { 0 };
 
     for (size_t i = 0; i < s->in->n; i++)
@@ -116,7 +118,7 @@ void explain_flow_text(struct arena *a, struct buf *out, const struct advice_inp
     struct flow_whys whys = { 0 };
     struct str phase = json_text(json_find(flow, "status", "state", "phase", NULL), STR("not begun"));
 
-    look(&s, &whys);
+    explain_flow_look(&s, &whys);
     buf_str(out, STR("JobFlow "));
     term_text(out, explain_namespace(flow));
     buf_char(out, '/');
@@ -136,7 +138,7 @@ struct json *explain_flow_json(struct arena *a, const struct advice_input *in, c
     struct flow_whys whys = { 0 };
     struct json *j = json_object(a), *jobs;
 
-    look(&s, &whys);
+    explain_flow_look(&s, &whys);
     json_add(j, STR("kind"), json_str(a, STR("JobFlow")));
     json_add(j, STR("namespace"), json_str(a, explain_namespace(flow)));
     json_add(j, STR("name"), json_str(a, object_name(flow)));

@@ -28,7 +28,7 @@ static struct str duration(struct arena *a, int64_t ms)
     return arena_str(a, buf_view(&out));
 }
 
-static struct str clean(struct saying *s, struct str text)
+static struct str text_clean(struct saying *s, struct str text)
 {
     autobuf out = { 0 };
 
@@ -37,7 +37,7 @@ static struct str clean(struct saying *s, struct str text)
 }
 
 /* The number of pods is said in words; of nodes only where it is what is short. */
-static bool is_shown(const struct saying *s, struct str resource)
+static bool text_is_shown(const struct saying *s, struct str resource)
 {
     return !str_is(resource, "pods") || (s->shows_pods && str_is(s->advice->why_resource, "pods"));
 }
@@ -54,7 +54,7 @@ static void plain_amount(struct buf *out, struct quantity q)
 }
 
 /* "8 cpu, 32Gi memory"; cpu and memory first, as people say it. */
-static struct str amounts(struct saying *s, const struct resources *r)
+static struct str text_amounts(struct saying *s, const struct resources *r)
 {
     static const char *const first[] = { "cpu", "memory" };
     autobuf out = { 0 };
@@ -69,7 +69,7 @@ static struct str amounts(struct saying *s, const struct resources *r)
         }
     }
     VEC_FOREACH(one, &r->list) {
-        if (str_is(one->name, "cpu") || str_is(one->name, "memory") || !is_shown(s, one->name))
+        if (str_is(one->name, "cpu") || str_is(one->name, "memory") || !text_is_shown(s, one->name))
             continue;
         buf_str(&out, out.n ? STR(", ") : STR(""));
         plain_amount(&out, one->q);
@@ -103,20 +103,21 @@ static void say_head(struct saying *s)
 {
     const struct advice *v = s->advice;
 
-    term_style(s->out, s->has_colour, STYLE_BOLD, clean(s, v->name));
+    term_style(s->out, s->has_colour, STYLE_BOLD, text_clean(s, v->name));
 }
 
 static struct str task_phrase(struct saying *s, const struct advice_task *t)
 {
-    struct str name = str_empty(t->name) ? STR("pod") : clean(s, t->name);
+    struct str name = str_empty(t->name) ? STR("pod") : text_clean(s, t->name);
 
-    return arena_fmt(s->a, "%lld × %.*s (%.*s)", (long long)t->missing, STR_ARG(name), STR_ARG(amounts(s, &t->each)));
+    return arena_fmt(s->a, "%lld × %.*s (%.*s)", (long long)t->missing, STR_ARG(name),
+                     STR_ARG(text_amounts(s, &t->each)));
 }
 
 static bool has_amounts(const struct saying *s, const struct resources *r)
 {
     VEC_FOREACH(one, &r->list)
-        if (is_shown(s, one->name))
+        if (text_is_shown(s, one->name))
             return true;
     return false;
 }
@@ -136,7 +137,8 @@ static void say_needs(struct saying *s)
     buf_fmt(s->out, "%s\n", missing > 1 ? ", all at once" : "");
     if (missing > 1 && has_amounts(s, &v->needs)) {
         indent(s);
-        buf_fmt(s->out, "= %.*s for %.*s\n", STR_ARG(amounts(s, &v->needs)), STR_ARG(plural_of(s, missing, "pod")));
+        buf_fmt(s->out, "= %.*s for %.*s\n", STR_ARG(text_amounts(s, &v->needs)),
+                STR_ARG(plural_of(s, missing, "pod")));
     }
     if (v->ready > 0) {
         indent(s);
@@ -160,11 +162,11 @@ static void say_free(struct saying *s)
             buf_str(s->out, STR("the only node does not take its pods"));
         else
             buf_fmt(s->out, "none of the %zu nodes takes its pods", v->n_nodes);
-        buf_fmt(s->out, " (%.*s: %.*s)\n", STR_ARG(clean(s, v->nodes.v[0].name)),
-                STR_ARG(clean(s, v->nodes.v[0].refuses)));
+        buf_fmt(s->out, " (%.*s: %.*s)\n", STR_ARG(text_clean(s, v->nodes.v[0].name)),
+                STR_ARG(text_clean(s, v->nodes.v[0].refuses)));
         return;
     }
-    buf_fmt(s->out, "%.*s", STR_ARG(amounts(s, &v->free)));
+    buf_fmt(s->out, "%.*s", STR_ARG(text_amounts(s, &v->free)));
     if (v->n_usable < v->n_nodes)
         buf_fmt(s->out, " on the %zu of %zu nodes it may use\n", v->n_usable, v->n_nodes);
     else
@@ -176,7 +178,7 @@ static void say_free(struct saying *s)
             break;
         shown++;
         indent(s);
-        buf_fmt(s->out, "%.*s: %.*s", STR_ARG(clean(s, n->name)), STR_ARG(amounts(s, &n->free)));
+        buf_fmt(s->out, "%.*s: %.*s", STR_ARG(text_clean(s, n->name)), STR_ARG(text_amounts(s, &n->free)));
         buf_fmt(s->out, n->fits ? ", room for %.*s\n" : ", too little for one pod\n",
                 STR_ARG(plural_of(s, n->fits, "pod")));
     }
@@ -197,7 +199,7 @@ static struct str without_stop(struct str text)
 static void say_why(struct saying *s)
 {
     const struct advice *v = s->advice;
-    struct str text = without_stop(clean(s, v->why_text));
+    struct str text = without_stop(text_clean(s, v->why_text));
 
     label(s, "stopped");
     term_style(s->out, s->has_colour, STYLE_YELLOW, text);
@@ -213,8 +215,8 @@ static void say_holder(struct saying *s)
     if (!h->name.n)
         return;
     label(s, "kept");
-    buf_fmt(s->out, "%.*s for %.*s of %.*s, ", STR_ARG(amounts(s, &h->keeps)), STR_ARG(plural_of(s, h->pods, "pod")),
-            STR_ARG(clean(s, h->name)));
+    buf_fmt(s->out, "%.*s for %.*s of %.*s, ", STR_ARG(text_amounts(s, &h->keeps)),
+            STR_ARG(plural_of(s, h->pods, "pod")), STR_ARG(text_clean(s, h->name)));
     if (!h->until_ms) {
         buf_str(s->out, STR("until the pods in its way end\n"));
         return;
@@ -241,9 +243,9 @@ static void say_ahead(struct saying *s)
         if (shown++ == AHEAD_SHOWN)
             break;
         indent(s);
-        buf_fmt(s->out, "%.*s: queue %.*s, priority %d, needs %.*s (%.*s)\n", STR_ARG(clean(s, j->name)),
-                STR_ARG(clean(s, j->queue)), j->priority, STR_ARG(plural_of(s, j->pods, "pod")),
-                STR_ARG(amounts(s, &j->needs)));
+        buf_fmt(s->out, "%.*s: queue %.*s, priority %d, needs %.*s (%.*s)\n", STR_ARG(text_clean(s, j->name)),
+                STR_ARG(text_clean(s, j->queue)), j->priority, STR_ARG(plural_of(s, j->pods, "pod")),
+                STR_ARG(text_amounts(s, &j->needs)));
     }
     if (v->ahead.n > AHEAD_SHOWN) {
         indent(s);
@@ -257,7 +259,7 @@ static struct str names(struct saying *s, const struct str *list, size_t n)
     autobuf out = { 0 };
 
     for (size_t i = 0; i < n && i < NAMES_SHOWN; i++)
-        buf_fmt(&out, "%s%.*s", i == 0 ? "" : i + 1 == n ? " and " : ", ", STR_ARG(clean(s, list[i])));
+        buf_fmt(&out, "%s%.*s", i == 0 ? "" : i + 1 == n ? " and " : ", ", STR_ARG(text_clean(s, list[i])));
     if (n > NAMES_SHOWN)
         buf_fmt(&out, " and %zu more", n - NAMES_SHOWN);
     return arena_str(s->a, buf_view(&out));
@@ -272,7 +274,7 @@ static struct str victims(struct saying *s, const struct advice_victim *list, si
                 i == 0       ? ""
                 : i + 1 == n ? " and "
                              : ", ",
-                STR_ARG(plural_of(s, list[i].pods, "pod")), STR_ARG(clean(s, list[i].name)));
+                STR_ARG(plural_of(s, list[i].pods, "pod")), STR_ARG(text_clean(s, list[i].name)));
     if (n > NAMES_SHOWN)
         buf_fmt(&out, " and of %zu more jobs", n - NAMES_SHOWN);
     return arena_str(s->a, buf_view(&out));
@@ -280,7 +282,7 @@ static struct str victims(struct saying *s, const struct advice_victim *list, si
 
 static void say_suggestion(struct saying *s, size_t number, const struct suggestion *g)
 {
-    struct str text = clean(s, g->text);
+    struct str text = text_clean(s, g->text);
     autobuf head = { 0 };
 
     buf_fmt(&head, "%c%.*s", text.n && text.p[0] >= 'a' && text.p[0] <= 'z' ? text.p[0] - 32 : text.p[0],
@@ -294,7 +296,7 @@ static void say_suggestion(struct saying *s, size_t number, const struct suggest
         buf_fmt(s->out, "     This evicts %.*s.\n", STR_ARG(victims(s, g->evicts.v, g->evicts.n)));
     VEC_FOREACH(line, &g->how) {
         buf_str(s->out, STR("       "));
-        term_style(s->out, s->has_colour, STYLE_CYAN, clean(s, *line));
+        term_style(s->out, s->has_colour, STYLE_CYAN, text_clean(s, *line));
         buf_char(s->out, '\n');
     }
 }
@@ -348,8 +350,8 @@ static void say_held_tasks(struct saying *s)
 {
     VEC_FOREACH(t, &s->advice->tasks)
         if (t->held_by.n)
-            buf_fmt(s->out, "Task %.*s waits for %.*s (dependsOn).\n", STR_ARG(clean(s, t->name)),
-                    STR_ARG(clean(s, t->held_by)));
+            buf_fmt(s->out, "Task %.*s waits for %.*s (dependsOn).\n", STR_ARG(text_clean(s, t->name)),
+                    STR_ARG(text_clean(s, t->held_by)));
 }
 
 /* ---- by state ---- */
@@ -358,7 +360,7 @@ static void say_waits(struct saying *s)
 {
     const struct advice *v = s->advice;
 
-    buf_fmt(s->out, " waits in queue %.*s", STR_ARG(clean(s, v->queue)));
+    buf_fmt(s->out, " waits in queue %.*s", STR_ARG(text_clean(s, v->queue)));
     if (v->priority)
         buf_fmt(s->out, " with priority %d", v->priority);
     if (v->created_ms && s->now_ms > v->created_ms)
@@ -405,15 +407,15 @@ static void say_reason(struct saying *s)
     const struct advice *v = s->advice;
 
     if (v->reason.n)
-        buf_fmt(s->out, " (%.*s)", STR_ARG(clean(s, v->reason)));
+        buf_fmt(s->out, " (%.*s)", STR_ARG(text_clean(s, v->reason)));
     if (v->message.n)
-        buf_fmt(s->out, ": %.*s", STR_ARG(clean(s, v->message)));
+        buf_fmt(s->out, ": %.*s", STR_ARG(text_clean(s, v->message)));
     buf_str(s->out, STR(".\n"));
 }
 
 static void say_ended(struct saying *s)
 {
-    buf_fmt(s->out, " does not wait: it is %.*s", STR_ARG(clean(s, s->advice->phase)));
+    buf_fmt(s->out, " does not wait: it is %.*s", STR_ARG(text_clean(s, s->advice->phase)));
     say_reason(s);
     if (str_starts(s->advice->phase, STR("Abort")))
         buf_str(s->out, STR("It was suspended; a ResumeJob command starts it again.\n"));
@@ -433,7 +435,7 @@ static void say_native(struct saying *s)
     buf_fmt(s->out,
             " is placed by kube-scheduler, as PodGroup %.*s of scheduling.k8s.io: %lld of the %lld pods it needs have "
             "nodes",
-            STR_ARG(clean(s, v->group)), (long long)v->ready, (long long)v->min);
+            STR_ARG(text_clean(s, v->group)), (long long)v->ready, (long long)v->min);
     say_reason(s);
     if (v->ready < v->min)
         buf_str(s->out, STR("What would help only that scheduler knows: see the Events of its pods.\n"));
@@ -451,7 +453,7 @@ void explain_text(struct arena *a, struct buf *out, const struct advice *advice,
     say_head(&s);
     say_state[advice->state](&s);
     VEC_FOREACH(n, &advice->notes)
-        buf_fmt(out, "Note: %.*s.\n", STR_ARG(clean(&s, *n)));
+        buf_fmt(out, "Note: %.*s.\n", STR_ARG(text_clean(&s, *n)));
 }
 
 void explain_list_text(struct arena *a, struct buf *out, const struct advice_lines *lines)
@@ -467,11 +469,11 @@ void explain_list_text(struct arena *a, struct buf *out, const struct advice_lin
     for (size_t i = 0; i < ARRAY_LEN(heads); i++)
         table_cell(&t, str_of(heads[i]));
     VEC_FOREACH(l, &lines->list) {
-        table_cell(&t, clean(&s, l->name));
-        table_cell(&t, clean(&s, l->queue));
+        table_cell(&t, text_clean(&s, l->name));
+        table_cell(&t, text_clean(&s, l->queue));
         table_cell(&t, arena_fmt(a, "%d", l->priority));
         table_cell(&t, arena_fmt(a, "%lld", (long long)l->pods));
-        table_cell(&t, without_stop(clean(&s, l->why_text)));
+        table_cell(&t, without_stop(text_clean(&s, l->why_text)));
     }
     table_print(out, &t, "");
 }

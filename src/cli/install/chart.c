@@ -122,7 +122,7 @@ static const char notes_text[] =
 
 /* ---- printing ---- */
 
-static struct str part_of(struct str name, struct str *ret_group)
+static struct str chart_part_of(struct str name, struct str *ret_group)
 {
     struct str first = STR_NULL, rest = name;
 
@@ -147,7 +147,7 @@ static void print_values(struct buf *out, const struct install *in)
     for (size_t i = 0; i < ARRAY_LEN(values); i++) {
         const struct value *v = &values[i];
         const char *start = start_of(v, in), *indent;
-        struct str group, name = part_of(str_of(v->name), &group);
+        struct str group, name = chart_part_of(str_of(v->name), &group);
 
         if (v->about && (!group.n || !str_eq(group, last)))
             buf_fmt(out, "# %s\n", v->about);
@@ -172,7 +172,7 @@ static void print_schema(struct buf *out)
     buf_fmt(out, "{\n  \"$schema\": \"http://json-schema.org/draft-07/schema#\",\n  \"type\": \"object\",\n"
                  "  \"additionalProperties\": false,\n  \"properties\": {\n    \"global\": {},\n    ");
     for (size_t i = 0; i < ARRAY_LEN(values); i++) {
-        struct str group, name = part_of(str_of(values[i].name), &group);
+        struct str group, name = chart_part_of(str_of(values[i].name), &group);
         bool is_new = !str_eq(group, last);
 
         if (i && last.n && is_new)

@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int make_dir(int at, const char *name, struct err *e)
+static int files_make_dir(int at, const char *name, struct err *e)
 {
     return mkdirat(at, name, 0777) < 0 && errno != EEXIST ? err_errno(e, "make %s", name) : 0;
 }
@@ -168,13 +168,13 @@ int install_write(const char *dir, const struct install *in, struct err *e)
                                          "helm", "helm/templates" };
     autoclose int at = -1;
 
-    if (make_dir(AT_FDCWD, dir, e) < 0)
+    if (files_make_dir(AT_FDCWD, dir, e) < 0)
         return -1;
     at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (at < 0)
         return err_errno(e, "open %s", dir);
     for (size_t i = 0; i < ARRAY_LEN(below); i++)
-        if (make_dir(at, below[i], e) < 0)
+        if (files_make_dir(at, below[i], e) < 0)
             return err_wrap(e, "%s", dir);
     if (write_base(at, in, e) < 0 || write_webhook(at, in, e) < 0 || write_native(at, in, e) < 0 ||
         write_scheduler(at, in, e) < 0 || install_write_chart(at, in, e) < 0)

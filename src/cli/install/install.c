@@ -28,7 +28,7 @@ static bool is_image(const char *text)
     return text[0] && text[0] != '-' && text[0] != '@' && text[strspn(text, allowed)] == '\0';
 }
 
-static int check_options(struct arena *a, const struct install_options *o, struct err *e)
+static int install_check_options(struct arena *a, const struct install_options *o, struct err *e)
 {
     const char *why = o->namespace ? name_check_dns_label(a, str_of(o->namespace)) : NULL;
     uint64_t n;
@@ -73,7 +73,7 @@ static int read_config(struct arena *a, const struct install_options *o, const c
 
 /* ---- all of it ---- */
 
-static bool is_wanted(const struct install_options *o, const struct install_part *part)
+static bool install_is_wanted(const struct install_options *o, const struct install_part *part)
 {
     VEC_FOREACH(name, &o->only.list)
         if (strcmp(*name, part->name) == 0)
@@ -88,7 +88,7 @@ static int print_parts(const struct install_options *o, const struct install *in
     for (size_t i = 0; i < n_install_parts; i++) {
         autobuf part = { 0 };
 
-        if (is_wanted(o, &install_parts[i]))
+        if (install_is_wanted(o, &install_parts[i]))
             install_print(&part, &install_parts[i], in);
         if (out.n && part.n)
             buf_fmt(&out, "---\n");
@@ -111,7 +111,7 @@ static int install_run(struct arena *a, const void *options, const struct text_l
     struct err e;
 
     (void)arguments;
-    if (check_options(a, o, &e) < 0 || read_config(a, o, &in.value[INSTALL_CONFIG], &e) < 0) {
+    if (install_check_options(a, o, &e) < 0 || read_config(a, o, &in.value[INSTALL_CONFIG], &e) < 0) {
         fprintf(stderr, "pumice install: %s\n", e.text);
         return EXIT_USAGE;
     }

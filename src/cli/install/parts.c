@@ -307,7 +307,7 @@ static struct str condition_of(struct str line)
     return str_starts(line, STR("@if ")) ? str_sub(line, 4, line.n - 5) : STR_NULL;
 }
 
-static void print_text(struct buf *out, struct str text, const struct install *in)
+static void parts_print_text(struct buf *out, struct str text, const struct install *in)
 {
     bool is_left_out = false;
     struct str line;
@@ -341,5 +341,5 @@ void install_print(struct buf *out, const struct install_part *part, const struc
 
     if (part->print)
         part->print(&made);
-    print_text(out, part->text ? str_of(part->text) : buf_view(&made), in);
+    parts_print_text(out, part->text ? str_of(part->text) : buf_view(&made), in);
 }

@@ -6,8 +6,8 @@
 #include "ctl/exec.h"
 #include "kube/path.h"
 
-static int talk(const char *command, const struct into_pod *p, const struct exec_talk *how, int *ret_status,
-                struct err *e)
+static int into_exec_talk(const char *command, const struct into_pod *p, const struct exec_talk *how, int *ret_status,
+                          struct err *e)
 {
     struct exec_talk all = *how;
 
@@ -33,8 +33,9 @@ static int exec_in(struct into *x, const struct text_list *words, int *ret_statu
     exec_query(&path, p.container, o->stdin_, o->tty);
     for (size_t i = 1; i < words->list.n; i++)
         path_query(&path, "command", str_of(words->list.v[i]));
-    return talk("exec", &p, &(struct exec_talk){ .path = buf_view(&path), .has_input = o->stdin_, .is_tty = o->tty },
-                ret_status, e);
+    return into_exec_talk("exec", &p,
+                          &(struct exec_talk){ .path = buf_view(&path), .has_input = o->stdin_, .is_tty = o->tty },
+                          ret_status, e);
 }
 
 static int exec_run(struct arena *a, const void *options, const struct text_list *arguments)
@@ -83,7 +84,7 @@ const struct command command_exec = {
 
 /* ---- attach ---- */
 
-static const struct json *container_of(const struct into_pod *p)
+static const struct json *exec_container_of(const struct into_pod *p)
 {
     JSON_FOREACH(c, json_find(p->pod, "spec", "containers", NULL))
         if (str_eq(json_member_text(c, "name"), p->container))
@@ -101,12 +102,12 @@ static int attach_to(struct into *x, const struct text_list *words, int *ret_sta
         return err_set(e, ERR_SYNTAX, "say where: pumice attach POD");
     if (into_open(x, e) < 0 || into_pick(x, str_of(words->list.v[0]), &p, e) < 0)
         return -1;
-    is_tty = x->o->tty && json_bool(json_get(container_of(&p), "tty"), false);
+    is_tty = x->o->tty && json_bool(json_get(exec_container_of(&p), "tty"), false);
     if (x->o->tty && !is_tty)
         fprintf(stderr, "pumice attach: the container has no terminal: its tty is not true\n");
     into_path(&path, &p, "attach");
     exec_query(&path, p.container, has_input, is_tty);
-    return talk(
+    return into_exec_talk(
         "attach", &p,
         &(struct exec_talk){ .path = buf_view(&path), .has_input = has_input, .is_tty = is_tty, .detaches = true },
         ret_status, e);

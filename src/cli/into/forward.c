@@ -21,7 +21,7 @@ struct port {
 };
 
 /* The first line is where the run listens, the others what goes wrong. */
-static void tell(struct port *p, struct str line)
+static void forward_tell(struct port *p, struct str line)
 {
     autobuf text = { 0 };
 
@@ -34,21 +34,21 @@ static void tell(struct port *p, struct str line)
     p->is_told = true;
 }
 
-static void on_data(void *ctx, struct str data)
+static void forward_on_data(void *ctx, struct str data)
 {
     struct port *p = ctx;
     ptrdiff_t end;
 
     while ((end = str_find_char(data, '\n')) >= 0) {
         buf_str(&p->line, str_sub(data, 0, (size_t)end));
-        tell(p, buf_view(&p->line));
+        forward_tell(p, buf_view(&p->line));
         buf_reset(&p->line);
         data = str_from(data, (size_t)end + 1);
     }
     buf_str(&p->line, data);
 }
 
-static void on_end(void *ctx, const struct err *e)
+static void forward_on_end(void *ctx, const struct err *e)
 {
     struct port *p = ctx;
 
@@ -59,7 +59,7 @@ static void on_end(void *ctx, const struct err *e)
 }
 
 /* "8080:80", "80" (the same here), ":80" (one that is free). */
-static int read_port(struct str text, struct port *ret, struct str *ret_local, struct err *e)
+static int forward_read_port(struct str text, struct port *ret, struct str *ret_local, struct err *e)
 {
     struct str to = text;
     uint64_t n, local;
@@ -77,7 +77,7 @@ static int read_port(struct str text, struct port *ret, struct str *ret_local, s
 
 static int open_port(const struct into *x, const struct into_pod *pod, struct port *p, struct str local, struct err *e)
 {
-    struct kube_stream_events events = { .ctx = p, .on_data = on_data, .on_end = on_end };
+    struct kube_stream_events events = { .ctx = p, .on_data = forward_on_data, .on_end = forward_on_end };
     autobuf path = { 0 };
 
     into_path(&path, pod, "publish");
@@ -114,7 +114,7 @@ static int forward(struct into *x, const struct text_list *words, struct err *e)
     if (!n)
         return err_set(e, ERR_SYNTAX, "say where and which: pumice port-forward POD [LOCAL:]PORT…");
     for (size_t i = 0; i < n; i++)
-        if (read_port(str_of(words->list.v[i + 1]), &ports[i], &local[i], e) < 0)
+        if (forward_read_port(str_of(words->list.v[i + 1]), &ports[i], &local[i], e) < 0)
             return -1;
     if (into_open(x, e) < 0 || into_pick(x, str_of(words->list.v[0]), &pod, e) < 0)
         return -1;

@@ -48,12 +48,12 @@ struct reply {
     bool is_over;
 };
 
-static void on_data(void *ctx, struct str data)
+static void into_on_data(void *ctx, struct str data)
 {
     buf_str(&((struct reply *)ctx)->text, data);
 }
 
-static void on_end(void *ctx, const struct err *e)
+static void into_on_end(void *ctx, const struct err *e)
 {
     struct reply *r = ctx;
 
@@ -63,7 +63,7 @@ static void on_end(void *ctx, const struct err *e)
 }
 
 /* A run that was stopped (Ctrl-Z) takes connections and says nothing. */
-static int wait_for(struct into_run *r, struct kube_stream *s, struct reply *reply, struct err *e)
+static int into_wait_for(struct into_run *r, struct kube_stream *s, struct reply *reply, struct err *e)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + ANSWER_MS, left_ms;
 
@@ -84,12 +84,12 @@ static int wait_for(struct into_run *r, struct kube_stream *s, struct reply *rep
 int into_get(struct into *x, struct into_run *r, struct str path, struct json **ret, struct err *e)
 {
     struct reply reply = { 0 };
-    struct kube_stream_events events = { .ctx = &reply, .on_data = on_data, .on_end = on_end };
+    struct kube_stream_events events = { .ctx = &reply, .on_data = into_on_data, .on_end = into_on_end };
     struct kube_stream *s;
     int rc = kube_ask_stream(r->ask, path, &events, &s, e);
 
     if (rc == 0)
-        rc = wait_for(r, s, &reply, e);
+        rc = into_wait_for(r, s, &reply, e);
     if (rc == 0)
         rc = json_parse(x->arena, arena_str(x->arena, buf_view(&reply.text)), NULL, ret, e);
     buf_done(&reply.text);
@@ -121,7 +121,7 @@ static bool is_alive(const char *path, pid_t *ret_pid)
 
 /* ---- stopped ones ---- */
 
-static bool is_stopped(struct arena *a, pid_t pid)
+static bool into_is_stopped(struct arena *a, pid_t pid)
 {
     struct str stat = file_text(a, AT_FDCWD, arena_fmt(a, "/proc/%d/stat", (int)pid).p, 4096);
     ptrdiff_t end = str_rfind_char(stat, ')'); /* of its name, which may be anything */
@@ -130,7 +130,7 @@ static bool is_stopped(struct arena *a, pid_t pid)
 }
 
 /* Has the process stopped? Then what it left is all that can be told; where something else stopped it, that is nothing. */
-static bool read_rest(struct into *x, struct into_run *r, int dir)
+static bool into_read_rest(struct into *x, struct into_run *r, int dir)
 {
     struct json *all = NULL;
 
@@ -138,7 +138,7 @@ static bool read_rest(struct into *x, struct into_run *r, int dir)
         all = NULL;
     if (!r->pid)
         r->pid = (pid_t)json_i64(json_find(all, "run", "pid", NULL), 0);
-    if (!is_stopped(x->arena, r->pid))
+    if (!into_is_stopped(x->arena, r->pid))
         return false;
     r->is_stopped = true;
     r->about = json_get(all, "run");
@@ -190,7 +190,7 @@ static void add_run(struct into *x, int state, const char *id)
     }
     r->id = arena_str(x->arena, str_of(id));
     r->config = (struct kube_config){ .server = arena_cat(x->arena, STR("unix:"), path), .namespace = STR("default") };
-    if (read_rest(x, r, dir) || ask_run(x, r, &e) == 0 || read_rest(x, r, dir)) {
+    if (into_read_rest(x, r, dir) || ask_run(x, r, &e) == 0 || into_read_rest(x, r, dir)) {
         *vec_push(x->arena, &x->runs) = r;
         return;
     }
@@ -201,7 +201,7 @@ static void add_run(struct into *x, int state, const char *id)
     kube_ask_close(r->ask);
 }
 
-static int by_age(const void *pa, const void *pb)
+static int into_by_age(const void *pa, const void *pb)
 {
     const struct into_run *a = *(struct into_run *const *)pa, *b = *(struct into_run *const *)pb;
     int way = str_cmp(json_member_text(a->about, "began"), json_member_text(b->about, "began"));
@@ -223,7 +223,7 @@ int into_open(struct into *x, struct err *e)
         if (is_id(entry->d_name) && (!x->o->run || strcmp(x->o->run, entry->d_name) == 0))
             add_run(x, state, entry->d_name);
     if (x->runs.n)
-        qsort(x->runs.v, x->runs.n, sizeof(struct into_run *), by_age);
+        qsort(x->runs.v, x->runs.n, sizeof(struct into_run *), into_by_age);
     if (x->o->run && !x->runs.n && !x->n_silent)
         return err_set(e, ERR_NOT_FOUND, "no run %s goes on here ('pumice ps' lists those that do)", x->o->run);
     return 0;
@@ -254,13 +254,13 @@ static bool is_spelled(const struct json *pod, struct str own, struct str name)
     return str_eq(own, name) || is_joined(name, object_namespace(pod), own) || is_joined(name, STR("pod"), own);
 }
 
-static bool is_named(const struct json *pod, struct str name)
+static bool into_is_named(const struct json *pod, struct str name)
 {
     return is_spelled(pod, object_name(pod), name);
 }
 
 /* As the output of its run has it: "worker-0", of several jobs "train/worker-0". */
-static bool is_called(const struct json *pod, struct str name)
+static bool into_is_called(const struct json *pod, struct str name)
 {
     struct str own = object_name(pod), job = object_label(pod, JOB_LABEL);
 
@@ -328,7 +328,7 @@ static int none_called(const struct into *x, struct str name, struct err *e)
 
 typedef bool match_f(const struct json *pod, struct str name);
 
-static void find(struct into *x, struct str name, match_f *is_it, struct into_pods *ret)
+static void into_find(struct into *x, struct str name, match_f *is_it, struct into_pods *ret)
 {
     struct str namespace = str_of(x->o->namespace);
 
@@ -347,11 +347,11 @@ static int find_any(struct into *x, struct str name, match_f *const ways[], size
     struct str front = str_sub(name, 0, slash > 0 ? (size_t)slash : 0), behind = STR_NULL;
 
     for (size_t i = 0; i < n && !ret->v.n; i++)
-        find(x, name, ways[i], ret);
+        into_find(x, name, ways[i], ret);
     if (!ret->v.n && front.n)
         behind = str_from(name, (size_t)slash + 1);
     for (size_t i = 0; i < n && !ret->v.n && behind.n; i++)
-        find(x, front, ways[i], ret);
+        into_find(x, front, ways[i], ret);
     if (!ret->v.n)
         return none_called(x, name, e);
     VEC_FOREACH(p, &ret->v)
@@ -362,7 +362,7 @@ static int find_any(struct into *x, struct str name, match_f *const ways[], size
 
 int into_pick(struct into *x, struct str name, struct into_pod *ret, struct err *e)
 {
-    static match_f *const ways[] = { is_named, is_called };
+    static match_f *const ways[] = { into_is_named, into_is_called };
     struct into_pods found = { 0 };
     autobuf where = { 0 };
 
@@ -401,7 +401,7 @@ static int leave_stopped(struct into *x, struct into_pods *pods, struct err *e)
 
 int into_pick_all(struct into *x, struct str name, struct into_pods *ret, struct err *e)
 {
-    static match_f *const ways[] = { is_named, is_called, is_of_job };
+    static match_f *const ways[] = { into_is_named, into_is_called, is_of_job };
 
     return find_any(x, name, ways, ARRAY_LEN(ways), ret, e) < 0 ? -1 : leave_stopped(x, ret, e);
 }

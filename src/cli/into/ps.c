@@ -15,7 +15,7 @@ enum { MEASURE_MS = 1000 };
 
 /* ---- cells ---- what a pod could have written is shown as text, whatever a terminal would make of it ---- */
 
-static void cell(struct table *t, struct str text)
+static void ps_cell(struct table *t, struct str text)
 {
     autobuf out = { 0 };
 
@@ -39,7 +39,7 @@ static struct str pod_name(struct arena *a, const struct json *pod)
                                         : arena_fmt(a, "%.*s/%.*s", STR_ARG(namespace), STR_ARG(object_name(pod)));
 }
 
-static int print_table(const struct table *t)
+static int ps_print_table(const struct table *t)
 {
     autobuf out = { 0 };
 
@@ -51,7 +51,7 @@ static int print_table(const struct table *t)
 /* ---- ps ---- */
 
 /* "Running", or the reason why it does not: "CrashLoopBackOff". */
-static struct str phase_of(const struct json *pod)
+static struct str ps_phase_of(const struct json *pod)
 {
     const struct json *status = json_get(pod, "status");
     struct str phase = json_member_text(status, "phase"), reason = json_member_text(status, "reason");
@@ -76,38 +76,38 @@ static int64_t restarts_of(const struct json *pod)
     return n;
 }
 
-static void add_pod(struct table *t, const struct into_run *r, const struct json *pod, int64_t now_ms)
+static void ps_add_pod(struct table *t, const struct into_run *r, const struct json *pod, int64_t now_ms)
 {
     struct str address = json_member_text(json_get(pod, "status"), "podIP");
 
-    cell(t, r->id);
-    cell(t, object_label(pod, "volcano.sh/job-name"));
-    cell(t, pod_name(t->arena, pod));
-    cell(t, r->is_stopped && !pod_has_ended(pod) ? STR("Stopped") : phase_of(pod));
-    cell(t, arena_fmt(t->arena, "%lld", (long long)restarts_of(pod)));
-    cell(t, ctl_age(t->arena, json_member_text(json_get(pod, "metadata"), "creationTimestamp"), now_ms));
-    cell(t, address.n ? address : json_member_text(json_get(pod, "status"), "hostIP"));
+    ps_cell(t, r->id);
+    ps_cell(t, object_label(pod, "volcano.sh/job-name"));
+    ps_cell(t, pod_name(t->arena, pod));
+    ps_cell(t, r->is_stopped && !pod_has_ended(pod) ? STR("Stopped") : ps_phase_of(pod));
+    ps_cell(t, arena_fmt(t->arena, "%lld", (long long)restarts_of(pod)));
+    ps_cell(t, ctl_age(t->arena, json_member_text(json_get(pod, "metadata"), "creationTimestamp"), now_ms));
+    ps_cell(t, address.n ? address : json_member_text(json_get(pod, "status"), "hostIP"));
 }
 
 /* Of a run whose pods are all still to come, or that somebody has stopped before it could say anything. */
 static void add_jobs(struct table *t, const struct into_run *r, int64_t now_ms)
 {
     if (!r->about) {
-        cell(t, r->id);
-        cell(t, STR_NULL);
-        cell(t, STR_NULL);
-        cell(t, STR("Stopped"));
+        ps_cell(t, r->id);
+        ps_cell(t, STR_NULL);
+        ps_cell(t, STR_NULL);
+        ps_cell(t, STR("Stopped"));
         for (size_t i = 4; i < t->columns; i++)
-            cell(t, STR_NULL);
+            ps_cell(t, STR_NULL);
     }
     JSON_FOREACH(job, json_get(r->about, "jobs")) {
-        cell(t, r->id);
-        cell(t, json_member_text(job, "name"));
-        cell(t, STR_NULL);
-        cell(t, r->is_stopped ? STR("Stopped") : json_member_text(job, "phase"));
-        cell(t, STR_NULL);
-        cell(t, ctl_age(t->arena, json_member_text(r->about, "began"), now_ms));
-        cell(t, STR_NULL);
+        ps_cell(t, r->id);
+        ps_cell(t, json_member_text(job, "name"));
+        ps_cell(t, STR_NULL);
+        ps_cell(t, r->is_stopped ? STR("Stopped") : json_member_text(job, "phase"));
+        ps_cell(t, STR_NULL);
+        ps_cell(t, ctl_age(t->arena, json_member_text(r->about, "began"), now_ms));
+        ps_cell(t, STR_NULL);
     }
 }
 
@@ -123,7 +123,7 @@ static int print_names(const struct into *x)
     return term_print(&out) < 0 ? EXIT_FAILED : EXIT_FINE;
 }
 
-static int print_json(const struct into *x)
+static int ps_print_json(const struct into *x)
 {
     struct json *runs = json_array(x->arena);
     autobuf out = { 0 };
@@ -155,18 +155,18 @@ static int ps_run(struct arena *a, const void *options, const struct text_list *
     if (x.o->quiet)
         return print_names(&x);
     if (x.o->output && strcmp(x.o->output, "json") == 0)
-        return print_json(&x);
+        return ps_print_json(&x);
     if (!x.runs.n && !x.n_silent)
         fprintf(stderr, "no run of yours goes on here\n");
     if (x.runs.n)
         heads(&t, &x, names, ARRAY_LEN(names));
     VEC_FOREACH(r, &x.runs) {
         JSON_FOREACH(pod, (*r)->pods)
-            add_pod(&t, *r, pod, now_ms);
+            ps_add_pod(&t, *r, pod, now_ms);
         if (!json_count((*r)->pods))
             add_jobs(&t, *r, now_ms);
     }
-    return print_table(&t);
+    return ps_print_table(&t);
 }
 
 static const char *const forms[] = { "text", "json", NULL };
@@ -202,7 +202,7 @@ struct look {
     int64_t at_ms;
 };
 
-static void look_at(struct into *x, struct look *looks)
+static void ps_look_at(struct into *x, struct look *looks)
 {
     for (size_t i = 0; i < x->runs.n; i++) {
         struct json *rows;
@@ -223,7 +223,7 @@ static const struct json *row_of(const struct look *l, const struct json *pod)
 }
 
 /* What all containers may use together; -1: one has no limit. */
-static int64_t limit_of(const struct json *pod, const char *resource, bool is_milli)
+static int64_t ps_limit_of(const struct json *pod, const char *resource, bool is_milli)
 {
     int64_t sum = 0;
 
@@ -263,15 +263,15 @@ static void add_use(struct table *t, const struct into_run *r, const struct json
 
     if (!row)
         return; /* it does not run */
-    cell(t, r->id);
-    cell(t, pod_name(t->arena, pod));
-    cell(t, milli(t->arena, cpu));
-    cell(t, milli(t->arena, limit_of(pod, "cpu", true)));
-    cell(t, mebi(t->arena, json_i64(json_get(row, "memoryBytes"), -1)));
-    cell(t, mebi(t->arena, limit_of(pod, "memory", false)));
+    ps_cell(t, r->id);
+    ps_cell(t, pod_name(t->arena, pod));
+    ps_cell(t, milli(t->arena, cpu));
+    ps_cell(t, milli(t->arena, ps_limit_of(pod, "cpu", true)));
+    ps_cell(t, mebi(t->arena, json_i64(json_get(row, "memoryBytes"), -1)));
+    ps_cell(t, mebi(t->arena, ps_limit_of(pod, "memory", false)));
 }
 
-static bool is_meant(const struct json *pod, const struct into_run *r, const struct into_pods *wanted)
+static bool ps_is_meant(const struct json *pod, const struct into_run *r, const struct into_pods *wanted)
 {
     VEC_FOREACH(p, &wanted->v)
         if (p->run == r && p->pod == pod)
@@ -315,15 +315,15 @@ static int top_run(struct arena *a, const void *options, const struct text_list 
         return EXIT_FINE;
     before = arena_array(a, struct look, x.runs.n);
     now = arena_array(a, struct look, x.runs.n);
-    look_at(&x, before);
+    ps_look_at(&x, before);
     (void)poll(NULL, 0, MEASURE_MS);
-    look_at(&x, now);
+    ps_look_at(&x, now);
     heads(&t, &x, names, ARRAY_LEN(names));
     for (size_t i = 0; i < x.runs.n; i++)
         JSON_FOREACH(pod, x.runs.v[i]->pods)
-            if (!arguments->list.n || is_meant(pod, x.runs.v[i], &wanted))
+            if (!arguments->list.n || ps_is_meant(pod, x.runs.v[i], &wanted))
                 add_use(&t, x.runs.v[i], pod, &before[i], &now[i]);
-    return print_table(&t);
+    return ps_print_table(&t);
 }
 
 static const struct option top_options[] = {

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 
-static void set_text(struct arena *a, struct json *j, const char *key, struct str text)
+static void json_set_text(struct arena *a, struct json *j, const char *key, struct str text)
 {
     json_add(j, str_of(key), json_str(a, text));
 }
@@ -29,7 +29,7 @@ static struct json *seconds(struct arena *a, int64_t ms)
 }
 
 /* "key": RFC 3339, "keySeconds": since the beginning; both null where it does not happen. */
-static void set_time(struct arena *a, struct json *j, const char *key, const struct history *h, int64_t at_ms)
+static void json_set_time(struct arena *a, struct json *j, const char *key, const struct history *h, int64_t at_ms)
 {
     struct str long_key = arena_fmt(a, "%sSeconds", key);
     autobuf text = { 0 };
@@ -40,7 +40,7 @@ static void set_time(struct arena *a, struct json *j, const char *key, const str
         return;
     }
     clock_print(&text, at_ms);
-    set_text(a, j, key, arena_str(a, buf_view(&text)));
+    json_set_text(a, j, key, arena_str(a, buf_view(&text)));
     json_add(j, long_key, seconds(a, at_ms - h->begin_ms));
 }
 
@@ -59,7 +59,7 @@ static struct json *tasks_json(struct arena *a, const struct history_job *j)
         const struct history_task *task = *at;
         struct json *one = json_push(list, json_object(a));
 
-        set_text(a, one, "name", task->name);
+        json_set_text(a, one, "name", task->name);
         set_int(a, one, "replicas", task->replicas);
         set_int(a, one, "minAvailable", task->min);
         set_int(a, one, "running", task->running);
@@ -76,10 +76,10 @@ static struct json *waits_json(struct arena *a, const struct history *h, const s
     VEC_FOREACH(w, &j->waits) {
         struct json *one = json_push(list, json_object(a));
 
-        set_time(a, one, "from", h, w->from_ms);
-        set_time(a, one, "until", h, w->until_ms);
-        set_text(a, one, "reason", w->reason);
-        set_text(a, one, "message", w->message);
+        json_set_time(a, one, "from", h, w->from_ms);
+        json_set_time(a, one, "until", h, w->until_ms);
+        json_set_text(a, one, "reason", w->reason);
+        json_set_text(a, one, "message", w->message);
     }
     return list;
 }
@@ -91,8 +91,8 @@ static struct json *steps_json(struct arena *a, const struct history *h, const s
     VEC_FOREACH(s, &j->steps) {
         struct json *one = json_push(list, json_object(a));
 
-        set_time(a, one, "at", h, s->at_ms);
-        set_text(a, one, "state", str_of(job_state_names[s->state]));
+        json_set_time(a, one, "at", h, s->at_ms);
+        json_set_text(a, one, "state", str_of(job_state_names[s->state]));
         set_int(a, one, "running", s->running);
     }
     return list;
@@ -102,20 +102,21 @@ static struct json *job_json(struct arena *a, const struct history *h, const str
 {
     struct json *one = json_object(a);
 
-    set_text(a, one, "kind", j->kind);
-    set_text(a, one, "namespace", j->namespace);
-    set_text(a, one, "name", j->name);
-    set_text(a, one, "queue", j->queue);
-    set_text(a, one, "priorityClassName", j->priority_class);
+    json_set_text(a, one, "kind", j->kind);
+    json_set_text(a, one, "namespace", j->namespace);
+    json_set_text(a, one, "name", j->name);
+    json_set_text(a, one, "queue", j->queue);
+    json_set_text(a, one, "priorityClassName", j->priority_class);
     set_int(a, one, "priority", j->priority);
     set_int(a, one, "minAvailable", j->min);
     set_int(a, one, "replicas", j->n_pods);
-    set_text(a, one, "state", str_of(job_state_names[j->steps.n ? j->steps.v[j->steps.n - 1].state : STATE_WAITS]));
-    set_text(a, one, "phase", j->phase);
-    set_time(a, one, "submitted", h, j->submitted_ms);
-    set_time(a, one, "admitted", h, j->admitted_ms);
-    set_time(a, one, "start", h, j->started_ms);
-    set_time(a, one, "end", h, j->was_over ? -1 : j->finished_ms);
+    json_set_text(a, one, "state",
+                  str_of(job_state_names[j->steps.n ? j->steps.v[j->steps.n - 1].state : STATE_WAITS]));
+    json_set_text(a, one, "phase", j->phase);
+    json_set_time(a, one, "submitted", h, j->submitted_ms);
+    json_set_time(a, one, "admitted", h, j->admitted_ms);
+    json_set_time(a, one, "start", h, j->started_ms);
+    json_set_time(a, one, "end", h, j->was_over ? -1 : j->finished_ms);
     set_seconds(a, one, "waitSeconds", job_wait_ms(h, j));
     set_seconds(a, one, "runSeconds", job_run_ms(h, j));
     set_int(a, one, "stops", (int64_t)j->stops);
@@ -142,13 +143,13 @@ static struct json *place_json(struct arena *a, const struct history *h, const s
 {
     struct json *one = json_object(a), *steps;
 
-    set_text(a, one, "name", p->name);
+    json_set_text(a, one, "name", p->name);
     json_add(one, str_of(total), amounts_to_json(a, &h->dims, &p->total));
     steps = json_add(one, STR("used"), json_array(a));
     VEC_FOREACH(s, &p->steps) {
         struct json *step = json_push(steps, json_object(a));
 
-        set_time(a, step, "at", h, s->at_ms);
+        json_set_time(a, step, "at", h, s->at_ms);
         json_add(step, STR("amounts"), amounts_to_json(a, &h->dims, &s->used));
     }
     return one;
@@ -158,9 +159,9 @@ static struct json *history_json(struct arena *a, const struct history *h)
 {
     struct json *j = json_object(a), *list;
 
-    set_time(a, j, "begin", h, h->begin_ms);
-    set_time(a, j, "end", h, h->end_ms);
-    set_time(a, j, "lastJobEnd", h, history_last_end(h));
+    json_set_time(a, j, "begin", h, h->begin_ms);
+    json_set_time(a, j, "end", h, h->end_ms);
+    json_set_time(a, j, "lastJobEnd", h, history_last_end(h));
     json_add(j, STR("total"), amounts_to_json(a, &h->dims, &h->total));
     json_add(j, STR("jobs"), jobs_json(a, h));
     list = json_add(j, STR("queues"), json_array(a));
@@ -179,7 +180,7 @@ void plan_print_json(struct buf *out, const struct plan_report *r)
 
     json_add(j, STR("isCut"), json_bool_new(&a, r->is_cut));
     if (r->before) {
-        set_text(&a, j, "change", r->change);
+        json_set_text(&a, j, "change", r->change);
         json_add(j, STR("before"), history_json(&a, r->before));
     }
     json_print_pretty(out, j, 4);

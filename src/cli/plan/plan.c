@@ -193,7 +193,7 @@ static int64_t arrival_ms(const struct planner *p, const struct json *object)
     return p->begin_ms;
 }
 
-static int submit(struct run *run, const struct arrival *a, struct err *e)
+static int plan_submit(struct run *run, const struct arrival *a, struct err *e)
 {
     struct json *object = json_copy(run->planner->arena, a->object);
 
@@ -216,7 +216,7 @@ static int run_until_over(struct run *run, const struct arrival *v, size_t n, bo
         int64_t due_ms, next_ms;
 
         for (; at < n && v[at].at_ms <= future_now_ms(run->future); at++)
-            if (submit(run, &v[at], e) < 0)
+            if (plan_submit(run, &v[at], e) < 0)
                 return -1;
         due_ms = future_settle(run->future);
         next_ms = at < n ? MIN_OF(due_ms, v[at].at_ms) : due_ms;
@@ -234,7 +234,7 @@ static int run_until_over(struct run *run, const struct arrival *v, size_t n, bo
 }
 
 /* The end of what is shown. Behind the last change a little of what goes on for ever. */
-static int64_t end_of(const struct run *run, bool is_cut)
+static int64_t plan_end_of(const struct run *run, bool is_cut)
 {
     const struct history *h = run->history;
     int64_t span_ms = h->changed_ms - h->begin_ms;
@@ -263,7 +263,7 @@ static int plan_scenario(struct planner *p, const struct scenario *s, struct his
     run.history = *ret = history_new(
         &(struct history_options){ .begin_ms = p->begin_ms, .is_cluster = true, .sched = future_sched(run.future) });
     rc = run_until_over(&run, v, s->objects.n, ret_cut, e);
-    history_finish(run.history, end_of(&run, *ret_cut));
+    history_finish(run.history, plan_end_of(&run, *ret_cut));
     future_free(run.future);
     return rc;
 }
@@ -285,7 +285,7 @@ static void check_duration(struct problems *ps, const struct place *at_meta, con
         problem_error(ps, &at, "must not be negative");
 }
 
-static void check_annotations(struct loaded *doc)
+static void plan_check_annotations(struct loaded *doc)
 {
     struct place root = { .node = doc->root }, meta = place_member(&root, "metadata"),
                  spec = place_member(&root, "spec"), tasks = place_member(&spec, "tasks");
@@ -312,7 +312,7 @@ static void check_node(struct loaded *doc)
 }
 
 /* Events tell the past, and the other kinds are answers, not things. */
-static bool is_wanted(const struct loaded *doc)
+static bool plan_is_wanted(const struct loaded *doc)
 {
     return doc->type && doc->type->schema && strcmp(doc->type->kind, "Event") != 0 &&
            strcmp(doc->type->kind, "Binding") != 0;
@@ -342,7 +342,7 @@ static void fill_namespace(struct load *l, struct loaded *doc)
 static void add_wanted(struct load *l, struct scenario *s, const struct load *but)
 {
     for (size_t i = 0; i < l->docs.n; i++)
-        if (is_wanted(l->docs.v[i]) && !(but && load_has(but, l->docs.v[i]))) {
+        if (plan_is_wanted(l->docs.v[i]) && !(but && load_has(but, l->docs.v[i]))) {
             fill_namespace(l, l->docs.v[i]);
             scenario_add(s, l->docs.v[i]->root);
         }
@@ -354,7 +354,7 @@ static int read_scenario(struct load *l, const struct text_list *files, struct l
     l->state = cluster->docs.n ? cluster : NULL;
     load_files(l, files);
     for (size_t i = 0; i < l->docs.n; i++) {
-        check_annotations(l->docs.v[i]);
+        plan_check_annotations(l->docs.v[i]);
         check_node(l->docs.v[i]);
         drop_warnings(l->docs.v[i]);
         problems_sort(&l->docs.v[i]->problems);
@@ -461,7 +461,7 @@ static int check_scenario(const struct scenario *s, struct err *e)
     return 0;
 }
 
-static int read_times(struct planner *p, struct err *e)
+static int plan_read_times(struct planner *p, struct err *e)
 {
     int64_t until_ms = p->has_schedules ? DAY_MS : LONGEST_DAYS * DAY_MS;
 
@@ -492,13 +492,13 @@ static void add_groups(struct planner *p, struct scenario *s)
     map_done(&groups);
 }
 
-static int prepare(struct planner *p, struct scenario *base, struct err *e)
+static int plan_prepare(struct planner *p, struct scenario *base, struct err *e)
 {
     VEC_FOREACH(value, &p->o->nodes.list)
         if (scenario_make_nodes(base, str_of(*value), e) < 0)
             return err_wrap(e, "--nodes %s", *value);
     p->has_schedules = scenario_count(base, "CronJob") > 0;
-    if (check_scenario(base, e) < 0 || read_times(p, e) < 0 ||
+    if (check_scenario(base, e) < 0 || plan_read_times(p, e) < 0 ||
         scheduler_config(p->arena, p->o->config, &p->config, e) < 0)
         return -1;
     p->config.knows_claims = false;
@@ -556,7 +556,7 @@ static int plan_run(struct arena *a, const void *options, const struct text_list
         return command_fail("plan", &e, live_is_asked(&o->live) ? EXIT_FAILED : EXIT_USAGE);
     if (read_scenario(&l, &files, &cluster, &base) < 0)
         return EXIT_FAILED;
-    if (prepare(&p, &base, &e) < 0)
+    if (plan_prepare(&p, &base, &e) < 0)
         return command_fail("plan", &e, EXIT_USAGE);
     status = plan_both(&p, &base, &e);
     return status < 0 ? command_fail("plan", &e, EXIT_FAILED) : status;

@@ -21,7 +21,7 @@ void scenario_copy(struct scenario *to, const struct scenario *from)
         scenario_add(to, json_copy(to->arena, from->objects.v[i]));
 }
 
-static bool is_kind(const struct json *object, const char *kind)
+static bool scenario_is_kind(const struct json *object, const char *kind)
 {
     return str_is(object_kind(object), kind);
 }
@@ -31,7 +31,7 @@ size_t scenario_count(const struct scenario *s, const char *kind)
     size_t n = 0;
 
     for (size_t i = 0; i < s->objects.n; i++)
-        n += is_kind(s->objects.v[i], kind);
+        n += scenario_is_kind(s->objects.v[i], kind);
     return n;
 }
 
@@ -44,7 +44,7 @@ static int no_such(const struct scenario *s, const char *kind, struct str name, 
     size_t n = 0;
 
     for (size_t i = 0; i < s->objects.n; i++)
-        if (is_kind(s->objects.v[i], kind) && n++ < NAMES_SHOWN)
+        if (scenario_is_kind(s->objects.v[i], kind) && n++ < NAMES_SHOWN)
             buf_fmt(&list, "%s%.*s", n > 1 ? ", " : "", STR_ARG(object_name(s->objects.v[i])));
     if (n > NAMES_SHOWN)
         buf_fmt(&list, " and %zu more", n - NAMES_SHOWN);
@@ -52,7 +52,7 @@ static int no_such(const struct scenario *s, const char *kind, struct str name, 
                    n ? "there are: " : "there is none", list.n ? list.p : "");
 }
 
-static bool is_named(const struct json *object, struct str name)
+static bool scenario_is_named(const struct json *object, struct str name)
 {
     ptrdiff_t slash = str_find_char(name, '/');
 
@@ -67,7 +67,7 @@ static int find_one(const struct scenario *s, const char *kind, struct str name,
     struct json *found = NULL;
 
     for (size_t i = 0; i < s->objects.n; i++) {
-        if (!is_kind(s->objects.v[i], kind) || !is_named(s->objects.v[i], name))
+        if (!scenario_is_kind(s->objects.v[i], kind) || !scenario_is_named(s->objects.v[i], name))
             continue;
         if (found)
             return err_set(e, ERR_INVALID, "%s \"%.*s\" is in several namespaces: say %.*s/%.*s", kind, STR_ARG(name),
@@ -114,7 +114,7 @@ int scenario_task(const struct scenario *s, struct str name, struct json **ret_j
 static bool is_name_taken(const struct scenario *s, const char *kind, struct str name)
 {
     for (size_t i = 0; i < s->objects.n; i++)
-        if (is_kind(s->objects.v[i], kind) && str_eq(object_name(s->objects.v[i]), name))
+        if (scenario_is_kind(s->objects.v[i], kind) && str_eq(object_name(s->objects.v[i]), name))
             return true;
     return false;
 }
@@ -126,7 +126,7 @@ static struct str *free_names(const struct scenario *s, struct str prefix, int64
     struct map taken = { 0 };
 
     for (size_t i = 0; i < s->objects.n; i++)
-        if (is_kind(s->objects.v[i], "Node"))
+        if (scenario_is_kind(s->objects.v[i], "Node"))
             map_put(&taken, object_name(s->objects.v[i]), s->objects.v[i]);
     for (int64_t i = 0, number = 1; i < n; number++) {
         names[i] = arena_fmt(s->arena, "%.*s-%lld", STR_ARG(prefix), (long long)number);
@@ -203,7 +203,7 @@ int scenario_make_nodes(struct scenario *s, struct str text, struct err *e)
 }
 
 /* A copy is a node like any other: nothing of the original's own stays. */
-static struct json *copy_node(struct scenario *s, const struct json *like, struct str name)
+static struct json *scenario_copy_node(struct scenario *s, const struct json *like, struct str name)
 {
     struct json *node = json_copy(s->arena, like), *meta = json_get(node, "metadata");
 
@@ -225,8 +225,8 @@ struct change {
     struct map *changed; /* Jobs to admit again, by name; their trees */
 };
 
-static void say(struct change *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct change *c, const char *fmt, ...)
+static void scenario_say(struct change *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void scenario_say(struct change *c, const char *fmt, ...)
 {
     va_list ap;
 
@@ -243,7 +243,7 @@ static void mark_changed(struct change *c, struct json *job)
             job);
 }
 
-static int add_nodes(struct change *c, struct err *e)
+static int scenario_add_nodes(struct change *c, struct err *e)
 {
     struct json *like = NULL;
     struct str name, *names;
@@ -254,15 +254,15 @@ static int add_nodes(struct change *c, struct err *e)
     if (name.n && find_one(c->s, "Node", name, &like, e) < 0)
         return -1;
     for (size_t i = 0; !like && i < c->s->objects.n; i++)
-        if (is_kind(c->s->objects.v[i], "Node"))
+        if (scenario_is_kind(c->s->objects.v[i], "Node"))
             like = c->s->objects.v[i];
     if (!like)
         return err_set(e, ERR_INVALID,
                        "there is no node to copy: say what nodes there are with --nodes 4=cpu:8,memory:32Gi");
-    say(c, "%lld more node%s like %.*s", (long long)n, n == 1 ? "" : "s", STR_ARG(object_name(like)));
+    scenario_say(c, "%lld more node%s like %.*s", (long long)n, n == 1 ? "" : "s", STR_ARG(object_name(like)));
     names = free_names(c->s, arena_cat(c->s->arena, object_name(like), STR("-more")), n);
     for (int64_t i = 0; i < n; i++)
-        copy_node(c->s, like, names[i]);
+        scenario_copy_node(c->s, like, names[i]);
     return 0;
 }
 
@@ -281,7 +281,7 @@ static bool is_elsewhere(const void *ctx, const struct json *object)
 {
     struct str node = object_name(ctx);
 
-    if (is_kind(object, "Pod"))
+    if (scenario_is_kind(object, "Pod"))
         return !str_eq(json_member_text(json_get(object, "spec"), "nodeName"), node);
     return object != ctx;
 }
@@ -293,7 +293,7 @@ static int remove_node(struct change *c, struct err *e)
 
     if (find_one(c->s, "Node", c->text, &node, e) < 0)
         return -1;
-    say(c, "node %.*s gone", STR_ARG(c->text));
+    scenario_say(c, "node %.*s gone", STR_ARG(c->text));
     filter(c->s, is_elsewhere, node);
     return 0;
 }
@@ -318,7 +318,7 @@ static int without(struct change *c, struct err *e)
 
     if (scenario_job(c->s, c->text, &job, e) < 0)
         return -1;
-    say(c, "without %.*s", STR_ARG(c->text));
+    scenario_say(c, "without %.*s", STR_ARG(c->text));
     filter(c->s, is_of_another, job);
     return 0;
 }
@@ -347,7 +347,7 @@ static void set_both(struct change *c, struct json *job, const char *field, stru
 {
     json_set(spec_of(c, job), field, json_str(c->s->arena, value));
     for (size_t i = 0; i < c->s->objects.n; i++)
-        if (is_kind(c->s->objects.v[i], "PodGroup") && !is_of_another(job, c->s->objects.v[i]))
+        if (scenario_is_kind(c->s->objects.v[i], "PodGroup") && !is_of_another(job, c->s->objects.v[i]))
             json_set(spec_of(c, c->s->objects.v[i]), field, json_str(c->s->arena, value));
     mark_changed(c, job);
 }
@@ -374,7 +374,7 @@ static int set_priority(struct change *c, struct err *e)
 
     if (split_value(c->text, "JOB=CLASS or JOB=NUMBER", &name, &value, e) < 0 || scenario_job(c->s, name, &job, e) < 0)
         return -1;
-    say(c, "%.*s at priority %.*s", STR_ARG(name), STR_ARG(value));
+    scenario_say(c, "%.*s at priority %.*s", STR_ARG(name), STR_ARG(value));
     if (str_to_i64(value, &number) == 0) {
         if (number < INT32_MIN || number > INT32_MAX)
             return err_set(e, ERR_INVALID, "priority %.*s does not fit into 32 bits", STR_ARG(value));
@@ -395,12 +395,12 @@ static int set_queue(struct change *c, struct err *e)
         return -1;
     if (!str_is(value, "default") && find_one(c->s, "Queue", value, &queue, e) < 0)
         return -1;
-    say(c, "%.*s in queue %.*s", STR_ARG(name), STR_ARG(value));
+    scenario_say(c, "%.*s in queue %.*s", STR_ARG(name), STR_ARG(value));
     set_both(c, job, "queue", value);
     return 0;
 }
 
-static int number_of(struct str text, int64_t *ret, struct err *e)
+static int scenario_number_of(struct str text, int64_t *ret, struct err *e)
 {
     if (str_to_i64(text, ret) < 0 || *ret < 0 || *ret > REPLICAS_MAX)
         return err_set(e, ERR_INVALID, "\"%.*s\" is not a number from 0 to %d", STR_ARG(text), REPLICAS_MAX);
@@ -422,10 +422,10 @@ static int replicas(struct change *c, struct err *e)
     struct str name = STR_NULL, value = STR_NULL;
     int64_t n;
 
-    if (split_value(c->text, "JOB/TASK=NUMBER", &name, &value, e) < 0 || number_of(value, &n, e) < 0 ||
+    if (split_value(c->text, "JOB/TASK=NUMBER", &name, &value, e) < 0 || scenario_number_of(value, &n, e) < 0 ||
         scenario_task(c->s, name, &job, &task, e) < 0)
         return -1;
-    say(c, "%.*s with %.*s pod%s", STR_ARG(name), STR_ARG(value), n == 1 ? "" : "s");
+    scenario_say(c, "%.*s with %.*s pod%s", STR_ARG(name), STR_ARG(value), n == 1 ? "" : "s");
     json_set(task, "replicas", json_int(c->s->arena, n));
     drop_default(task, "minAvailable");
     drop_default(spec_of(c, job), "minAvailable");
@@ -439,12 +439,12 @@ static int min_available(struct change *c, struct err *e)
     struct json *job;
     int64_t n;
 
-    if (split_value(c->text, "JOB=NUMBER", &name, &value, e) < 0 || number_of(value, &n, e) < 0 ||
+    if (split_value(c->text, "JOB=NUMBER", &name, &value, e) < 0 || scenario_number_of(value, &n, e) < 0 ||
         scenario_job(c->s, name, &job, e) < 0)
         return -1;
     if (n == 0) /* in a Job it means: all */
         return err_set(e, ERR_INVALID, "at least one pod is needed to start");
-    say(c, "%.*s with minAvailable %.*s", STR_ARG(name), STR_ARG(value));
+    scenario_say(c, "%.*s with minAvailable %.*s", STR_ARG(name), STR_ARG(value));
     json_set(spec_of(c, job), "minAvailable", json_int(c->s->arena, n));
     mark_changed(c, job);
     return 0;
@@ -459,7 +459,7 @@ static const struct {
 } flags[] = {
     { "without", offsetof(struct changes, without), without },
     { "remove-node", offsetof(struct changes, remove_node), remove_node },
-    { "add-nodes", offsetof(struct changes, add_nodes), add_nodes },
+    { "add-nodes", offsetof(struct changes, add_nodes), scenario_add_nodes },
     { "set-priority", offsetof(struct changes, set_priority), set_priority },
     { "set-queue", offsetof(struct changes, set_queue), set_queue },
     { "replicas", offsetof(struct changes, replicas), replicas },

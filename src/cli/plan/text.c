@@ -40,7 +40,7 @@ static struct str offset(struct text *x, const struct history *h, int64_t at_ms)
     return arena_str(x->a, buf_view(&b));
 }
 
-static struct str span(struct text *x, int64_t ms)
+static struct str text_span(struct text *x, int64_t ms)
 {
     autobuf b = { 0 };
 
@@ -81,7 +81,7 @@ static enum job_state last_state(const struct history_job *j)
 /* ---- jobs ---- */
 
 /* "+10m → +0s" where a change moved it. */
-static struct str moved(struct text *x, int64_t now_ms, int64_t old_ms, bool has_old)
+static struct str text_moved(struct text *x, int64_t now_ms, int64_t old_ms, bool has_old)
 {
     const struct history *h = x->r->h, *before = x->r->before;
     struct str now = offset(x, h, now_ms), old;
@@ -109,7 +109,7 @@ static struct str pods_text(struct text *x, const struct history_job *j)
 
 /* "Completed", "Completed, stopped twice": a job that lost its places to others should not look like one that did not.
  * */
-static struct str state_text(struct text *x, const struct history_job *j)
+static struct str text_state(struct text *x, const struct history_job *j)
 {
     const char *state = job_state_names[last_state(j)];
     size_t stops = j->stops;
@@ -136,13 +136,13 @@ static void job_cells(struct text *x, struct table *table, const struct history_
     table_cell(table, safe(x, j->queue));
     table_cell(table, arena_fmt(x->a, "%lld", (long long)j->priority));
     table_cell(table, pods_text(x, j));
-    table_cell(table, j->was_over ? STR("before") : moved(x, j->started_ms, old ? old->started_ms : -1, old));
-    table_cell(table, j->was_over ? STR("before") : moved(x, j->finished_ms, old ? old->finished_ms : -1, old));
+    table_cell(table, j->was_over ? STR("before") : text_moved(x, j->started_ms, old ? old->started_ms : -1, old));
+    table_cell(table, j->was_over ? STR("before") : text_moved(x, j->finished_ms, old ? old->finished_ms : -1, old));
     if (before)
         table_cell(table, gain(x, j, old));
-    table_cell(table, waits_for_ever(x, j) ? STR("no end") : span(x, job_wait_ms(x->r->h, j)));
-    table_cell(table, span(x, job_run_ms(x->r->h, j)));
-    table_cell(table, state_text(x, j));
+    table_cell(table, waits_for_ever(x, j) ? STR("no end") : text_span(x, job_wait_ms(x->r->h, j)));
+    table_cell(table, text_span(x, job_run_ms(x->r->h, j)));
+    table_cell(table, text_state(x, j));
 }
 
 /* A job that is only in the plan without the change. */
@@ -182,7 +182,7 @@ static void jobs(struct text *x)
 /* ---- why ---- */
 
 /* Text in lines of at most 'width' columns, later lines indented. */
-static void wrap(struct text *x, struct str text, size_t indent)
+static void text_wrap(struct text *x, struct str text, size_t indent)
 {
     size_t room = x->r->width > indent + 20 ? x->r->width - indent : 20;
     struct str rest = safe(x, text);
@@ -237,11 +237,11 @@ static void job_waits(struct text *x, const struct history_job *j)
             term_style(x->out, x->r->colour, STYLE_YELLOW, safe(x, w->reason));
         }
         buf_str(x->out, STR("\n      "));
-        wrap(x, w->message.n ? w->message : STR("nobody says why"), 6);
+        text_wrap(x, w->message.n ? w->message : STR("nobody says why"), 6);
     }
 }
 
-static void waits(struct text *x)
+static void text_waits(struct text *x)
 {
     bool any = false;
 
@@ -295,7 +295,7 @@ static void queue_cells(struct text *x, struct table *table, const struct histor
     table_cell(table, arena_str(x->a, buf_view(&line)));
 }
 
-static void queues(struct text *x)
+static void text_queues(struct text *x)
 {
     static const char *const heads[] = { "QUEUE", "RESOURCE", "PEAK", "OF ALL", "MEAN", "OVER TIME" };
     const struct history *h = x->r->h;
@@ -382,7 +382,7 @@ void plan_print_table(struct buf *out, const struct plan_report *r)
 
     summary(&x);
     jobs(&x);
-    waits(&x);
-    queues(&x);
+    text_waits(&x);
+    text_queues(&x);
     open_ends(&x);
 }

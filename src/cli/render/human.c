@@ -76,7 +76,7 @@ static const struct {
     { "PersistentVolumeClaim", about_claim },
 };
 
-static struct str about(struct arena *a, const struct json *o)
+static struct str human_about(struct arena *a, const struct json *o)
 {
     autobuf text = { 0 };
 
@@ -117,7 +117,7 @@ static void tree_object(struct render *r, struct json *o)
     buf_fmt(&r->out, "%-14.*s ", STR_ARG(object_kind(o)));
     term_style(&r->out, r->has_colour, STYLE_BOLD, object_name(o));
     term_style(&r->out, r->has_colour, STYLE_CYAN, arena_fmt(r->arena, "  [%s]", render_writer(o)));
-    term_style(&r->out, r->has_colour, STYLE_DIM, arena_fmt(r->arena, "  %.*s\n", STR_ARG(about(r->arena, o))));
+    term_style(&r->out, r->has_colour, STYLE_DIM, arena_fmt(r->arena, "  %.*s\n", STR_ARG(human_about(r->arena, o))));
 }
 
 static void tree_task(struct render *r, const struct job_task *task)
@@ -215,7 +215,7 @@ static void summary_plugins(struct render *r)
     buf_char(&r->out, '\n');
 }
 
-static struct str amounts(struct arena *a, const struct json *pod_spec)
+static struct str human_amounts(struct arena *a, const struct json *pod_spec)
 {
     autobuf text = { 0 };
     struct resources requests;
@@ -244,7 +244,7 @@ static void summary_tasks(struct render *r)
         table_cell(&t, arena_fmt(r->arena, "%d", task->replicas));
         table_cell(&t, arena_fmt(r->arena, "%d", job_task_minimum(task)));
         table_cell(&t, image_of(r->arena, spec));
-        table_cell(&t, amounts(r->arena, spec));
+        table_cell(&t, human_amounts(r->arena, spec));
     }
     buf_char(&r->out, '\n');
     table_print(&r->out, &t, "  ");

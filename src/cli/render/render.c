@@ -74,13 +74,13 @@ static bool is_list_of_objects(const struct json *j)
     return json_is(j, JSON_ARRAY) && json_is(json_first(j), JSON_OBJECT);
 }
 
-static void fold(struct json *j, uint8_t parent_mark)
+static void render_fold(struct json *j, uint8_t parent_mark)
 {
     bool is_open = is_list_of_objects(j);
     uint8_t mark = j->mark;
 
     JSON_FOREACH(c, j)
-        fold(c, is_open ? parent_mark : mark);
+        render_fold(c, is_open ? parent_mark : mark);
     j->mark = mark == parent_mark || is_open ? MARK_USER : mark & 63;
 }
 
@@ -88,7 +88,7 @@ void render_fold_marks(struct json *object)
 {
     uint8_t own = object->mark;
 
-    fold(object, own);
+    render_fold(object, own);
     object->mark = own;
 }
 
@@ -304,7 +304,8 @@ static int load_live(struct load *l, struct load *state, const struct render_opt
     return around->rc;
 }
 
-static int load_all(struct load *l, struct load *state, const struct render_options *o, const struct text_list *files)
+static int render_load_all(struct load *l, struct load *state, const struct render_options *o,
+                           const struct text_list *files)
 {
     if (o->state.list.n) {
         load_state(state, &o->state);
@@ -389,7 +390,7 @@ static int render_run(struct arena *a, const void *options, const struct text_li
                         "--context\n");
         return EXIT_USAGE;
     }
-    if (load_all(&l, &state, o, files) < 0)
+    if (render_load_all(&l, &state, o, files) < 0)
         return EXIT_FAILED;
     return show_all(&r, &l);
 }

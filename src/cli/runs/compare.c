@@ -16,7 +16,7 @@ struct sums { /* of one task of one run */
     int64_t restarts, longest_ms, peak_bytes, cpu_us;
 };
 
-static void add_pod(struct sums *s, const struct history_pod *p)
+static void compare_add_pod(struct sums *s, const struct history_pod *p)
 {
     if (!p->is_replaced)
         s->n[p->state]++;
@@ -35,12 +35,12 @@ static struct sums sums_of(const struct record *r, size_t job, struct str task)
     VEC_FOREACH(p, &r->history->pods)
         if (j && (*p)->job == j && (*p)->task && str_eq((*p)->task->name, task)) {
             s.is_there = true;
-            add_pod(&s, *p);
+            compare_add_pod(&s, *p);
         }
     return s;
 }
 
-static struct str text_of(struct arena *a, const struct buf *b)
+static struct str compare_text_of(struct arena *a, const struct buf *b)
 {
     return b->n ? arena_str(a, buf_view(b)) : STR("-");
 }
@@ -52,7 +52,7 @@ static struct str show_pods(struct arena *a, const struct sums *s)
     for (int k = HISTORY_STATE_MAX - 1; k >= 0; k--)
         if (s->n[k])
             buf_fmt(&out, "%s%u %s", out.n ? ", " : "", s->n[k], history_state_names[k]);
-    return text_of(a, &out);
+    return compare_text_of(a, &out);
 }
 
 static struct str show_restarts(struct arena *a, const struct sums *s)
@@ -66,7 +66,7 @@ static struct str show_longest(struct arena *a, const struct sums *s)
 
     if (s->is_there)
         span_print_fine(&out, s->longest_ms);
-    return text_of(a, &out);
+    return compare_text_of(a, &out);
 }
 
 static struct str show_memory(struct arena *a, const struct sums *s)
@@ -75,7 +75,7 @@ static struct str show_memory(struct arena *a, const struct sums *s)
 
     if (s->peak_bytes > 0)
         bytes_print(&out, s->peak_bytes);
-    return text_of(a, &out);
+    return compare_text_of(a, &out);
 }
 
 static struct str show_cpu(struct arena *a, const struct sums *s)
@@ -84,7 +84,7 @@ static struct str show_cpu(struct arena *a, const struct sums *s)
 
     if (s->cpu_us > 0)
         span_print_fine(&out, s->cpu_us / 1000);
-    return text_of(a, &out);
+    return compare_text_of(a, &out);
 }
 
 static const struct {
@@ -96,7 +96,7 @@ static const struct {
              { "most memory of a pod", show_memory },
              { "processor time", show_cpu } };
 
-static void row(struct table *t, struct str name, struct str a, struct str b)
+static void compare_row(struct table *t, struct str name, struct str a, struct str b)
 {
     table_cell(t, name);
     table_cell(t, a);
@@ -111,8 +111,8 @@ static void task_rows(struct table *t, const struct record r[2], size_t job, str
     struct sums s[2] = { sums_of(&r[0], job, task), sums_of(&r[1], job, task) };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        row(t, arena_fmt(t->arena, "%.*s: %s", STR_ARG(label), rows[i].name), rows[i].show(t->arena, &s[0]),
-            rows[i].show(t->arena, &s[1]));
+        compare_row(t, arena_fmt(t->arena, "%.*s: %s", STR_ARG(label), rows[i].name), rows[i].show(t->arena, &s[0]),
+                    rows[i].show(t->arena, &s[1]));
 }
 
 static bool has_task(const struct history_job *j, struct str name)
@@ -123,20 +123,20 @@ static bool has_task(const struct history_job *j, struct str name)
     return false;
 }
 
-static struct str verdict(struct arena *a, const struct record *r, size_t job)
+static struct str compare_verdict(struct arena *a, const struct record *r, size_t job)
 {
     autobuf out = { 0 };
 
     if (job < r->history->jobs.n)
         buf_fmt(&out, "%.*s %s", STR_ARG(r->history->jobs.v[job]->name), job_phase_shown(r->history->jobs.v[job]));
-    return text_of(a, &out);
+    return compare_text_of(a, &out);
 }
 
 static void job_rows(struct table *t, const struct record r[2], size_t job)
 {
     bool names_job = r[0].history->jobs.n > 1 || r[1].history->jobs.n > 1;
 
-    row(t, STR("job"), verdict(t->arena, &r[0], job), verdict(t->arena, &r[1], job));
+    compare_row(t, STR("job"), compare_verdict(t->arena, &r[0], job), compare_verdict(t->arena, &r[1], job));
     for (size_t i = 0; i < 2; i++) {
         const struct history_job *j = job < r[i].history->jobs.n ? r[i].history->jobs.v[job] : NULL;
         const struct history_job *other = job < r[0].history->jobs.n ? r[0].history->jobs.v[job] : NULL;
@@ -147,22 +147,22 @@ static void job_rows(struct table *t, const struct record r[2], size_t job)
     }
 }
 
-static struct str took(struct arena *a, const struct record *r)
+static struct str compare_took(struct arena *a, const struct record *r)
 {
     autobuf out = { 0 };
 
     span_print_fine(&out, r->end.end_ms - r->head.begin_ms);
-    return text_of(a, &out);
+    return compare_text_of(a, &out);
 }
 
 static void put_results(struct arena *a, struct buf *out, struct record_entry *const entry[2], const struct record r[2])
 {
     struct table t = { .arena = a, .columns = 3 };
 
-    row(&t, STR("run"), entry[0]->id, entry[1]->id);
-    row(&t, STR("started"), runs_time(a, r[0].head.begin_ms), runs_time(a, r[1].head.begin_ms));
-    row(&t, STR("result"), runs_state(a, entry[0]), runs_state(a, entry[1]));
-    row(&t, STR("took"), took(a, &r[0]), took(a, &r[1]));
+    compare_row(&t, STR("run"), entry[0]->id, entry[1]->id);
+    compare_row(&t, STR("started"), runs_time(a, r[0].head.begin_ms), runs_time(a, r[1].head.begin_ms));
+    compare_row(&t, STR("result"), runs_state(a, entry[0]), runs_state(a, entry[1]));
+    compare_row(&t, STR("took"), compare_took(a, &r[0]), compare_took(a, &r[1]));
     for (size_t i = 0; i < MAX_OF(r[0].history->jobs.n, r[1].history->jobs.n); i++)
         job_rows(&t, r, i);
     table_print(out, &t, "");

@@ -36,7 +36,7 @@ static int open_run(struct arena *a, const char *command, const char *word, stru
     return 0;
 }
 
-static int too_many(const char *command, const struct text_list *arguments, size_t max)
+static int runs_too_many(const char *command, const struct text_list *arguments, size_t max)
 {
     if (arguments->list.n <= max)
         return EXIT_FINE;
@@ -62,7 +62,7 @@ struct str runs_time(struct arena *a, int64_t ms)
     return arena_str(a, buf_view(&text));
 }
 
-static struct str took(struct arena *a, const struct record_entry *r)
+static struct str runs_took(struct arena *a, const struct record_entry *r)
 {
     autobuf text = { 0 };
 
@@ -96,7 +96,7 @@ static void list_text(struct arena *a, const struct record_list *all, struct buf
     VEC_FOREACH(r, &all->list) {
         table_cell(&t, (*r)->id);
         table_cell(&t, runs_time(a, (*r)->ends.head.begin_ms));
-        table_cell(&t, took(a, *r));
+        table_cell(&t, runs_took(a, *r));
         table_cell(&t, runs_state(a, *r));
         table_cell(&t, jobs_of(a, *r));
     }
@@ -163,7 +163,7 @@ static int run_runs(struct arena *a, const void *options, const struct text_list
 
 /* ---- show, report ---- */
 
-static void put_head(struct arena *a, struct buf *out, const struct record_entry *e, const struct record *r)
+static void runs_put_head(struct arena *a, struct buf *out, const struct record_entry *e, const struct record *r)
 {
     autobuf text = { 0 };
 
@@ -207,13 +207,13 @@ static int run_show(struct arena *a, const void *options, const struct text_list
     struct record r = { 0 };
     struct err e;
 
-    if (too_many("runs show", arguments, 1))
+    if (runs_too_many("runs show", arguments, 1))
         return EXIT_USAGE;
     if (open_run(a, "runs show", arguments->list.n ? arguments->list.v[0] : NULL, &entry, &dir) < 0)
         return EXIT_FAILED;
     if (records_read(a, dir, entry->id, &r, NULL, &e) < 0)
         return command_fail("runs show", &e, EXIT_FAILED);
-    put_head(a, &out, entry, &r);
+    runs_put_head(a, &out, entry, &r);
     put_summary(&out, &r);
     record_done(&r);
     return term_print(&out) == 0 ? EXIT_FINE : EXIT_FAILED;
@@ -228,7 +228,7 @@ static int run_report(struct arena *a, const void *options, const struct text_li
     struct record r = { 0 };
     struct err e;
 
-    if (too_many("runs report", arguments, 1))
+    if (runs_too_many("runs report", arguments, 1))
         return EXIT_USAGE;
     if (open_run(a, "runs report", arguments->list.n ? arguments->list.v[0] : NULL, &entry, &dir) < 0)
         return EXIT_FAILED;
@@ -245,7 +245,7 @@ static int run_report(struct arena *a, const void *options, const struct text_li
 /* ---- logs ---- */
 
 /* "worker-0" as the output had it, "train-worker-0" as it was called, or all of a task or a job. */
-static bool is_meant(const struct history_pod *p, struct str name)
+static bool runs_is_meant(const struct history_pod *p, struct str name)
 {
     return str_eq(p->label, name) || str_eq(p->name, name) || str_eq(p->task_name, name) ||
            (p->job && str_eq(p->job->name, name));
@@ -281,7 +281,7 @@ static int choose_pods(const struct record *r, const struct text_list *arguments
         bool is_known = !name.n;
 
         VEC_FOREACH(p, &r->history->pods) {
-            if (name.n && !is_meant(*p, name))
+            if (name.n && !runs_is_meant(*p, name))
                 continue;
             is_known = true;
             has_any |= has_container(*p, container);
@@ -293,7 +293,7 @@ static int choose_pods(const struct record *r, const struct text_list *arguments
     return has_any ? 0 : none_meant(r, container, e);
 }
 
-static bool is_wanted(const struct record_line *l, const struct map *pods, bool is_all, const char *container)
+static bool runs_is_wanted(const struct record_line *l, const struct map *pods, bool is_all, const char *container)
 {
     return (!container || str_is(l->container, container)) && (is_all || map_get(pods, l->uid));
 }
@@ -316,7 +316,7 @@ static void put_lines(struct buf *out, struct str rest, const struct map *pods, 
     struct record_line l;
 
     while (record_next_line(&rest, &l)) {
-        if (!is_wanted(&l, pods, is_all, container))
+        if (!runs_is_wanted(&l, pods, is_all, container))
             continue;
         buf_fmt(out, "%.*s | ", STR_ARG(l.label));
         if (is_screen)
@@ -369,7 +369,7 @@ static int run_compare(struct arena *a, const void *options, const struct text_l
     struct err e;
     int rc = 0;
 
-    if (too_many("runs compare", arguments, 2))
+    if (runs_too_many("runs compare", arguments, 2))
         return EXIT_USAGE;
     if (records_open(a, false, &dir, &e) < 0)
         return command_fail("runs compare", &e, EXIT_FAILED);

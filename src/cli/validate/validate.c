@@ -11,7 +11,7 @@ struct validate_options {
     bool strict, quiet;
 };
 
-static size_t count(const struct problems *ps, enum problem_level level)
+static size_t validate_count(const struct problems *ps, enum problem_level level)
 {
     size_t n = 0;
 
@@ -23,7 +23,7 @@ static size_t count(const struct problems *ps, enum problem_level level)
 /* One line for each object that is fine, so that "nothing was said" never has two meanings. */
 static void tell_fine(struct arena *a, struct buf *out, const struct loaded *doc)
 {
-    size_t warnings = count(&doc->problems, PROBLEM_WARNING);
+    size_t warnings = validate_count(&doc->problems, PROBLEM_WARNING);
     struct str note = warnings ? arena_fmt(a, " (%.*s)", STR_ARG(plural(a, (int64_t)warnings, "warning"))) : STR("");
 
     term_text(out, load_file_name(doc->file));
@@ -46,7 +46,8 @@ static int validate_run(struct arena *a, const void *options, const struct text_
     errors = load_report(&l);
     for (size_t i = 0; i < l.docs.n && !o->quiet; i++) {
         const struct loaded *doc = l.docs.v[i];
-        size_t bad = count(&doc->problems, PROBLEM_ERROR) + (o->strict ? count(&doc->problems, PROBLEM_WARNING) : 0);
+        size_t bad = validate_count(&doc->problems, PROBLEM_ERROR) +
+                     (o->strict ? validate_count(&doc->problems, PROBLEM_WARNING) : 0);
 
         if (bad == 0 && doc->type)
             tell_fine(a, &fine, doc);

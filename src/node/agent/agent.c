@@ -227,7 +227,7 @@ static void net_helper_died(struct agent *g)
     watch_net(g);
 }
 
-static int open_parts(struct agent *g, struct err *e)
+static int agent_open_parts(struct agent *g, struct err *e)
 {
     if (open_groups(g, e) < 0 || open_helpers(g, e) < 0 || open_net(g, e) < 0)
         return -1;
@@ -295,7 +295,7 @@ int agent_open(const struct agent_options *opt, struct agent **ret, struct err *
     if (rc == 0) {
         set_defaults(g);
         mark_kept(g);
-        rc = open_parts(g, e);
+        rc = agent_open_parts(g, e);
     }
     agent_found_free(g->opt.found);
     g->opt.found = NULL;
@@ -341,7 +341,7 @@ int agent_fd(const struct agent *g)
 
 /* ---- a turn ---- */
 
-static void take(struct agent *g, enum agent_want w, const struct cluster_event *ev)
+static void agent_take(struct agent *g, enum agent_want w, const struct cluster_event *ev)
 {
     bool is_gone = ev->kind == CLUSTER_GONE;
 
@@ -387,7 +387,7 @@ static void take_synced(struct agent *g, enum agent_want w)
                 *vec_push(&a, &lost) = object_ref(o->object);
     }
     VEC_FOREACH(o, &lost) {
-        take(g, w, &(struct cluster_event){ .kind = CLUSTER_GONE, .type = (*o)->type, .object = *o });
+        agent_take(g, w, &(struct cluster_event){ .kind = CLUSTER_GONE, .type = (*o)->type, .object = *o });
         object_unref(*o);
     }
     relist_end(&g->told[w]);
@@ -403,7 +403,7 @@ static void take_synced(struct agent *g, enum agent_want w)
     }
 }
 
-static void take_one(struct agent *g, enum agent_want w, const struct cluster_event *ev)
+static void agent_take_one(struct agent *g, enum agent_want w, const struct cluster_event *ev)
 {
     if (ev->kind == CLUSTER_RELIST) {
         relist_begin(&g->told[w], map_seed_default());
@@ -413,7 +413,7 @@ static void take_one(struct agent *g, enum agent_want w, const struct cluster_ev
     } else if (ev->kind != CLUSTER_RESULT) {
         if (g->is_listing[w] && ev->kind == CLUSTER_PUT)
             relist_add(&g->told[w], ev->object->uid);
-        take(g, w, ev);
+        agent_take(g, w, ev);
     }
 }
 
@@ -428,7 +428,7 @@ static bool take_news(struct agent *g)
             agent_write_answered(g, &ev);
         for (int w = 0; w < WANT_MAX; w++)
             if (ev.type == agent_type(w))
-                take_one(g, w, &ev);
+                agent_take_one(g, w, &ev);
         if (ev.kind == CLUSTER_GONE && ev.type == agent_node_type() && str_eq(ev.object->name, g->node_name))
             agent_node_gone(g);
     }

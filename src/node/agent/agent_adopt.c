@@ -198,7 +198,7 @@ struct agent_kept *agent_kept_take(struct agent *g, struct str uid)
 }
 
 /* Wait until nothing of it is left: another of the same name may follow. */
-static void wait_gone(struct shim *s, int64_t until_ms)
+static void agent_adopt_wait_gone(struct shim *s, int64_t until_ms)
 {
     struct shim_event ev = { .kind = SHIM_READY };
 
@@ -219,11 +219,11 @@ static void kept_free(struct agent_kept *k)
     free(k);
 }
 
-static struct life *refuse(struct agent_pod *p, struct agent_kept *k, const char *why)
+static struct life *agent_adopt_refuse(struct agent_pod *p, struct agent_kept *k, const char *why)
 {
     log_info("a pod of before begins again", LOG_STR("pod", p->object->name), LOG_TEXT("why", why));
     shim_stop(k->shim);
-    wait_gone(k->shim, clock_mono_ms(&clock_real) + GONE_MS);
+    agent_adopt_wait_gone(k->shim, clock_mono_ms(&clock_real) + GONE_MS);
     kept_free(k);
     return NULL;
 }
@@ -331,9 +331,9 @@ struct life *agent_pod_adopt(struct agent_pod *p, struct agent_kept *take_k)
     struct err e;
 
     if (!k->found.cons.n)
-        return refuse(p, k, "no container of it was started");
+        return agent_adopt_refuse(p, k, "no container of it was started");
     if (hold_address(p, k->found.note, &e) < 0)
-        return refuse(p, k, e.text);
+        return agent_adopt_refuse(p, k, e.text);
     p->shim = k->shim;
     p->is_adopted = true;
     p->stage = STAGE_MADE;
@@ -398,7 +398,7 @@ void agent_kept_end(struct agent *g)
     MAP_FOREACH(struct agent_kept *, k, &g->kept)
         shim_stop(k->shim);
     MAP_FOREACH(struct agent_kept *, k, &g->kept)
-        wait_gone(k->shim, until_ms);
+        agent_adopt_wait_gone(k->shim, until_ms);
     agent_kept_done(g);
     map_init(&g->kept, map_seed_default());
     for (size_t i = 0; i < ARRAY_LEN(dirs); i++)

@@ -56,7 +56,7 @@ static int add_word(struct building *b, const char *list, size_t i, struct str w
     return 0;
 }
 
-static int add_list(struct building *b, const char *list, struct err *e)
+static int agent_box_add_list(struct building *b, const char *list, struct err *e)
 {
     size_t i = 0;
 
@@ -86,10 +86,10 @@ static int collect_argv(struct building *b, struct err *e)
          has_args = json_count(json_get(b->container, "args"));
     const struct image *image = b->image;
 
-    if ((has_command ? add_list(b, "command", e)
+    if ((has_command ? agent_box_add_list(b, "command", e)
                      : add_of_image(b, "the image's entrypoint", image->entrypoint.v, image->entrypoint.n, e)) < 0)
         return -1;
-    if (has_args && add_list(b, "args", e) < 0)
+    if (has_args && agent_box_add_list(b, "args", e) < 0)
         return -1;
     if (!has_args && !has_command && add_of_image(b, "the image's command", image->cmd.v, image->cmd.n, e) < 0)
         return -1;
@@ -251,7 +251,7 @@ static void build_identity(struct building *b)
 
 /* ---- limits ---- */
 
-static int64_t amount(const struct json *resources, const char *list, const char *name, bool is_milli)
+static int64_t agent_box_amount(const struct json *resources, const char *list, const char *name, bool is_milli)
 {
     struct quantity q;
     const struct json *j = json_find(resources, list, name, NULL);
@@ -269,9 +269,9 @@ static int64_t amount(const struct json *resources, const char *list, const char
 void agent_container_limits(const struct json *r, struct cgroup_limits *ret)
 {
     *ret = (struct cgroup_limits){
-        .cpu_milli = amount(r, "limits", "cpu", true),
-        .cpu_shares_milli = amount(r, "requests", "cpu", true),
-        .memory_bytes = amount(r, "limits", "memory", false),
+        .cpu_milli = agent_box_amount(r, "limits", "cpu", true),
+        .cpu_shares_milli = agent_box_amount(r, "requests", "cpu", true),
+        .memory_bytes = agent_box_amount(r, "limits", "memory", false),
     };
     if (!ret->cpu_shares_milli)
         ret->cpu_shares_milli = ret->cpu_milli;
@@ -345,8 +345,8 @@ static int oom_score(const struct agent_pod *p, const struct cgroup_limits *l)
 
 /* ---- mounts ---- */
 
-static int add_mount(struct building *b, int fd, const char *path, struct str target, bool is_read_only,
-                     bool is_recursive, struct err *e)
+static int agent_box_add_mount(struct building *b, int fd, const char *path, struct str target, bool is_read_only,
+                               bool is_recursive, struct err *e)
 {
     struct box_build *r = b->ret;
     int copy;
@@ -377,7 +377,7 @@ static int add_etc(struct building *b, const struct volume_mount *v, size_t n, s
 
         if (b->p->is_host_network && i == 2)
             continue;
-        if (!is_mounted(v, n, target.p) && add_mount(b, -1, path.p, target, false, false, e) < 0)
+        if (!is_mounted(v, n, target.p) && agent_box_add_mount(b, -1, path.p, target, false, false, e) < 0)
             return -1;
     }
     return 0;
@@ -399,7 +399,9 @@ static int add_termination(struct building *b, const struct volume_mount *v, siz
         str_starts(target, STR("/dev/"))) /* its /dev is the host's, where nothing is made */
         return 0;
     target = arena_str(b->arena, target);
-    return target.p[0] != '/' || is_mounted(v, n, target.p) ? 0 : add_mount(b, -1, path.p, target, false, false, e);
+    return target.p[0] != '/' || is_mounted(v, n, target.p)
+               ? 0
+               : agent_box_add_mount(b, -1, path.p, target, false, false, e);
 }
 
 static int add_libraries(struct building *b, struct err *e)
@@ -407,7 +409,7 @@ static int add_libraries(struct building *b, struct err *e)
     if (b->image->root.n == 0) /* the host's files have them */
         return 0;
     VEC_FOREACH(path, &b->grant.libraries)
-        if (add_mount(b, -1, path->p, *path, true, false, e) < 0)
+        if (agent_box_add_mount(b, -1, path->p, *path, true, false, e) < 0)
             return -1;
     return 0;
 }
@@ -423,7 +425,7 @@ static int build_mounts(struct building *b, struct err *e)
     if (add_etc(b, v, n, e) < 0 || add_termination(b, v, n, e) < 0 || add_libraries(b, e) < 0)
         return -1;
     for (size_t i = 0; i < n; i++)
-        if (add_mount(b, v[i].fd, NULL, v[i].target, v[i].is_read_only, v[i].is_recursive_host, e) < 0)
+        if (agent_box_add_mount(b, v[i].fd, NULL, v[i].target, v[i].is_read_only, v[i].is_recursive_host, e) < 0)
             return -1;
     return 0;
 }

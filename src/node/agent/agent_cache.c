@@ -65,7 +65,7 @@ void agent_cache_put(struct agent *g, enum agent_want w, const struct object *o)
     old->object = object_ref(o);
 }
 
-static void forget(struct agent_object *o)
+static void agent_cache_forget(struct agent_object *o)
 {
     object_unref(o->object);
     free(o);
@@ -81,13 +81,13 @@ void agent_cache_remove(struct agent *g, enum agent_want w, const struct object 
     if (!old || !str_eq(old->object->uid, o->uid))
         return;
     map_remove(&g->objects, old->key);
-    forget(old);
+    agent_cache_forget(old);
 }
 
 void agent_cache_done(struct agent *g)
 {
     MAP_FOREACH(struct agent_object *, o, &g->objects)
-        forget(o);
+        agent_cache_forget(o);
     map_done(&g->objects);
 }
 

@@ -25,8 +25,8 @@ static bool may_be_led_to(struct in_addr address)
            (subnet_parse(STR(AGENT_SERVICE_SUBNET), &services, NULL) < 0 || subnet_index(&services, address) < 0);
 }
 
-static void add(struct arena *a, struct agent_backends *to, struct str address, const struct json *of, bool is_ready,
-                const struct json *ports)
+static void agent_endpoints_add(struct arena *a, struct agent_backends *to, struct str address, const struct json *of,
+                                bool is_ready, const struct json *ports)
 {
     struct in_addr at = agent_address_parse(address);
 
@@ -40,9 +40,9 @@ static void add_subsets(struct arena *a, const struct object *endpoints, struct 
         const struct json *ports = json_get(subset, "ports");
 
         JSON_FOREACH(address, json_get(subset, "addresses"))
-            add(a, to, json_member_text(address, "ip"), address, true, ports);
+            agent_endpoints_add(a, to, json_member_text(address, "ip"), address, true, ports);
         JSON_FOREACH(address, json_get(subset, "notReadyAddresses"))
-            add(a, to, json_member_text(address, "ip"), address, false, ports);
+            agent_endpoints_add(a, to, json_member_text(address, "ip"), address, false, ports);
     }
 }
 
@@ -52,7 +52,8 @@ static void add_slice(struct arena *a, const struct object *slice, struct agent_
         bool is_ready = json_bool(json_find(endpoint, "conditions", "ready", NULL), true); /* unknown is as good */
 
         JSON_FOREACH(address, json_get(endpoint, "addresses"))
-            add(a, to, json_text(address, STR_NULL), endpoint, is_ready, json_get(slice->root, "ports"));
+            agent_endpoints_add(a, to, json_text(address, STR_NULL), endpoint, is_ready,
+                                json_get(slice->root, "ports"));
     }
 }
 

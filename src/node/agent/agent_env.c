@@ -20,7 +20,7 @@ struct env_build {
 };
 
 /* What does not fit fails the whole container; the caller asks has_failed once. */
-static void put(struct env_build *b, struct str name, struct str value)
+static void agent_env_put(struct env_build *b, struct str name, struct str value)
 {
     if (!b->has_failed && vars_put(b->env, name, value, b->e) < 0)
         b->has_failed = true;
@@ -49,18 +49,18 @@ static void put_port(struct env_build *b, struct str service, struct str host, c
     struct str url = arena_fmt(a, "%.*s://%.*s:%ld", STR_ARG(lower), STR_ARG(host), number);
 
     if (is_first) {
-        put(b, arena_fmt(a, "%.*s_SERVICE_PORT", STR_ARG(service)), text);
-        put(b, arena_fmt(a, "%.*s_PORT", STR_ARG(service)), url);
+        agent_env_put(b, arena_fmt(a, "%.*s_SERVICE_PORT", STR_ARG(service)), text);
+        agent_env_put(b, arena_fmt(a, "%.*s_PORT", STR_ARG(service)), url);
     }
     if (name.n)
-        put(b, arena_fmt(a, "%.*s_SERVICE_PORT_%.*s", STR_ARG(service), STR_ARG(upper_name(a, name))), text);
-    put(b, prefix, url);
-    put(b, arena_fmt(a, "%.*s_PROTO", STR_ARG(prefix)), lower);
-    put(b, arena_fmt(a, "%.*s_PORT", STR_ARG(prefix)), text);
-    put(b, arena_fmt(a, "%.*s_ADDR", STR_ARG(prefix)), host);
+        agent_env_put(b, arena_fmt(a, "%.*s_SERVICE_PORT_%.*s", STR_ARG(service), STR_ARG(upper_name(a, name))), text);
+    agent_env_put(b, prefix, url);
+    agent_env_put(b, arena_fmt(a, "%.*s_PROTO", STR_ARG(prefix)), lower);
+    agent_env_put(b, arena_fmt(a, "%.*s_PORT", STR_ARG(prefix)), text);
+    agent_env_put(b, arena_fmt(a, "%.*s_ADDR", STR_ARG(prefix)), host);
 }
 
-static int by_key(const void *x, const void *y)
+static int agent_env_by_key(const void *x, const void *y)
 {
     return str_cmp((*(const struct agent_object *const *)x)->key, (*(const struct agent_object *const *)y)->key);
 }
@@ -75,7 +75,7 @@ static void put_services(struct env_build *b)
         if (o->want == WANT_SERVICE && str_eq(o->object->namespace, b->p->object->namespace))
             *vec_push(b->arena, &list) = o;
     if (list.n)
-        qsort(list.v, list.n, sizeof(*list.v), by_key);
+        qsort(list.v, list.n, sizeof(*list.v), agent_env_by_key);
     VEC_FOREACH(o, &list) {
         const struct json *spec = json_get((*o)->object->root, "spec");
         struct str host = json_member_text(spec, "clusterIP"), service = upper_name(b->arena, (*o)->object->name);
@@ -83,7 +83,7 @@ static void put_services(struct env_build *b)
 
         if (host.n == 0 || str_is(host, "None"))
             continue;
-        put(b, arena_fmt(b->arena, "%.*s_SERVICE_HOST", STR_ARG(service)), host);
+        agent_env_put(b, arena_fmt(b->arena, "%.*s_SERVICE_HOST", STR_ARG(service)), host);
         JSON_FOREACH(port, json_get(spec, "ports")) {
             put_port(b, service, host, port, is_first);
             is_first = false;
@@ -102,7 +102,7 @@ static void put_api_server(struct env_build *b)
         return;
     json_set(port, "name", json_str(b->arena, STR("https")));
     json_set(port, "port", json_int(b->arena, g->api_port));
-    put(b, STR("KUBERNETES_SERVICE_HOST"), host);
+    agent_env_put(b, STR("KUBERNETES_SERVICE_HOST"), host);
     put_port(b, STR("KUBERNETES"), host, port, true);
 }
 
@@ -168,7 +168,7 @@ static void put_all(struct env_build *b, size_t source, const struct json *root,
             struct str name = arena_fmt(b->arena, "%.*s%.*s", STR_ARG(prefix), STR_ARG(json_key(item))), value;
 
             if (is_env_name(name) && key_value(b->arena, sources[source].want, root, json_key(item), &value))
-                put(b, name, value);
+                agent_env_put(b, name, value);
         }
     }
 }
@@ -219,7 +219,7 @@ static int put_env(struct env_build *b, const struct json *item, struct err *e)
     if ((from ? value_from(b, from, &is_there, &value, e) : vars_expand(b->env, value, &value, NULL, e)) < 0)
         return err_wrap(e, "env %.*s", STR_ARG(name));
     if (is_there && is_env_name(name) && !memchr(value.p ? value.p : "", '\0', value.n))
-        put(b, name, value);
+        agent_env_put(b, name, value);
     return 0;
 }
 
@@ -228,7 +228,7 @@ int agent_env(struct agent_pod *p, struct arena *a, const struct json *pod, cons
 {
     struct env_build b = { .p = p, .arena = a, .pod = pod, .container = container, .env = env, .e = e };
 
-    put(&b, STR("HOSTNAME"), p->hostname);
+    agent_env_put(&b, STR("HOSTNAME"), p->hostname);
     put_api_server(&b);
     put_services(&b);
     JSON_FOREACH(from, json_get(container, "envFrom"))
@@ -238,6 +238,6 @@ int agent_env(struct agent_pod *p, struct arena *a, const struct json *pod, cons
         if (put_env(&b, item, e) < 0 || b.has_failed)
             return -1;
     if (json_bool(json_get(container, "tty"), false) && !vars_get(env, STR("TERM"), &(struct str){ 0 }))
-        put(&b, STR("TERM"), STR("xterm"));
+        agent_env_put(&b, STR("TERM"), STR("xterm"));
     return b.has_failed ? -1 : 0;
 }

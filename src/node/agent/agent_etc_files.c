@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-static int write_file(int dir, const char *name, const struct buf *text, struct err *e)
+static int agent_etc_files_write_file(int dir, const char *name, const struct buf *text, struct err *e)
 {
     return file_write(dir, name, O_TRUNC, 0644, buf_view(text)) < 0 ? err_errno(e, "write %s", name) : 0;
 }
@@ -86,8 +86,9 @@ int agent_etc_write(struct agent_pod *p, struct err *e)
     buf_str(&hostname, p->hostname);
     buf_char(&hostname, '\n');
     dns_resolv_conf(&resolv, p->object->root, p->agent->opt.cluster_domain, server, p->agent->host_resolv);
-    if (write_file(dir, "hosts", &hosts, e) < 0 || write_file(dir, "hostname", &hostname, e) < 0 ||
-        write_file(dir, "resolv.conf", &resolv, e) < 0)
+    if (agent_etc_files_write_file(dir, "hosts", &hosts, e) < 0 ||
+        agent_etc_files_write_file(dir, "hostname", &hostname, e) < 0 ||
+        agent_etc_files_write_file(dir, "resolv.conf", &resolv, e) < 0)
         return -1;
     return 0;
 }

@@ -17,7 +17,7 @@
 
 enum { RETRY_MS = 100, RETRY_MAX_MS = 30000 };
 
-static void say(struct agent *g, const char *what, const char *why)
+static void agent_filter_say(struct agent *g, const char *what, const char *why)
 {
     autobuf said = { 0 };
 
@@ -86,14 +86,15 @@ static void note_trouble(struct agent *g, const struct err *e)
 
     f->trouble = *e;
     if (is_news)
-        say(g,
-            f->applied.n               ? "NetworkPolicies and Service addresses stay as they were; it is tried again: "
-            : g->opt.allows_unfiltered ? "pods run without NetworkPolicies and Service addresses: "
-                                       : "NetworkPolicies and Service addresses are not in force; it is tried again: ",
-            e->text);
+        agent_filter_say(g,
+                         f->applied.n ? "NetworkPolicies and Service addresses stay as they were; it is tried again: "
+                         : g->opt.allows_unfiltered
+                             ? "pods run without NetworkPolicies and Service addresses: "
+                             : "NetworkPolicies and Service addresses are not in force; it is tried again: ",
+                         e->text);
 }
 
-static void failed(struct agent *g, const struct err *e)
+static void agent_filter_failed(struct agent *g, const struct err *e)
 {
     struct agent_filter *f = &g->filter;
 
@@ -117,7 +118,7 @@ static void worked(struct agent *g)
     struct agent_filter *f = &g->filter;
 
     if (f->trouble.code)
-        say(g, "NetworkPolicies and Service addresses are in force now", "");
+        agent_filter_say(g, "NetworkPolicies and Service addresses are in force now", "");
     f->trouble = (struct err){ 0 };
     f->retry_ms = 0;
     f->due_ms = INT64_MAX;
@@ -135,7 +136,7 @@ void agent_filter_ended(struct agent *g)
     (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, filter_fd(nft), NULL); /* it goes with the descriptor, too */
     f->due_ms = INT64_MAX;
     if (filter_end(nft, &e) < 0) {
-        failed(g, &e);
+        agent_filter_failed(g, &e);
     } else {
         buf_reset(&f->applied);
         buf_str(&f->applied, buf_view(&f->tried));
@@ -150,7 +151,7 @@ void agent_filter_ended(struct agent *g)
 
 /* ---- bringing it into force ---- */
 
-static void begin(struct agent *g, struct str batch)
+static void agent_filter_begin(struct agent *g, struct str batch)
 {
     struct agent_filter *f = &g->filter;
     struct epoll_event ev = { .events = EPOLLIN, .data = { .ptr = f } };
@@ -160,7 +161,7 @@ static void begin(struct agent *g, struct str batch)
     buf_str(&f->tried, batch);
     if (filter_begin(g->run.id, batch, !f->is_second, net_ns_fd(g->net), &f->nft, &e) < 0) {
         f->nft = NULL;
-        failed(g, &e);
+        agent_filter_failed(g, &e);
         return;
     }
     f->due_ms = cluster_now_ms(g->cluster) + FILTER_PATIENCE_MS;
@@ -195,7 +196,7 @@ void agent_filter_put(struct agent *g, struct str batch)
     if (f->trouble.code == ERR_OK && str_eq(batch, buf_view(&f->applied)))
         worked(g);
     else
-        begin(g, batch);
+        agent_filter_begin(g, batch);
     look_at_all(g);
 }
 
@@ -204,7 +205,7 @@ bool agent_filter_is_due(const struct agent *g, int64_t now_ms)
     return !g->filter.nft && now_ms >= g->filter.due_ms;
 }
 
-static bool has_ended(const struct filter_run *r)
+static bool agent_filter_has_ended(const struct filter_run *r)
 {
     struct pollfd poller = { .fd = filter_fd(r), .events = POLLIN };
 
@@ -215,7 +216,7 @@ bool agent_filter_turn(struct agent *g, int64_t now_ms)
 {
     if (!g->filter.nft || now_ms < g->filter.due_ms)
         return false;
-    if (has_ended(g->filter.nft)) {
+    if (agent_filter_has_ended(g->filter.nft)) {
         agent_filter_ended(g);
     } else {
         late(g);

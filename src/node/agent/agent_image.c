@@ -169,7 +169,7 @@ static void add_pull(struct buf *out, const struct agent_image_pull *pull)
         buf_fmt(out, " %lld%% of %.1f MB", (long long)(pull->bytes * 100 / pull->total), (double)pull->total / 1e6);
 }
 
-static void show(struct agent *g)
+static void agent_image_show(struct agent *g)
 {
     autobuf line = { 0 };
 
@@ -183,11 +183,11 @@ static void show(struct agent *g)
 
 /* ---- a pull ---- */
 
-static void tell(struct agent_pod *p, const struct life_action *action, bool is_warning, const char *reason,
-                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+static void agent_image_tell(struct agent_pod *p, const struct life_action *action, bool is_warning, const char *reason,
+                             const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 
-static void tell(struct agent_pod *p, const struct life_action *action, bool is_warning, const char *reason,
-                 const char *fmt, ...)
+static void agent_image_tell(struct agent_pod *p, const struct life_action *action, bool is_warning, const char *reason,
+                             const char *fmt, ...)
 {
     autoarena a = { 0 };
     struct str text;
@@ -212,8 +212,8 @@ static void agent_puller_revive(struct agent *g)
         log_info("Restarted the puller, which was killed");
 }
 
-static enum agent_image_state wait_for(struct agent_pod *p, const struct life_action *action,
-                                       struct agent_image_pull *pull, const struct login *login)
+static enum agent_image_state agent_image_wait_for(struct agent_pod *p, const struct life_action *action,
+                                                   struct agent_image_pull *pull, const struct login *login)
 {
     struct agent *g = p->agent;
 
@@ -225,8 +225,8 @@ static enum agent_image_state wait_for(struct agent_pod *p, const struct life_ac
         pull->doing = IMAGE_ASKS;
     }
     *vec_push(&p->arena, &p->starts) = (struct agent_start){ *action, pull };
-    tell(p, action, false, "Pulling", "Pulling image \"%.*s\"", STR_ARG(pull->shown));
-    show(g);
+    agent_image_tell(p, action, false, "Pulling", "Pulling image \"%.*s\"", STR_ARG(pull->shown));
+    agent_image_show(g);
     return AGENT_IMAGE_LATER;
 }
 
@@ -234,21 +234,23 @@ static enum agent_image_state wait_for(struct agent_pod *p, const struct life_ac
 static enum agent_image_state go_without(struct agent_pod *p, const struct life_action *action,
                                          const struct agent_image_pull *pull, const struct image *image)
 {
-    tell(p, action, true, "Failed", "Failed to pull image \"%.*s\": %s; going on with %.*s", STR_ARG(pull->shown),
-         pull->err.text[0] ? pull->err.text : "its registry cannot be reached", STR_ARG(image->said));
+    agent_image_tell(p, action, true, "Failed", "Failed to pull image \"%.*s\": %s; going on with %.*s",
+                     STR_ARG(pull->shown), pull->err.text[0] ? pull->err.text : "its registry cannot be reached",
+                     STR_ARG(image->said));
     return AGENT_IMAGE_READY;
 }
 
-static enum agent_image_state fail(struct agent_pod *p, const struct life_action *action,
-                                   const struct agent_image_pull *pull, bool has_waited, const char **ret_reason,
-                                   struct err *e)
+static enum agent_image_state agent_image_fail(struct agent_pod *p, const struct life_action *action,
+                                               const struct agent_image_pull *pull, bool has_waited,
+                                               const char **ret_reason, struct err *e)
 {
     *ret_reason = has_waited ? "ErrImagePull" : "ImagePullBackOff";
     if (has_waited) {
-        tell(p, action, true, "Failed", "Failed to pull image \"%.*s\": %s", STR_ARG(pull->shown), pull->err.text);
+        agent_image_tell(p, action, true, "Failed", "Failed to pull image \"%.*s\": %s", STR_ARG(pull->shown),
+                         pull->err.text);
         (void)err_set(e, pull->err.code, "%s", pull->err.text);
     } else {
-        tell(p, action, false, "BackOff", "Back-off pulling image \"%.*s\"", STR_ARG(pull->shown));
+        agent_image_tell(p, action, false, "BackOff", "Back-off pulling image \"%.*s\"", STR_ARG(pull->shown));
         (void)err_set(e, pull->err.code, "Back-off pulling image \"%.*s\": %s", STR_ARG(pull->shown), pull->err.text);
     }
     return AGENT_IMAGE_FAILED;
@@ -259,7 +261,8 @@ static enum agent_image_state bad_name(struct agent_pod *p, const struct life_ac
                                        const char **ret_reason, const struct err *why, struct err *e)
 {
     *ret_reason = "InvalidImageName";
-    tell(p, action, true, "InspectFailed", "Failed to apply default image tag \"%.*s\": %s", STR_ARG(image), why->text);
+    agent_image_tell(p, action, true, "InspectFailed", "Failed to apply default image tag \"%.*s\": %s", STR_ARG(image),
+                     why->text);
     (void)err_set(e, ERR_INVALID, "Failed to apply default image tag \"%.*s\": %s", STR_ARG(image), why->text);
     return AGENT_IMAGE_FAILED;
 }
@@ -267,15 +270,16 @@ static enum agent_image_state bad_name(struct agent_pod *p, const struct life_ac
 static enum agent_image_state pulled(struct agent_pod *p, const struct life_action *action,
                                      const struct agent_image_pull *pull)
 {
-    tell(p, action, false, "Pulled",
-         "Successfully pulled image \"%.*s\" in %.3gs (%.3gs including waiting). Image size: %lld bytes.",
-         STR_ARG(pull->shown), (double)pull->took_ms / 1000, (double)pull->took_ms / 1000, (long long)pull->total);
+    agent_image_tell(p, action, false, "Pulled",
+                     "Successfully pulled image \"%.*s\" in %.3gs (%.3gs including waiting). Image size: %lld bytes.",
+                     STR_ARG(pull->shown), (double)pull->took_ms / 1000, (double)pull->took_ms / 1000,
+                     (long long)pull->total);
     return AGENT_IMAGE_READY;
 }
 
 static enum agent_image_state was_there(struct agent_pod *p, const struct life_action *action, struct str image)
 {
-    tell(p, action, false, "Pulled", "Container image \"%.*s\" already present on machine", STR_ARG(image));
+    agent_image_tell(p, action, false, "Pulled", "Container image \"%.*s\" already present on machine", STR_ARG(image));
     return AGENT_IMAGE_READY;
 }
 
@@ -310,7 +314,7 @@ static enum agent_image_state tenant_refuse(struct agent_pod *p, const struct li
     else
         (void)err_set(e, ERR_NOT_FOUND, "Container image \"%.*s\" is not present with pull policy of Never",
                       STR_ARG(image->name));
-    tell(p, action, true, is_never ? "ErrImageNeverPull" : "Failed", "%s", e->text);
+    agent_image_tell(p, action, true, is_never ? "ErrImageNeverPull" : "Failed", "%s", e->text);
     return AGENT_IMAGE_FAILED;
 }
 
@@ -323,7 +327,7 @@ static enum agent_image_state unreached(struct agent_pod *p, const struct life_a
         return go_without(p, action, pull, image);
     if (!pull->err.code)
         (void)err_set(&pull->err, ERR_IO, "its registry cannot be reached");
-    return fail(p, action, pull, has_waited, ret_reason, e);
+    return agent_image_fail(p, action, pull, has_waited, ret_reason, e);
 }
 
 enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_action *action, bool has_waited,
@@ -355,14 +359,14 @@ enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_a
         return was_there(p, action, name);
     pull = pull_of(g, &ref, name, login, agent_tenant(p).is_tenant);
     if (pull->id)
-        return wait_for(p, action, pull, login);
+        return agent_image_wait_for(p, action, pull, login);
     if (pull->has_failed && (has_waited || now_ms < pull->until_ms))
-        return fail(p, action, pull, has_waited, ret_reason, e);
+        return agent_image_fail(p, action, pull, has_waited, ret_reason, e);
     if (now_ms < pull->registry->unreached_ms)
         return unreached(p, action, pull, image, may_use, has_waited, ret_reason, e);
     if (image->from == IMAGE_STORED && (has_waited || (may_use && now_ms < pull->fresh_ms)))
         return has_waited ? pulled(p, action, pull) : was_there(p, action, name);
-    return wait_for(p, action, pull, login);
+    return agent_image_wait_for(p, action, pull, login);
 }
 
 /* ---- what comes of it ---- */
@@ -420,7 +424,7 @@ static void take_end(struct agent *g, struct agent_image_pull *pull, const struc
     }
 }
 
-static void wake(struct agent *g, const struct agent_image_pull *pull)
+static void agent_image_wake(struct agent *g, const struct agent_image_pull *pull)
 {
     MAP_FOREACH(struct agent_pod *, p, &g->pods)
         VEC_FOREACH(s, &p->starts)
@@ -447,13 +451,13 @@ void agent_images_news(struct agent *g)
             continue;
         if (ev.is_over) {
             take_end(g, pull, &ev);
-            wake(g, pull);
+            agent_image_wake(g, pull);
         } else {
             pull->doing = ev.doing;
             pull->bytes = ev.bytes;
             pull->total = ev.total;
         }
-        show(g);
+        agent_image_show(g);
     }
     if (puller_is_gone(g->opt.puller)) /* its end would be told again and again */
         (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, puller_fd(g->opt.puller), NULL);
@@ -494,7 +498,7 @@ void agent_starts_forget(struct agent_pod *p)
             continue;
         puller_cancel(g->opt.puller, pull->id);
         pull->id = 0;
-        show(g);
+        agent_image_show(g);
     }
 }
 

@@ -16,7 +16,7 @@
 
 enum { SHARDS = 64, SHARD_LAYERS = 2 };
 
-static int make_dir(struct agent *g, const char *layer, const char *shard, struct err *e)
+static int agent_layer_make_dir(struct agent *g, const char *layer, const char *shard, struct err *e)
 {
     int rc = mkdirat(g->run.dir_fd, layer, 0700);
 
@@ -33,7 +33,7 @@ int agent_layer_make(struct agent_pod *p, struct str container, int attempt, str
                dir = arena_fmt(&p->arena, "%.*s/%.*s.%.*s.%d", STR_ARG(shard), STR_ARG(p->object->uid),
                                STR_ARG(container), attempt);
 
-    if (make_dir(g, dir.p, shard.p, e) < 0)
+    if (agent_layer_make_dir(g, dir.p, shard.p, e) < 0)
         return -1;
     agent_storage_count(p, dir.p); /* before the first file is there */
     *vec_push(&p->arena, &p->layers) =

@@ -20,7 +20,7 @@ struct agent_pod *agent_pod_of(const struct agent *g, struct str namespace, stru
     return found;
 }
 
-static struct json *show(struct agent_pod *p, struct arena *a)
+static struct json *agent_look_show(struct agent_pod *p, struct arena *a)
 {
     struct json *pod = json_copy(a, p->object->root);
     bool was_changed = life_is_changed(p->life);
@@ -40,13 +40,13 @@ struct json *agent_pods_show(struct agent *g, struct arena *a)
     json_set(list, "metadata", json_object(a));
     items = json_set(list, "items", json_array(a));
     MAP_FOREACH(struct agent_pod *, p, &g->pods)
-        json_push(items, show(p, a));
+        json_push(items, agent_look_show(p, a));
     return list;
 }
 
 /* ---- logs ---- */
 
-static const struct json *status_of(const struct json *pod, struct str container)
+static const struct json *agent_look_status_of(const struct json *pod, struct str container)
 {
     static const char *const lists[] = { "containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses" };
 
@@ -69,7 +69,7 @@ int agent_log_find(struct agent *g, struct arena *a, const struct agent_place *w
                    struct agent_log_place *ret, struct err *e)
 {
     struct agent_pod *p = agent_pod_of(g, where->namespace, where->pod);
-    const struct json *pod = p ? show(p, a) : NULL, *status = status_of(pod, where->container);
+    const struct json *pod = p ? agent_look_show(p, a) : NULL, *status = agent_look_status_of(pod, where->container);
     int attempt = (int)json_i64(json_get(status, "restartCount"), 0) - is_previous;
 
     if (!p)
@@ -93,7 +93,7 @@ bool agent_log_grows(const struct agent *g, const struct agent_log_place *log, s
 {
     autoarena a = { 0 };
     struct agent_pod *p = map_get(&g->pods, log->uid);
-    const struct json *status = p ? status_of(show(p, &a), container) : NULL;
+    const struct json *status = p ? agent_look_status_of(agent_look_show(p, &a), container) : NULL;
 
     return status && json_i64(json_get(status, "restartCount"), 0) == log->attempt &&
            (json_find(status, "state", "running", NULL) || !has_run(status));
@@ -105,7 +105,7 @@ bool agent_containers(const struct agent *g, struct arena *a, struct str pod_uid
 {
     static const char *const lists[] = { "initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses" };
     struct agent_pod *p = map_get(&g->pods, pod_uid);
-    const struct json *status = p ? json_get(show(p, a), "status") : NULL;
+    const struct json *status = p ? json_get(agent_look_show(p, a), "status") : NULL;
 
     *ret = (struct agent_containers){ 0 };
     if (p)
@@ -131,7 +131,7 @@ struct str agent_log_file(const struct agent *g, struct arena *a, struct str pod
 
 /* ---- use ---- */
 
-static struct str group_of(struct arena *a, const struct agent_pod *p, struct str container)
+static struct str agent_look_group_of(struct arena *a, const struct agent_pod *p, struct str container)
 {
     if (str_eq(container, agent_only_container(p)))
         container = STR_NULL;
@@ -144,7 +144,7 @@ static void tell_group(struct agent *g, struct arena *a, const struct agent_pod 
     struct agent_place of = { p->object->namespace, p->object->name, container };
     struct cgroup_stats stats;
 
-    if (cgroup_stats(g->cgroups, group_of(a, p, container).p, &stats, NULL) == 0)
+    if (cgroup_stats(g->cgroups, agent_look_group_of(a, p, container).p, &stats, NULL) == 0)
         f(ctx, &of, &stats);
 }
 
@@ -153,7 +153,8 @@ bool agent_pod_usage(const struct agent *g, struct str pod_uid, struct cgroup_st
     struct agent_pod *p = map_get(&g->pods, pod_uid);
     autoarena a = { 0 };
 
-    return p && p->stage == STAGE_MADE && cgroup_stats(g->cgroups, group_of(&a, p, STR_NULL).p, ret, NULL) == 0;
+    return p && p->stage == STAGE_MADE &&
+           cgroup_stats(g->cgroups, agent_look_group_of(&a, p, STR_NULL).p, ret, NULL) == 0;
 }
 
 struct process_walk {
@@ -226,7 +227,7 @@ void agent_processes(struct agent *g, void (*f)(void *ctx, const struct agent_pr
 
     MAP_FOREACH(struct agent_pod *, p, &g->pods) {
         autoarena a = { 0 };
-        const struct json *status = p->stage == STAGE_MADE ? json_get(show(p, &a), "status") : NULL;
+        const struct json *status = p->stage == STAGE_MADE ? json_get(agent_look_show(p, &a), "status") : NULL;
 
         for (size_t i = 0; i < ARRAY_LEN(lists); i++)
             JSON_FOREACH(c, json_get(status, lists[i])) {
@@ -235,7 +236,7 @@ void agent_processes(struct agent *g, void (*f)(void *ctx, const struct agent_pr
                 if (json_find(c, "state", "running", NULL) && !has_groups)
                     each_of_family(&a, first_of(p, w.process.container), &w);
                 else if (json_find(c, "state", "running", NULL))
-                    cgroup_pids(g->cgroups, group_of(&a, p, w.process.container).p, on_pid, &w);
+                    cgroup_pids(g->cgroups, agent_look_group_of(&a, p, w.process.container).p, on_pid, &w);
             }
     }
 }
@@ -253,7 +254,7 @@ void agent_usage(struct agent *g, agent_usage_f f, void *ctx)
         if (p->stage != STAGE_MADE || life_has_ended(p->life))
             continue;
         tell_group(g, &a, p, STR_NULL, f, ctx);
-        JSON_FOREACH(status, json_find(show(p, &a), "status", "containerStatuses", NULL))
+        JSON_FOREACH(status, json_find(agent_look_show(p, &a), "status", "containerStatuses", NULL))
             if (json_find(status, "state", "running", NULL))
                 tell_group(g, &a, p, json_member_text(status, "name"), f, ctx);
     }

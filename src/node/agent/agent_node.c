@@ -55,7 +55,7 @@ struct times {
     struct str now, since;
 };
 
-static struct str text_of(struct arena *a, int64_t ms)
+static struct str agent_node_text_of(struct arena *a, int64_t ms)
 {
     autobuf text = { 0 };
 
@@ -63,8 +63,8 @@ static struct str text_of(struct arena *a, int64_t ms)
     return arena_str(a, buf_view(&text));
 }
 
-static void add_condition(struct arena *a, struct json *list, const char *type, bool is_true, const char *reason,
-                          struct str message, struct times at)
+static void agent_node_add_condition(struct arena *a, struct json *list, const char *type, bool is_true,
+                                     const char *reason, struct str message, struct times at)
 {
     struct json *c = json_push(list, json_object(a));
 
@@ -101,14 +101,14 @@ static struct json *conditions(struct agent *g, struct arena *a)
     const char *reason = "AgentReady";
     struct str why = ready_why(g, a, &reason);
     struct json *list = json_array(a);
-    struct times at = { text_of(a, cluster_now_ms(g->cluster)), text_of(a, g->since_ms) };
+    struct times at = { agent_node_text_of(a, cluster_now_ms(g->cluster)), agent_node_text_of(a, g->since_ms) };
 
-    add_condition(a, list, "Ready", strcmp(reason, "AgentReady") == 0, reason, why, at);
-    add_condition(a, list, "MemoryPressure", false, "HasSufficientMemory", STR("memory is available"), at);
-    add_condition(a, list, "DiskPressure", false, "HasNoDiskPressure", STR("disk is available"), at);
-    add_condition(a, list, "PIDPressure", false, "HasSufficientPID", STR("process ids are available"), at);
+    agent_node_add_condition(a, list, "Ready", strcmp(reason, "AgentReady") == 0, reason, why, at);
+    agent_node_add_condition(a, list, "MemoryPressure", false, "HasSufficientMemory", STR("memory is available"), at);
+    agent_node_add_condition(a, list, "DiskPressure", false, "HasNoDiskPressure", STR("disk is available"), at);
+    agent_node_add_condition(a, list, "PIDPressure", false, "HasSufficientPID", STR("process ids are available"), at);
     if (g->cgroups_why)
-        add_condition(a, list, "LimitsMissing", true, "CgroupsIncomplete", str_of(g->cgroups_why), at);
+        agent_node_add_condition(a, list, "LimitsMissing", true, "CgroupsIncomplete", str_of(g->cgroups_why), at);
     return list;
 }
 
@@ -117,7 +117,7 @@ static const char *machine_name(const struct utsname *u)
     return strcmp(u->machine, "x86_64") == 0 ? "amd64" : strcmp(u->machine, "aarch64") == 0 ? "arm64" : u->machine;
 }
 
-static void add_labels(struct agent *g, struct arena *a, struct json *node)
+static void agent_node_add_labels(struct agent *g, struct arena *a, struct json *node)
 {
     struct utsname u = { 0 };
 
@@ -186,7 +186,7 @@ static void add_port(const struct agent *g, struct arena *a, struct json *status
 
 /* ---- images ---- */
 
-static int by_size(const void *x, const void *y)
+static int agent_node_by_size(const void *x, const void *y)
 {
     const struct image_entry *a = x, *b = y;
     int by_id = str_cmp(a->id, b->id);
@@ -223,7 +223,7 @@ static void add_images(struct agent *g, struct arena *a, struct json *status)
 
     if (images_stored(g->opt.images, a, &all, NULL) < 0 || !all.list.n)
         return;
-    qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_size);
+    qsort(all.list.v, all.list.n, sizeof(*all.list.v), agent_node_by_size);
     VEC_FOREACH(one, &all.list) {
         if (!one->name.n)
             continue;
@@ -257,12 +257,12 @@ static void add_status(struct agent *g, struct arena *a, struct json *node)
 
 /* ---- writing it ---- */
 
-static void create(struct agent *g, struct arena *a, struct op *op)
+static void agent_node_create(struct agent *g, struct arena *a, struct op *op)
 {
     struct json *spec = json_set(op->body, "spec", json_object(a));
 
     op->kind = OP_CREATE;
-    add_labels(g, a, op->body);
+    agent_node_add_labels(g, a, op->body);
     if (g->opt.remote && g->opt.remote->taints)
         json_set(spec, "taints", json_copy(a, g->opt.remote->taints));
     add_status(g, a, op->body);
@@ -272,7 +272,7 @@ static void set_labels(struct agent *g, struct arena *a, struct op *op)
 {
     struct json *full = op->body;
 
-    add_labels(g, a, full);
+    agent_node_add_labels(g, a, full);
     op->kind = OP_MERGE_PATCH;
     op->body = json_object(a);
     json_set(json_set(op->body, "metadata", json_object(a)), "labels",
@@ -297,7 +297,7 @@ static void beat(struct agent *g, struct arena *a, struct op *op)
 }
 
 static void (*const steps[])(struct agent *g, struct arena *a, struct op *op) = {
-    [NODE_CREATES] = create,
+    [NODE_CREATES] = agent_node_create,
     [NODE_LABELS] = set_labels,
     [NODE_REPLACES] = replace_status,
     [NODE_BEATS] = beat,

@@ -77,7 +77,7 @@ static bool may_be_added(struct agent_pod *p, struct arena *a, const struct life
     return !hooks->admit || hooks->admit(hooks->ctx, pod, e) == 0;
 }
 
-static void start(struct agent_pod *p, const struct life_action *action, bool has_waited)
+static void agent_pod_start(struct agent_pod *p, const struct life_action *action, bool has_waited)
 {
     autoarena a = { 0 };
     struct box_build build;
@@ -133,7 +133,7 @@ void agent_last_words(struct agent_pod *p, const struct shim_event *ev, struct b
         conlog_tail(agent_log_path(p, &a, ev->container, ev->attempt).p, TAIL_BYTES, TAIL_LINES, out);
 }
 
-static void ended(struct agent_pod *p, const struct shim_event *ev)
+static void agent_pod_ended(struct agent_pod *p, const struct shim_event *ev)
 {
     autobuf words = { 0 };
     struct life_end end = { .status = ev->status, .is_oom = ev->is_oom, .by_itself = ev->by_itself };
@@ -154,14 +154,14 @@ struct str agent_container_id(struct arena *a, const struct agent_pod *p, struct
     return arena_fmt(a, "pumice://%.*s/%.*s/%d", STR_ARG(p->object->uid), STR_ARG(container), attempt);
 }
 
-static void started(struct agent_pod *p, const struct shim_event *ev)
+static void agent_pod_started(struct agent_pod *p, const struct shim_event *ev)
 {
     autoarena a = { 0 };
 
     life_started(p->life, ev->container, agent_container_id(&a, p, ev->container, ev->attempt), agent_pod_now(p));
 }
 
-static void failed(struct agent_pod *p, const struct shim_event *ev)
+static void agent_pod_failed(struct agent_pod *p, const struct shim_event *ev)
 {
     agent_log_forget(p, ev->container, ev->attempt);
     life_start_failed(p->life, ev->container, ev->report.status, str_of(ev->report.reason), str_of(ev->report.text),
@@ -216,14 +216,14 @@ static void unmake_when_written(struct agent_pod *p)
     agent_pod_dirty(p); /* what comes next */
 }
 
-static void act(struct agent_pod *p, const struct life_action *action)
+static void agent_pod_act(struct agent_pod *p, const struct life_action *action)
 {
     switch (action->kind) {
     case LIFE_MAKE:
         agent_pod_make(p);
         break;
     case LIFE_START:
-        start(p, action, false);
+        agent_pod_start(p, action, false);
         break;
     case LIFE_SIGNAL:
         send_signal(p, action);
@@ -310,7 +310,7 @@ static void end_when_written(struct agent_pod *p)
     confirm_gone(p);
 }
 
-static void set_timer(struct agent_pod *p)
+static void agent_pod_set_timer(struct agent_pod *p)
 {
     heap_remove(&p->agent->timers, &p->timer);
     p->due_ms = MIN_OF(agent_write_due_ms(&p->status), agent_write_due_ms(&p->end));
@@ -322,7 +322,7 @@ static void set_timer(struct agent_pod *p)
         heap_push(&p->agent->timers, &p->timer);
 }
 
-static void step(struct agent_pod *p)
+static void agent_pod_step(struct agent_pod *p)
 {
     struct life_action action;
     int64_t now_ms = agent_pod_now(p);
@@ -338,10 +338,10 @@ static void step(struct agent_pod *p)
     if (life_is_stopping(p->life))
         agent_starts_give_up(p);
     while (agent_start_next(p, &action))
-        start(p, &action, true);
+        agent_pod_start(p, &action, true);
     while (life_step(p->life, agent_pod_now(p), &action)) {
         is_changed |= life_is_changed(p->life); /* a start looks at the status */
-        act(p, &action);
+        agent_pod_act(p, &action);
     }
     if (is_changed || life_is_changed(p->life)) {
         write_status(p);
@@ -352,7 +352,7 @@ static void step(struct agent_pod *p)
     unmake_when_written(p);
     end_when_written(p);
     write_events(p);
-    set_timer(p);
+    agent_pod_set_timer(p);
     agent_pod_turn(p);
 }
 
@@ -369,7 +369,7 @@ bool agent_pods_step(struct agent *g)
         agent_pod_dirty(p);
     }
     while ((link = list_pop_front(&g->dirty))) {
-        step(LIST_ITEM(link, struct agent_pod, dirty));
+        agent_pod_step(LIST_ITEM(link, struct agent_pod, dirty));
         did = true;
     }
     return agent_pods_turns(g) || did;
@@ -397,7 +397,7 @@ static struct str clean_up_alone(struct agent_pod *p)
     return STR("the spawner of the pod was killed");
 }
 
-static void lost(struct agent_pod *p, struct str text)
+static void agent_pod_lost(struct agent_pod *p, struct str text)
 {
     autobuf why = { 0 };
 
@@ -416,7 +416,7 @@ static void lost(struct agent_pod *p, struct str text)
     life_failed(p->life, false, STR("FailedCreatePodSandBox"), buf_view(&why), agent_pod_now(p));
 }
 
-static void take_event(struct agent_pod *p, const struct shim_event *ev)
+static void agent_pod_take_event(struct agent_pod *p, const struct shim_event *ev)
 {
     p->is_starting &= ev->kind != SHIM_STARTED && ev->kind != SHIM_FAILED && ev->kind != SHIM_ENDED;
     switch (ev->kind) {
@@ -426,14 +426,14 @@ static void take_event(struct agent_pod *p, const struct shim_event *ev)
         break;
     case SHIM_STARTED:
         note_first(p, ev->container, ev->pid);
-        started(p, ev);
+        agent_pod_started(p, ev);
         break;
     case SHIM_FAILED:
-        failed(p, ev);
+        agent_pod_failed(p, ev);
         break;
     case SHIM_ENDED:
         note_first(p, ev->container, 0);
-        ended(p, ev);
+        agent_pod_ended(p, ev);
         break;
     case SHIM_LOG:
         (void)shim_log_read(p->shim, ev->container, ev->attempt, ev->log_bytes, NULL); /* gone: SHIM_GONE follows */
@@ -443,7 +443,7 @@ static void take_event(struct agent_pod *p, const struct shim_event *ev)
             life_result(p->life, ev->id, ev->is_ok, ev->text, agent_pod_now(p));
         break;
     case SHIM_GONE:
-        lost(p, ev->text);
+        agent_pod_lost(p, ev->text);
         break;
     default:
         break;
@@ -459,7 +459,7 @@ static bool read_before(struct agent_pod *p, const struct shim_event *ev)
 }
 
 /* Its text stays as it is: nothing more is taken from the shim meanwhile. */
-static void hold(struct agent_pod *p)
+static void agent_pod_hold(struct agent_pod *p)
 {
     p->is_held = true;
     list_push(&p->agent->held, &p->held);
@@ -471,10 +471,10 @@ void agent_pod_events(struct agent_pod *p)
     while (p->shim && (p->is_held || shim_next(p->shim, &p->event) > 0)) {
         p->is_held = false;
         if (!read_before(p, &p->event)) {
-            hold(p);
+            agent_pod_hold(p);
             break;
         }
-        take_event(p, &p->event);
+        agent_pod_take_event(p, &p->event);
     }
     agent_pod_dirty(p);
 }
@@ -529,7 +529,7 @@ static void reject_unfit(struct agent_pod *p)
     }
 }
 
-static void admit(struct agent_pod *p)
+static void agent_pod_admit(struct agent_pod *p)
 {
     struct agent_hooks *hooks = &p->agent->opt.hooks;
     struct err e;
@@ -548,7 +548,7 @@ static struct life *begin_life(struct agent_pod *p)
     return life ? life : life_new(p->object, agent_pod_now(p));
 }
 
-static struct agent_pod *pod_new(struct agent *g, const struct object *o)
+static struct agent_pod *agent_pod_new(struct agent *g, const struct object *o)
 {
     struct agent_pod *p = xcalloc(1, sizeof(*p));
 
@@ -563,7 +563,7 @@ static struct agent_pod *pod_new(struct agent *g, const struct object *o)
     p->life = begin_life(p);
     map_put(&g->pods, p->object->uid, p);
     agent_pod_resize(p);
-    admit(p);
+    agent_pod_admit(p);
     if (!life_has_ended(p->life)) {
         agent_refs_take(p);
         agent_tokens_take(p);
@@ -597,7 +597,7 @@ void agent_pod_put(struct agent *g, const struct object *o)
     if (!p && g->is_closing)
         return; /* it stays bound: for the next agent here, or for whoever deletes the Node */
     if (!p) {
-        p = pod_new(g, o);
+        p = agent_pod_new(g, o);
     } else {
         old = p->object;
         p->object = object_ref(o);

@@ -63,13 +63,13 @@ static void refer(struct agent_pod *p, enum agent_want want, struct str name)
     *vec_push(&p->arena, &p->refs) = r;
 }
 
-static void walk(struct agent_pod *p, const struct json *j)
+static void refs_walk(struct agent_pod *p, const struct json *j)
 {
     JSON_FOREACH(m, j) {
         for (size_t i = 0; i < ARRAY_LEN(names) && j->type == JSON_OBJECT; i++)
             if (str_is(json_key(m), names[i].member))
                 refer(p, names[i].want, json_member_text(m, names[i].name));
-        walk(p, m);
+        refs_walk(p, m);
     }
 }
 
@@ -93,13 +93,13 @@ void agent_refs_take(struct agent_pod *p)
     if (!p->agent->opt.remote || !p->agent->opt.remote->follow)
         return;
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        walk(p, json_get(spec, parts[i]));
+        refs_walk(p, json_get(spec, parts[i]));
     walk_ephemeral(p, json_get(spec, "volumes"));
     JSON_FOREACH(secret, json_get(spec, "imagePullSecrets"))
         refer(p, WANT_SECRET, json_member_text(secret, "name"));
 }
 
-static void forget(struct agent *g, struct agent_ref *r)
+static void refs_forget(struct agent *g, struct agent_ref *r)
 {
     const struct object *o = agent_find(g, r->want, r->namespace, r->name);
 
@@ -116,7 +116,7 @@ void agent_refs_drop(struct agent_pod *p)
 {
     VEC_FOREACH(r, &p->refs)
         if (--(*r)->n_pods == 0)
-            forget(p->agent, *r);
+            refs_forget(p->agent, *r);
     p->refs.n = 0;
 }
 

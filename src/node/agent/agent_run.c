@@ -123,7 +123,7 @@ void agent_run_remove(const struct agent_run *r, struct cgroups *cgroups, bool k
         remove_files(state, r->state_dir, r->id);
 }
 
-static bool is_kept(int state_fd, const char *id)
+static bool agent_run_is_kept(int state_fd, const char *id)
 {
     char path[16];
 
@@ -156,7 +156,7 @@ static void remove_dead(int state_fd, struct str state_dir, const char *id)
     if (agent_run_groups(run, id, &c, NULL, NULL) == 0)
         cgroups_close(c, true);
     (void)net_sweep_run(id);
-    if (!is_kept(state_fd, id))
+    if (!agent_run_is_kept(state_fd, id))
         remove_files(state_fd, state_dir, id);
 }
 
@@ -168,7 +168,8 @@ static void sweep_dead(const struct agent_run *r, int state_fd)
     for (struct dirent *entry; (entry = dir_next(d));) {
         autoclose int lock = -1;
 
-        if (is_id(entry->d_name) && !is_kept(state_fd, entry->d_name) && claim(state_fd, entry->d_name, &lock))
+        if (is_id(entry->d_name) && !agent_run_is_kept(state_fd, entry->d_name) &&
+            claim(state_fd, entry->d_name, &lock))
             remove_dead(state_fd, r->state_dir, entry->d_name);
     }
     (void)net_sweep();
@@ -176,7 +177,7 @@ static void sweep_dead(const struct agent_run *r, int state_fd)
 
 /* In the keeper: nobody else is left. Only, of the last to go the kernel closes one descriptor after the other, and we may
  * have seen the end of the lifeline before that of the lock. */
-static void finish(void *ctx)
+static void agent_run_finish(void *ctx)
 {
     const struct agent_run *r = ctx;
     autoclose int state = open(r->state_dir.p, O_RDONLY | O_DIRECTORY | O_CLOEXEC), lock = -1;
@@ -196,7 +197,7 @@ static void finish(void *ctx)
  * one. An overlay makes and deletes a few when it is mounted, so hundreds of containers in one part of the disk
  * spend their time there. As "top" directories they are spread over all of it. Other file systems do not know the
  * flag. */
-static void spread(int dir, const char *name)
+static void agent_run_spread(int dir, const char *name)
 {
     autoclose int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int flags = 0;
@@ -230,7 +231,7 @@ static void choose_id(struct agent_run *r, int state)
 static int start_keeper(struct agent_run *r, struct err *e)
 {
     struct keeper_options keeper = {
-        .name = r->id, .finish = finish, .ctx = r, .patience_ms = r->node.n ? -1 : KEEPER_MS
+        .name = r->id, .finish = agent_run_finish, .ctx = r, .patience_ms = r->node.n ? -1 : KEEPER_MS
     };
 
     return keeper_start(&keeper, &r->keeper, e);
@@ -244,7 +245,7 @@ int agent_run_keep_again(struct agent_run *r, struct err *e)
 }
 
 /* The keeper first: whenever the program is killed from here on, somebody removes what is there. */
-static int make_dir(struct agent_run *r, struct arena *a, int state, struct err *e)
+static int agent_run_make_dir(struct agent_run *r, struct arena *a, int state, struct err *e)
 {
     autoclose int lock = -1;
 
@@ -282,12 +283,12 @@ int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir,
     if (find_state(r, a, state_dir, &state, e) < 0)
         return -1;
     sweep_dead(r, state);
-    if (make_dir(r, a, state, e) < 0)
+    if (agent_run_make_dir(r, a, state, e) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         if (mkdirat(r->dir_fd, parts[i], 0700) < 0)
             return err_errno(e, "make %s/%s", r->dir.p, parts[i]);
-        spread(r->dir_fd, parts[i]);
+        agent_run_spread(r->dir_fd, parts[i]);
     }
     if (mount("pumice", arena_fmt(a, "%s/small", r->dir.p).p, "tmpfs", MS_NODEV | MS_NOSUID, "mode=0700") < 0)
         return err_errno(e, "mount a tmpfs on %s/small", r->dir.p);

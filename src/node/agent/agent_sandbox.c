@@ -138,7 +138,7 @@ size_t agent_turns_max(void)
     return TURNS_PER_CPU * (size_t)MAX_OF(sysconf(_SC_NPROCESSORS_ONLN), 2);
 }
 
-static void failed(struct agent_pod *p, const struct err *e)
+static void sandbox_failed(struct agent_pod *p, const struct err *e)
 {
     agent_pod_unmake(p);
     p->stage = STAGE_NEW;
@@ -154,7 +154,7 @@ static void give_turn(struct agent_pod *p)
     p->is_making = true;
     p->agent->n_making++;
     if (ask_for_shim(p, &e) < 0)
-        failed(p, &e);
+        sandbox_failed(p, &e);
     agent_pod_dirty(p);
 }
 
@@ -329,7 +329,7 @@ void agent_pod_make(struct agent_pod *p)
         agent_box_prepare(p);
         return;
     }
-    failed(p, &e);
+    sandbox_failed(p, &e);
 }
 
 /* The namespaces are there: join them to the network, then wait for the filter. */

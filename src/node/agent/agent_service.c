@@ -130,7 +130,7 @@ static bool needs_address(const struct json *spec)
     return json_member_text(spec, "clusterIP").n == 0 && !str_is(json_member_text(spec, "type"), "ExternalName");
 }
 
-static struct agent_given *give(struct agent *g, const struct object *service, struct in_addr address)
+static struct agent_given *agent_service_give(struct agent *g, const struct object *service, struct in_addr address)
 {
     struct agent_given *given = xcalloc(1, sizeof(*given) + service->uid.n);
     char *bytes = (char *)(given + 1);
@@ -142,7 +142,7 @@ static struct agent_given *give(struct agent *g, const struct object *service, s
     return given;
 }
 
-static void take_back(struct agent *g, struct agent_given *given)
+static void agent_service_take_back(struct agent *g, struct agent_given *given)
 {
     agent_write_forget(g, &given->write);
     subnet_give(&g->services.addresses, given->address);
@@ -158,9 +158,9 @@ static void keep_address(struct agent *g, const struct object *service, struct i
     if (given && given->address.s_addr == address.s_addr)
         return;
     if (given)
-        take_back(g, given);
+        agent_service_take_back(g, given);
     if (subnet_hold(&g->services.addresses, address))
-        give(g, service, address);
+        agent_service_give(g, service, address);
 }
 
 static void write_address(struct agent *g, const struct object *service, struct agent_given *given)
@@ -195,7 +195,7 @@ void agent_service_changed(struct agent *g, const struct object *service)
     if (!given && subnet_take(&g->services.addresses, &address, NULL) < 0)
         return;
     if (!given)
-        given = give(g, service, address);
+        given = agent_service_give(g, service, address);
     if (given->write.has_failed && cluster_now_ms(g->cluster) < given->write.due_ms)
         g->rewrite_ms = MIN_OF(g->rewrite_ms, given->write.due_ms);
     else if (!given->write.token)
@@ -208,7 +208,7 @@ void agent_service_gone(struct agent *g, const struct object *service)
 
     g->services.is_dirty = true;
     if (given)
-        take_back(g, given);
+        agent_service_take_back(g, given);
 }
 
 /* ---- endpoints ---- */
@@ -263,7 +263,7 @@ struct service { /* one, and who is behind it: pods by their labels, or whom som
     bool publishes_not_ready;
 };
 
-static bool selects(const struct service *s, const struct agent_pod *p)
+static bool agent_service_selects(const struct service *s, const struct agent_pod *p)
 {
     return s->selector && p->is_joined && str_eq(p->object->namespace, s->object->namespace) &&
            selector_matches(s->selector, json_find(p->object->root, "metadata", "labels", NULL));
@@ -274,7 +274,8 @@ static void add_endpoints(struct refresh *r, const struct service *s, const stru
     uint16_t to;
 
     MAP_FOREACH(const struct agent_pod *, p, &r->agent->pods)
-        if (selects(s, p) && (s->publishes_not_ready || life_is_ready(p->life)) && (to = target_port(p, port)) != 0)
+        if (agent_service_selects(s, p) && (s->publishes_not_ready || life_is_ready(p->life)) &&
+            (to = target_port(p, port)) != 0)
             *vec_push(r->arena, &f->endpoints) = (struct filter_endpoint){ p->address, to };
     VEC_FOREACH(b, &s->others.list)
         if ((s->publishes_not_ready || b->is_ready) && (to = agent_backend_port(b, port)) != 0)
@@ -304,7 +305,7 @@ static void add_hosts(struct refresh *r, const struct service *s, struct dns_ser
         const struct json *spec = json_get(p->object->root, "spec");
         struct dns_host *h;
 
-        if (!selects(s, p) || life_has_ended(p->life))
+        if (!agent_service_selects(s, p) || life_has_ended(p->life))
             continue;
         h = vec_push(r->arena, &d->hosts);
         h->address = p->address;
@@ -332,7 +333,7 @@ static void know(struct agent *g, const struct object *o)
     k->is_here = true;
 }
 
-static void put_name(struct refresh *r, const struct dns_service *d, const struct object *o)
+static void agent_service_put_name(struct refresh *r, const struct dns_service *d, const struct object *o)
 {
     know(r->agent, o);
     dns_zone_put(r->agent->services.zone, d);
@@ -346,7 +347,7 @@ static void refresh_service(struct refresh *r, const struct object *o)
 
     if (str_is(json_member_text(spec, "type"), "ExternalName")) {
         d.alias = json_member_text(spec, "externalName");
-        put_name(r, &d, o);
+        agent_service_put_name(r, &d, o);
         return;
     }
     d.address = agent_address_parse(json_member_text(spec, "clusterIP"));
@@ -361,7 +362,7 @@ static void refresh_service(struct refresh *r, const struct object *o)
     add_hosts(r, &s, &d);
     if (d.address.s_addr && d.address.s_addr != net_gateway(r->agent->net).s_addr) /* what is at the gateway is there */
         add_rules(r, &s, d.address);
-    put_name(r, &d, o);
+    agent_service_put_name(r, &d, o);
 }
 
 /* ---- putting it in force ---- */

@@ -16,7 +16,7 @@ struct agent_session {
 
 static const uint64_t session_bit = (uint64_t)SESSION_ID << 63;
 
-static struct agent_session *begin(struct agent_pod *p, agent_ended_f ended, void *ctx)
+static struct agent_session *agent_session_begin(struct agent_pod *p, agent_ended_f ended, void *ctx)
 {
     struct agent_session *s = xcalloc(1, sizeof(*s));
 
@@ -28,7 +28,7 @@ static struct agent_session *begin(struct agent_pod *p, agent_ended_f ended, voi
     return s;
 }
 
-static struct agent_session *find(struct agent *g, uint64_t id)
+static struct agent_session *agent_session_find(struct agent *g, uint64_t id)
 {
     LIST_FOREACH(struct agent_session, s, &g->sessions, link)
         if (s->id == id)
@@ -36,7 +36,7 @@ static struct agent_session *find(struct agent *g, uint64_t id)
     return NULL;
 }
 
-static void forget(struct agent_session *s)
+static void agent_session_forget(struct agent_session *s)
 {
     list_remove(&s->link);
     free(s);
@@ -72,10 +72,10 @@ uint64_t agent_attach_to(struct agent *g, const struct agent_place *where, const
 
     if (!p)
         return 0;
-    s = begin(p, ended, ctx);
+    s = agent_session_begin(p, ended, ctx);
     if (shim_attach(p->shim, s->id, where->container, fds, wants_input, e) == 0)
         return s->id;
-    forget(s);
+    agent_session_forget(s);
     return 0;
 }
 
@@ -87,10 +87,10 @@ uint64_t agent_exec(struct agent *g, const struct agent_place *where, const stru
 
     if (!p)
         return 0;
-    s = begin(p, ended, ctx);
+    s = agent_session_begin(p, ended, ctx);
     if (shim_exec_on(p->shim, s->id, where->container, argv, n, fds, is_tty, e) == 0)
         return s->id;
-    forget(s);
+    agent_session_forget(s);
     return 0;
 }
 
@@ -102,10 +102,10 @@ uint64_t agent_forward(struct agent *g, struct str namespace, struct str pod, ui
 
     if (!p)
         return 0;
-    s = begin(p, ended, ctx);
+    s = agent_session_begin(p, ended, ctx);
     if (shim_forward(p->shim, s->id, port, fd, e) == 0)
         return s->id;
-    forget(s);
+    agent_session_forget(s);
     return 0;
 }
 
@@ -123,12 +123,12 @@ int agent_pod_address(const struct agent *g, struct arena *a, struct str pod_uid
 
 void agent_session_end(struct agent *g, uint64_t id)
 {
-    struct agent_session *s = find(g, id);
+    struct agent_session *s = agent_session_find(g, id);
 
     if (!s)
         return;
     (void)shim_cancel(s->pod->shim, id, NULL); /* a shim that is gone has killed it */
-    forget(s);
+    agent_session_forget(s);
 }
 
 bool agent_session_ended(struct agent_pod *p, const struct shim_event *ev)
@@ -137,11 +137,11 @@ bool agent_session_ended(struct agent_pod *p, const struct shim_event *ev)
 
     if (!(ev->id & session_bit))
         return false;
-    s = find(p->agent, ev->id);
+    s = agent_session_find(p->agent, ev->id);
     if (!s)
         return true; /* nobody waited any more */
     gone = *s;
-    forget(s);
+    agent_session_forget(s);
     gone.ended(gone.ctx, ev->exit_code, ev->text);
     return true;
 }
@@ -153,7 +153,7 @@ void agent_sessions_lost(struct agent_pod *p, struct str why)
 
         if (s->pod != p)
             continue;
-        forget(s);
+        agent_session_forget(s);
         gone.ended(gone.ctx, 137, why);
     }
 }

@@ -41,7 +41,7 @@ static enum tree_step measure_entry(void *ctx, const struct tree_entry *entry)
     return m->bytes > m->max ? TREE_STOP : TREE_GO; /* more is too much, however much it is */
 }
 
-static int open_dir(const struct agent *g, const char *path)
+static int storage_open_dir(const struct agent *g, const char *path)
 {
     return openat(g->run.dir_fd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
@@ -59,7 +59,7 @@ static int64_t counted_below(int dir)
 /* At least, where it is more than 'max'. */
 static int64_t used_below(const struct agent *g, const char *path, int64_t max)
 {
-    autoclose int dir = open_dir(g, path);
+    autoclose int dir = storage_open_dir(g, path);
     struct measuring m = { .max = max };
     int64_t counted = dir >= 0 ? counted_below(dir) : -1;
 
@@ -108,7 +108,7 @@ static int64_t used_by_volume(const struct agent_pod *p, struct str volume, int6
 /* ---- limits ---- */
 
 /* Of a quantity in the API; 0: there is none. */
-static int64_t limit_of(struct arena *a, const struct json *j, struct str *ret_text)
+static int64_t storage_limit_of(struct arena *a, const struct json *j, struct str *ret_text)
 {
     struct quantity q;
     autobuf text = { 0 };
@@ -154,7 +154,7 @@ static bool is_limited(struct agent_pod *p)
 
 void agent_storage_count(struct agent_pod *p, const char *path)
 {
-    autoclose int dir = is_limited(p) ? open_dir(p->agent, path) : -1;
+    autoclose int dir = is_limited(p) ? storage_open_dir(p->agent, path) : -1;
 
     if (dir >= 0)
         (void)project_begin(dir); /* else it is looked through */
@@ -183,7 +183,8 @@ static struct str volume_too_large(struct look *k)
 {
     JSON_FOREACH(v, json_find(k->pod->object->root, "spec", "volumes", NULL)) {
         struct str name = json_member_text(v, "name"), text = STR_NULL;
-        int64_t max = is_on_disk(v) ? limit_of(k->arena, json_find(v, "emptyDir", "sizeLimit", NULL), &text) : 0;
+        int64_t max = is_on_disk(v) ? storage_limit_of(k->arena, json_find(v, "emptyDir", "sizeLimit", NULL), &text)
+                                    : 0;
 
         if (max > 0 && used_by_volume(k->pod, name, max) > max)
             return arena_fmt(k->arena, "Usage of EmptyDir volume \"%.*s\" exceeds the limit \"%.*s\". ", STR_ARG(name),
@@ -195,7 +196,8 @@ static struct str volume_too_large(struct look *k)
 static struct str container_too_large(struct look *k, const struct json *container, int64_t pod_max)
 {
     struct str name = json_member_text(container, "name"), text = STR_NULL;
-    int64_t max = limit_of(k->arena, json_find(container, "resources", "limits", "ephemeral-storage", NULL), &text);
+    int64_t max = storage_limit_of(k->arena, json_find(container, "resources", "limits", "ephemeral-storage", NULL),
+                                   &text);
     int64_t used = used_by_container(k->pod, name, max > 0 ? max : pod_max);
 
     k->used += used;
@@ -231,7 +233,7 @@ static struct str pod_too_large(struct look *k)
     return arena_fmt(k->arena, "Pod ephemeral local storage usage exceeds the total limit of containers %s. ", text.p);
 }
 
-static void look_at(struct agent_pod *p)
+static void storage_look_at(struct agent_pod *p)
 {
     autoarena a = { 0 };
     struct look k = { .pod = p, .arena = &a };
@@ -255,6 +257,6 @@ void agent_storage_check(struct agent *g)
     g->storage_looks++;
     MAP_FOREACH(struct agent_pod *, p, &g->pods)
         if (is_limited(p) && p->stage == STAGE_MADE && !life_is_stopping(p->life) && !life_has_ended(p->life))
-            look_at(p);
+            storage_look_at(p);
     g->storage_ms = begin_ms + MAX_OF((int64_t)PAUSE_MS, (cluster_now_ms(g->cluster) - begin_ms) * PAUSE_TIMES);
 }

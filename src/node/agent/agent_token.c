@@ -37,7 +37,7 @@ static struct json *request_of(const struct agent_token *t, struct arena *a)
     return request;
 }
 
-static void ask(struct agent_token *t)
+static void agent_token_ask(struct agent_token *t)
 {
     autoarena a = { 0 };
     struct agent *g = t->pod->agent;
@@ -49,7 +49,7 @@ static void ask(struct agent_token *t)
                          request_of(t, &a));
 }
 
-static struct agent_token *find(const struct agent_pod *p, struct str audience, int64_t seconds)
+static struct agent_token *agent_token_find(const struct agent_pod *p, struct str audience, int64_t seconds)
 {
     VEC_FOREACH(t, &p->tokens)
         if (str_eq((*t)->audience, audience) && (*t)->seconds == seconds)
@@ -57,20 +57,20 @@ static struct agent_token *find(const struct agent_pod *p, struct str audience, 
     return NULL;
 }
 
-static void want(struct agent_pod *p, const struct json *source)
+static void agent_token_want(struct agent_pod *p, const struct json *source)
 {
     struct str audience = json_member_text(source, "audience");
     int64_t seconds = json_i64(json_get(source, "expirationSeconds"), SECONDS_DEFAULT);
     struct agent_token *t;
 
-    if (find(p, audience, seconds))
+    if (agent_token_find(p, audience, seconds))
         return;
     t = xcalloc(1, sizeof(*t));
     t->pod = p;
     t->audience = arena_str(&p->arena, audience);
     t->seconds = seconds;
     *vec_push(&p->arena, &p->tokens) = t;
-    ask(t);
+    agent_token_ask(t);
 }
 
 void agent_tokens_take(struct agent_pod *p)
@@ -80,7 +80,7 @@ void agent_tokens_take(struct agent_pod *p)
     JSON_FOREACH(v, json_find(p->object->root, "spec", "volumes", NULL))
         JSON_FOREACH(source, json_find(v, "projected", "sources", NULL))
             if (json_get(source, "serviceAccountToken"))
-                want(p, json_get(source, "serviceAccountToken"));
+                agent_token_want(p, json_get(source, "serviceAccountToken"));
 }
 
 void agent_tokens_drop(struct agent_pod *p)
@@ -102,7 +102,7 @@ bool agent_tokens_are_known(const struct agent_pod *p)
 
 int agent_token_get(struct agent_pod *p, struct str audience, int64_t seconds, struct buf *out, struct err *e)
 {
-    const struct agent_token *t = find(p, audience, seconds);
+    const struct agent_token *t = agent_token_find(p, audience, seconds);
 
     if (t && t->text.n) {
         buf_str(out, buf_view(&t->text));
@@ -111,7 +111,7 @@ int agent_token_get(struct agent_pod *p, struct str audience, int64_t seconds, s
     return err_set(e, ERR_NOT_FOUND, "%s", t && t->err.code != ERR_OK ? t->err.text : "there is no token yet");
 }
 
-static void took(struct agent_token *t, const struct json *status, int64_t now_ms)
+static void agent_token_took(struct agent_token *t, const struct json *status, int64_t now_ms)
 {
     int64_t expires_ms = now_ms + t->seconds * 1000;
 
@@ -123,14 +123,14 @@ static void took(struct agent_token *t, const struct json *status, int64_t now_m
     t->err.code = ERR_OK;
 }
 
-static void answered(struct agent_token *t, const struct json *answer, const struct err *e)
+static void agent_token_answered(struct agent_token *t, const struct json *answer, const struct err *e)
 {
     struct agent_pod *p = t->pod;
     int64_t now_ms = agent_pod_now(p);
 
     t->id = 0;
     if (json_member_text(json_get(answer, "status"), "token").n) {
-        took(t, json_get(answer, "status"), now_ms);
+        agent_token_took(t, json_get(answer, "status"), now_ms);
         agent_pod_refresh(p);
     } else {
         t->due_ms = now_ms + RETRY_MS;
@@ -145,7 +145,7 @@ void agent_token_came(struct agent *g, uint64_t id, const struct json *answer, c
     MAP_FOREACH(struct agent_pod *, p, &g->pods)
         VEC_FOREACH(t, &p->tokens)
             if ((*t)->id == id)
-                answered(*t, answer, e); /* each has a number of its own */
+                agent_token_answered(*t, answer, e); /* each has a number of its own */
 }
 
 int64_t agent_tokens_due(const struct agent_pod *p)
@@ -161,7 +161,7 @@ void agent_tokens_renew(struct agent_pod *p, int64_t now_ms)
 {
     VEC_FOREACH(t, &p->tokens)
         if (!(*t)->id && (*t)->due_ms <= now_ms && !life_has_ended(p->life))
-            ask(*t);
+            agent_token_ask(*t);
 }
 
 void agent_tokens_ask_again(struct agent *g)
@@ -169,5 +169,5 @@ void agent_tokens_ask_again(struct agent *g)
     MAP_FOREACH(struct agent_pod *, p, &g->pods)
         VEC_FOREACH(t, &p->tokens)
             if (!(*t)->id && !life_has_ended(p->life))
-                ask(*t);
+                agent_token_ask(*t);
 }

@@ -20,7 +20,7 @@ static const char *const noise_paths[] = { "/var/log/wtmp",    "/var/log/btmp", 
                                            "/var/log/faillog", "/etc/mtab",     "/run" };
 static const char *const noise_dirs[] = { "__pycache__" };
 
-static bool is_one_of(const char *const *list, size_t n, struct str text)
+static bool agent_written_is_one_of(const char *const *list, size_t n, struct str text)
 {
     for (size_t i = 0; i < n; i++)
         if (str_is(text, list[i]))
@@ -45,9 +45,9 @@ bool agent_written_is_ours(const struct agent_written *w, const struct tree_entr
 {
     struct str below = w->at.n > 1 ? w->at : STR(""), path = entry->path;
 
-    if (S_ISDIR(entry->st.st_mode) && is_one_of(noise_dirs, ARRAY_LEN(noise_dirs), str_of(entry->name)))
+    if (S_ISDIR(entry->st.st_mode) && agent_written_is_one_of(noise_dirs, ARRAY_LEN(noise_dirs), str_of(entry->name)))
         return true;
-    if (w->at.n <= 1 && is_one_of(noise_paths, ARRAY_LEN(noise_paths), path))
+    if (w->at.n <= 1 && agent_written_is_one_of(noise_paths, ARRAY_LEN(noise_paths), path))
         return true;
     for (size_t i = 0; i < w->n_mounts; i++)
         if (w->mounts[i].n == below.n + path.n && str_starts(w->mounts[i], below) && str_ends(w->mounts[i], path))
@@ -77,7 +77,7 @@ static bool is_only(const struct agent_pod *p)
     return json_count(json_get(spec, "containers")) + json_count(json_get(spec, "initContainers")) == 1;
 }
 
-static bool tell(struct agent_pod *p, const struct agent_layer *l, struct agent_written *w)
+static bool agent_written_tell(struct agent_pod *p, const struct agent_layer *l, struct agent_written *w)
 {
     const struct agent_hooks *hooks = &p->agent->opt.hooks;
 
@@ -93,7 +93,7 @@ static bool tell(struct agent_pod *p, const struct agent_layer *l, struct agent_
 }
 
 /* "upper0" lies where "at0" says; see box.h. */
-static struct str place_of(struct arena *a, int dir, const char *name)
+static struct str agent_written_place_of(struct arena *a, int dir, const char *name)
 {
     char at[32], path[PATH_MAX];
     ssize_t n;
@@ -121,11 +121,11 @@ static void tell_layer(struct agent_pod *p, struct agent_layer *l)
         if (kind == ARRAY_LEN(kinds))
             continue;
         fd = openat(dirfd(d), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        w = (struct agent_written){ .at = place_of(&a, dirfd(d), entry->d_name),
+        w = (struct agent_written){ .at = agent_written_place_of(&a, dirfd(d), entry->d_name),
                                     .fd = fd,
                                     .path = arena_fmt(&a, "%s/%s/%s", p->agent->run.dir.p, l->dir.p, entry->d_name),
                                     .is_composed = kind == 1 };
-        l->is_kept |= tell(p, l, &w);
+        l->is_kept |= agent_written_tell(p, l, &w);
     }
 }
 
@@ -178,7 +178,7 @@ static void tell_volume(struct agent_pod *p, const struct json *volume)
     w = (struct agent_written){ .at = at.n ? at : arena_fmt(&a, "/volume-%.*s", STR_ARG(name)),
                                 .fd = fd,
                                 .path = arena_fmt(&a, "%s/%s", p->agent->run.dir.p, to.p) };
-    if (tell(p, l, &w) && renameat(p->agent->run.dir_fd, from.p, p->agent->run.dir_fd, to.p) < 0)
+    if (agent_written_tell(p, l, &w) && renameat(p->agent->run.dir_fd, from.p, p->agent->run.dir_fd, to.p) < 0)
         agent_event(p->agent, p->object->root, true, "NotKept", str_of(strerror(errno)));
 }
 

@@ -58,7 +58,7 @@ static size_t wanted_settings(const struct cgroup_hier *h, struct cgroup_setting
     return kept;
 }
 
-static int apply(int dir, const char *file, const struct cgroup_setting *s)
+static int cgroup_apply(int dir, const char *file, const struct cgroup_setting *s)
 {
     if (cgroup_file_write(dir, file, s->text) == 0 || (s->flags & CGROUP_SETTING_TRIES))
         return 0;
@@ -70,8 +70,8 @@ static int apply(int dir, const char *file, const struct cgroup_setting *s)
 }
 
 /* What is new is there: its files can be opened from ours. */
-static int set_limits(const struct cgroup_hier *h, const char *path, const struct cgroup_limits *limits, bool is_new,
-                      struct err *e)
+static int cgroup_set_limits(const struct cgroup_hier *h, const char *path, const struct cgroup_limits *limits,
+                             bool is_new, struct err *e)
 {
     struct cgroup_setting s[CGROUP_SETTINGS_MAX];
     autoclose int dir = is_new ? -1 : cgroup_group_open(h, path, e);
@@ -88,7 +88,7 @@ static int set_limits(const struct cgroup_hier *h, const char *path, const struc
         if (!(h->ctrls & s[i].ctrl))
             continue;
         (void)snprintf(file, sizeof(file), "%s/%s", is_new ? path : ".", s[i].file);
-        if (apply(is_new ? h->ours : dir, file, &s[i]) < 0)
+        if (cgroup_apply(is_new ? h->ours : dir, file, &s[i]) < 0)
             return err_errno(e, "group %s: set %s to %s", path, s[i].file, s[i].text);
     }
     return 0;
@@ -125,7 +125,7 @@ static int check_limits(const struct cgroup_limits *l, struct err *e)
     return 0;
 }
 
-static void inherit(const struct cgroup_hier *h, const char *path)
+static void cgroup_inherit(const struct cgroup_hier *h, const char *path)
 {
     if (h->is_v2 || !(h->ctrls & CGROUP_CTRL_CPUSET))
         return;
@@ -143,8 +143,8 @@ static int make_in(const struct cgroup_hier *h, const char *path, int depth, boo
     else if (errno != EEXIST)
         return err_errno(e, "make group %s", path);
     if (*ret_is_new)
-        inherit(h, path);
-    return set_limits(h, path, limits, *ret_is_new, e);
+        cgroup_inherit(h, path);
+    return cgroup_set_limits(h, path, limits, *ret_is_new, e);
 }
 
 int cgroup_make(struct cgroups *c, const char *path, const struct cgroup_limits *limits, struct err *e)

@@ -47,7 +47,7 @@ static bool is_octal(struct str s)
 }
 
 /* Blanks, line ends and backslashes in paths are written as \040 and the like. */
-static struct str unescape(struct arena *a, struct str s)
+static struct str cgroup_host_unescape(struct arena *a, struct str s)
 {
     char *out = arena_alloc(a, s.n + 1);
     size_t n = 0;
@@ -82,7 +82,8 @@ static bool read_mount(struct arena *a, struct str line, struct mount *ret)
     for (n = 0; n < ARRAY_LEN(tail); n++)
         if (!str_split(&line, ' ', &tail[n]))
             return false;
-    *ret = (struct mount){ unescape(a, head[3]), unescape(a, head[4]), head[5], tail[0], tail[2] };
+    *ret = (struct mount){ cgroup_host_unescape(a, head[3]), cgroup_host_unescape(a, head[4]), head[5], tail[0],
+                           tail[2] };
     return str_starts(ret->point, STR("/"));
 }
 

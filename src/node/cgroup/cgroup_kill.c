@@ -37,7 +37,7 @@ void cgroup_opened_done(struct cgroup_opened *o)
             close(o->dir[i]);
 }
 
-static bool is_empty(const struct cgroups *c, const struct cgroup_opened *o)
+static bool cgroup_kill_is_empty(const struct cgroups *c, const struct cgroup_opened *o)
 {
     for (size_t i = 0; i < o->n; i++)
         if (o->dir[i] >= 0 && !cgroup_tree_is_empty(o->dir[i], c->hiers[i].is_v2))
@@ -94,7 +94,7 @@ static int kill_until(const struct cgroups *c, const struct cgroup_opened *o, co
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + ms, us = 200;
 
-    for (int pass = 0; !is_empty(c, o); pass++) {
+    for (int pass = 0; !cgroup_kill_is_empty(c, o); pass++) {
         if (pass > 0 && clock_mono_ms(&clock_real) >= until_ms)
             return err_set(e, ERR_IO, "group %s: processes are left after %d ms of killing", path, ms);
         kill_pass(c, o, pass);

@@ -23,7 +23,8 @@ bool cgroup_quota(int64_t milli, struct cgroup_quota *ret)
     return true;
 }
 
-static size_t add(struct cgroup_setting *s, enum cgroup_ctrl ctrl, const char *file, int64_t value, unsigned flags)
+static size_t cgroup_limits_add(struct cgroup_setting *s, enum cgroup_ctrl ctrl, const char *file, int64_t value,
+                                unsigned flags)
 {
     *s = (struct cgroup_setting){ .ctrl = ctrl, .file = file, .flags = flags };
     (void)snprintf(s->text, sizeof(s->text), "%lld", (long long)value);
@@ -32,7 +33,7 @@ static size_t add(struct cgroup_setting *s, enum cgroup_ctrl ctrl, const char *f
 
 static size_t add_limit(struct cgroup_setting *s, enum cgroup_ctrl ctrl, const char *file, int64_t value)
 {
-    (void)add(s, ctrl, file, value, value ? 0 : CGROUP_SETTING_RESETS);
+    (void)cgroup_limits_add(s, ctrl, file, value, value ? 0 : CGROUP_SETTING_RESETS);
     if (!value)
         (void)snprintf(s->text, sizeof(s->text), "max");
     return 1;
@@ -55,13 +56,14 @@ static size_t cpu_settings(const struct cgroup_limits *l, struct cgroup_setting 
     struct cgroup_quota q;
     size_t n = 0;
 
-    n += add(ret + n, CGROUP_CTRL_CPU, "cpu.shares", MAX_OF(milli * 1024 / 1000, 2), 0);
+    n += cgroup_limits_add(ret + n, CGROUP_CTRL_CPU, "cpu.shares", MAX_OF(milli * 1024 / 1000, 2), 0);
     /* First without a limit: the old quota need not fit the new period. */
-    n += add(ret + n, CGROUP_CTRL_CPU, "cpu.cfs_quota_us", -1, CGROUP_SETTING_RESETS | CGROUP_SETTING_IF_THERE);
+    n += cgroup_limits_add(ret + n, CGROUP_CTRL_CPU, "cpu.cfs_quota_us", -1,
+                           CGROUP_SETTING_RESETS | CGROUP_SETTING_IF_THERE);
     if (!cgroup_quota(l->cpu_milli, &q))
         return n;
-    n += add(ret + n, CGROUP_CTRL_CPU, "cpu.cfs_period_us", q.period_us, CGROUP_SETTING_IF_THERE);
-    n += add(ret + n, CGROUP_CTRL_CPU, "cpu.cfs_quota_us", q.quota_us, CGROUP_SETTING_IF_THERE);
+    n += cgroup_limits_add(ret + n, CGROUP_CTRL_CPU, "cpu.cfs_period_us", q.period_us, CGROUP_SETTING_IF_THERE);
+    n += cgroup_limits_add(ret + n, CGROUP_CTRL_CPU, "cpu.cfs_quota_us", q.quota_us, CGROUP_SETTING_IF_THERE);
     ret[n - 1].instead = "-1"; /* more than a group above has is refused; that one's limit holds anyway */
     return n;
 }
@@ -74,10 +76,11 @@ static size_t memory_settings(const struct cgroup_limits *l, struct cgroup_setti
 
     /* Memory with swap may never be less than memory: when raising it has to go first, when lowering last. No swap on
      * top of the limit, so that the limit means the same on every host. */
-    n += add(ret + n, CGROUP_CTRL_MEMORY, "memory.memsw.limit_in_bytes", bytes,
-             CGROUP_SETTING_RESETS | CGROUP_SETTING_TRIES);
-    n += add(ret + n, CGROUP_CTRL_MEMORY, "memory.limit_in_bytes", bytes, resets);
-    n += add(ret + n, CGROUP_CTRL_MEMORY, "memory.memsw.limit_in_bytes", bytes, resets | CGROUP_SETTING_IF_THERE);
+    n += cgroup_limits_add(ret + n, CGROUP_CTRL_MEMORY, "memory.memsw.limit_in_bytes", bytes,
+                           CGROUP_SETTING_RESETS | CGROUP_SETTING_TRIES);
+    n += cgroup_limits_add(ret + n, CGROUP_CTRL_MEMORY, "memory.limit_in_bytes", bytes, resets);
+    n += cgroup_limits_add(ret + n, CGROUP_CTRL_MEMORY, "memory.memsw.limit_in_bytes", bytes,
+                           resets | CGROUP_SETTING_IF_THERE);
     return n;
 }
 
@@ -99,7 +102,7 @@ size_t cgroup_v2_settings(const struct cgroup_limits *l, struct cgroup_setting r
     size_t n = 0;
 
     /* One CPU is the weight of a group nobody set (100). */
-    n += add(ret + n, CGROUP_CTRL_CPU, "cpu.weight", MAX_OF(cpus / 10, 1), 0);
+    n += cgroup_limits_add(ret + n, CGROUP_CTRL_CPU, "cpu.weight", MAX_OF(cpus / 10, 1), 0);
     n += add_limit(ret + n, CGROUP_CTRL_CPU, "cpu.max", 0);
     ret[n - 1].flags |= CGROUP_SETTING_IF_THERE;
     if (cgroup_quota(l->cpu_milli, &q)) {
@@ -117,8 +120,8 @@ size_t cgroup_v2_settings(const struct cgroup_limits *l, struct cgroup_setting r
     }
     /* A container over its limit dies as a whole, as Kubernetes does it on v2; half of one is of no use. */
     if (l->dies_whole)
-        n += add(ret + n, CGROUP_CTRL_MEMORY, "memory.oom.group", l->memory_bytes != 0,
-                 CGROUP_SETTING_IF_THERE | (l->memory_bytes ? 0 : CGROUP_SETTING_RESETS));
+        n += cgroup_limits_add(ret + n, CGROUP_CTRL_MEMORY, "memory.oom.group", l->memory_bytes != 0,
+                               CGROUP_SETTING_IF_THERE | (l->memory_bytes ? 0 : CGROUP_SETTING_RESETS));
     n += add_pids(ret + n, l->pids);
     return n;
 }

@@ -22,7 +22,7 @@ static void hier_done(struct cgroup_hier *h)
 }
 
 /* 'place': what /proc/self/cgroup said to whom we follow; empty: we look. */
-static int read_host(struct cgroups *c, struct str place, struct cgroup_host *ret, struct err *e)
+static int cgroup_open_read_host(struct cgroups *c, struct str place, struct cgroup_host *ret, struct err *e)
 {
     autobuf mounts = { 0 }, self = { 0 };
 
@@ -48,7 +48,7 @@ enum {
     WANTED = LIMITS | CGROUP_CTRL_FREEZER | CGROUP_CTRL_CPUACCT,
 };
 
-static void note(struct trouble *t, const struct cgroup_hier *h)
+static void cgroup_open_note(struct trouble *t, const struct cgroup_hier *h)
 {
     if (h->hitch && (!t->hitch || t->is_weak))
         *t = (struct trouble){ h->hitch, h->path, h->is_v2 && !(h->offered & LIMITS) };
@@ -70,7 +70,7 @@ static void find_bases(struct cgroups *c, const struct cgroup_host *host, struct
             hier_done(&h);
             continue;
         }
-        note(t, &h);
+        cgroup_open_note(t, &h);
         if (found == 0)
             c->hiers[c->n++] = h;
         else
@@ -80,7 +80,7 @@ static void find_bases(struct cgroups *c, const struct cgroup_host *host, struct
 
 /* An older group of our name: somebody's if processes are in it, otherwise what a dead run left. All are looked at
  * before one is removed: the processes may be in one half only. */
-static int take_over(const struct cgroups *c, struct err *e)
+static int cgroup_open_take_over(const struct cgroups *c, struct err *e)
 {
     for (size_t i = 0; i < c->n; i++) {
         const struct cgroup_hier *h = &c->hiers[i];
@@ -128,14 +128,14 @@ static void make_all(struct cgroups *c, struct trouble *t)
         if (make_ours(&h, c->name) == 0) {
             c->hiers[kept++] = h;
         } else {
-            note(t, &h);
+            cgroup_open_note(t, &h);
             hier_done(&h);
         }
     }
     c->n = kept;
 }
 
-static bool may_write(int dir, const char *file)
+static bool cgroup_open_may_write(int dir, const char *file)
 {
     return faccessat(dir, file, W_OK, AT_EACCESS) == 0;
 }
@@ -148,7 +148,7 @@ static void drop_spare(struct cgroups *c)
 
     if (!c->n || !c->hiers[0].is_v2)
         return;
-    needed |= may_write(c->hiers[0].ours, "cgroup.freeze") ? 0 : CGROUP_CTRL_FREEZER;
+    needed |= cgroup_open_may_write(c->hiers[0].ours, "cgroup.freeze") ? 0 : CGROUP_CTRL_FREEZER;
     needed |= cgroup_file_count(c->hiers[0].ours, "cpu.stat", "usage_usec") >= 0 ? 0 : CGROUP_CTRL_CPUACCT;
     for (size_t i = 1; i < c->n; i++) {
         struct cgroup_hier h = c->hiers[i];
@@ -182,15 +182,15 @@ static void see_abilities(struct cgroups *c)
         for (size_t k = 0; k < ARRAY_LEN(table); k++)
             if (ctrls & table[k].ctrl)
                 c->can |= table[k].can;
-        h->freezes = may_write(h->ours, h->is_v2 ? "cgroup.freeze" : "freezer.state");
+        h->freezes = cgroup_open_may_write(h->ours, h->is_v2 ? "cgroup.freeze" : "freezer.state");
         if (h->freezes)
             c->can |= CGROUP_FREEZE;
         if (h->is_v2)
-            c->has_kill = may_write(h->ours, "cgroup.kill");
+            c->has_kill = cgroup_open_may_write(h->ours, "cgroup.kill");
     }
 }
 
-static void explain(struct cgroups *c, const struct trouble *t)
+static void cgroup_open_explain(struct cgroups *c, const struct trouble *t)
 {
     autobuf text = { 0 };
     enum cgroup_hitch hitch = t->hitch ? t->hitch : CGROUP_HITCH_NOT_OFFERED;
@@ -211,15 +211,15 @@ static int open_any(const char *name, bool adopts, struct str place, struct cgro
         return err_set(e, ERR_INVALID, "\"%s\": a group is named with a-z 0-9 - .", name);
     c = xcalloc(1, sizeof(*c));
     c->name = arena_str(&c->arena, str_of(name)).p;
-    if (read_host(c, place, &host, e) < 0)
+    if (cgroup_open_read_host(c, place, &host, e) < 0)
         goto fail;
     find_bases(c, &host, &trouble);
-    if (!adopts && take_over(c, e) < 0)
+    if (!adopts && cgroup_open_take_over(c, e) < 0)
         goto fail;
     make_all(c, &trouble);
     drop_spare(c);
     see_abilities(c);
-    explain(c, &trouble);
+    cgroup_open_explain(c, &trouble);
     if (ret_why)
         *ret_why = c->why;
     *ret = c;

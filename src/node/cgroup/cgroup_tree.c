@@ -80,7 +80,7 @@ static const char *list_next(DIR *list)
     return NULL;
 }
 
-static void walk(int dir, cgroup_visit_f visit, void *arg, int depth)
+static void cgroup_cgroup_tree_walk(int dir, cgroup_visit_f visit, void *arg, int depth)
 {
     DIR *list;
 
@@ -91,14 +91,14 @@ static void walk(int dir, cgroup_visit_f visit, void *arg, int depth)
         autoclose int child = cgroup_dir_open(dir, name);
 
         if (child >= 0)
-            walk(child, visit, arg, depth + 1);
+            cgroup_cgroup_tree_walk(child, visit, arg, depth + 1);
     }
     closedir(list);
 }
 
 void cgroup_tree_walk(int dir, cgroup_visit_f visit, void *arg)
 {
-    walk(dir, visit, arg, 0);
+    cgroup_cgroup_tree_walk(dir, visit, arg, 0);
 }
 
 /* cgroup file systems count a link per group below, so this is one call and no listing. */
@@ -130,7 +130,7 @@ bool cgroup_tree_is_empty(int dir, bool is_v2)
 }
 
 /* The last process is gone but the kernel may still be putting it away: EBUSY for a moment. */
-static int remove_one(int parent, const char *name)
+static int cgroup_tree_remove_one(int parent, const char *name)
 {
     for (int64_t us = 100; us < 200000; us *= 2) {
         if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
@@ -153,7 +153,7 @@ static void remove_below(int dir, int depth)
 
         if (child >= 0)
             remove_below(child, depth + 1);
-        (void)remove_one(dir, name); /* the group above will not go then, and says why */
+        (void)cgroup_tree_remove_one(dir, name); /* the group above will not go then, and says why */
     }
     closedir(list);
 }
@@ -165,7 +165,7 @@ int cgroup_tree_remove(int parent, const char *name)
     if (dir < 0)
         return errno == ENOENT ? 0 : -1;
     remove_below(dir, 0);
-    return remove_one(parent, name);
+    return cgroup_tree_remove_one(parent, name);
 }
 
 /* ---- signals ---- */

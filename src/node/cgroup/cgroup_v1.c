@@ -59,7 +59,7 @@ static void sum_visit(int dir, void *arg)
         s->value = MAX_OF(s->value, 0) + value;
 }
 
-static int64_t sum(int dir, const char *file, const char *key)
+static int64_t cgroup_v1_sum(int dir, const char *file, const char *key)
 {
     struct sum s = { file, key, -1 };
 
@@ -75,17 +75,17 @@ static int64_t from_ns(int64_t ns)
 void cgroup_v1_stats(int dir, unsigned ctrls, struct cgroup_stats *s)
 {
     if (ctrls & CGROUP_CTRL_CPU)
-        s->throttled_us = from_ns(sum(dir, "cpu.stat", "throttled_time"));
+        s->throttled_us = from_ns(cgroup_v1_sum(dir, "cpu.stat", "throttled_time"));
     if ((ctrls & CGROUP_CTRL_CPUACCT) && s->cpu_us < 0)
         s->cpu_us = from_ns(cgroup_file_number(dir, "cpuacct.usage"));
     if (ctrls & CGROUP_CTRL_MEMORY) {
         s->memory_bytes = cgroup_file_number(dir, "memory.usage_in_bytes");
         s->memory_peak_bytes = cgroup_file_number(dir, "memory.max_usage_in_bytes");
-        s->oom_kills = sum(dir, "memory.oom_control", "oom_kill"); /* counted where the victim was */
+        s->oom_kills = cgroup_v1_sum(dir, "memory.oom_control", "oom_kill"); /* counted where the victim was */
     }
     if (ctrls & CGROUP_CTRL_PIDS) {
         s->pids = cgroup_file_number(dir, "pids.current");
-        s->pids_refused = sum(dir, "pids.events", "max"); /* counted where the fork was tried */
+        s->pids_refused = cgroup_v1_sum(dir, "pids.events", "max"); /* counted where the fork was tried */
     }
 }
 

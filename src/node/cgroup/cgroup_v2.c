@@ -44,7 +44,7 @@ enum cgroup_hitch cgroup_spot_hitch(const struct cgroup_spot *s, unsigned wanted
 
 /* ---- whose processes ---- */
 
-static pid_t parent_of(pid_t pid)
+static pid_t cgroup_v2_parent_of(pid_t pid)
 {
     char path[40];
     autobuf text = { 0 };
@@ -63,14 +63,14 @@ static pid_t parent_of(pid_t pid)
 }
 
 /* Ourselves, or a child of ours, or a child of one. */
-static bool is_ours(int64_t pid)
+static bool cgroup_v2_is_ours(int64_t pid)
 {
     pid_t self = getpid();
 
     if (pid <= 0 || pid > INT32_MAX)
         return false; /* 0: outside of our pid namespace */
     for (int steps = 0; pid > 1 && pid != self && steps < 64; steps++)
-        pid = parent_of((pid_t)pid);
+        pid = cgroup_v2_parent_of((pid_t)pid);
     return pid == self;
 }
 
@@ -84,7 +84,7 @@ static bool has_others(int dir)
         return true; /* EOPNOTSUPP in a threaded group: not for us */
     rest = str_trim(buf_view(&procs));
     while (rest.n && str_split(&rest, '\n', &line))
-        if (str_to_i64(line, &pid) < 0 || !is_ours(pid))
+        if (str_to_i64(line, &pid) < 0 || !cgroup_v2_is_ours(pid))
             return true;
     return false;
 }
@@ -98,12 +98,12 @@ static unsigned ctrls_of(int dir, const char *file)
     return cgroup_file_read(dir, file, &text) < 0 ? 0 : cgroup_ctrl_read(buf_view(&text), ' ');
 }
 
-static bool may_write(int dir, const char *file)
+static bool cgroup_v2_may_write(int dir, const char *file)
 {
     return faccessat(dir, file, W_OK, AT_EACCESS) == 0;
 }
 
-static struct cgroup_spot look(int dir)
+static struct cgroup_spot cgroup_v2_look(int dir)
 {
     autobuf type = { 0 };
     struct cgroup_spot s = { .offered = ctrls_of(dir, "cgroup.controllers"),
@@ -112,8 +112,8 @@ static struct cgroup_spot look(int dir)
     s.is_top = cgroup_file_read(dir, "cgroup.type", &type) < 0 && errno == ENOENT;
     s.is_domain = s.is_top || str_is(str_trim(buf_view(&type)), "domain");
     /* Moving a process needs the right to write to the group it goes to and to the nearest one above both. */
-    s.may_make = may_write(dir, ".") && may_write(dir, "cgroup.procs");
-    s.may_pass = may_write(dir, "cgroup.subtree_control");
+    s.may_make = cgroup_v2_may_write(dir, ".") && cgroup_v2_may_write(dir, "cgroup.procs");
+    s.may_pass = cgroup_v2_may_write(dir, "cgroup.subtree_control");
     s.has_others = !s.is_top && s.may_make && has_others(dir);
     return s;
 }
@@ -134,7 +134,7 @@ static void consider(const char *path, bool is_own, struct cgroup_hier *h, int *
         return;
     if (fstatfs(dir, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
         goto no;
-    s = look(dir);
+    s = cgroup_v2_look(dir);
     if (is_own) {
         h->offered = s.offered;
         h->hitch = cgroup_spot_hitch(&s, LIMITS);
@@ -284,7 +284,7 @@ static void refused_visit(int dir, void *arg)
 
 /* Since Linux 6.11 a refused fork is counted where the limit is and above; before, only where it was tried. The new way
  * came with a new file. */
-static int64_t refused(int dir)
+static int64_t cgroup_v2_refused(int dir)
 {
     int64_t own = cgroup_file_count(dir, "pids.events", "max"), total = 0;
 
@@ -306,7 +306,7 @@ void cgroup_v2_stats(int dir, unsigned ctrls, struct cgroup_stats *s)
     }
     if (ctrls & CGROUP_CTRL_PIDS) {
         s->pids = cgroup_file_number(dir, "pids.current");
-        s->pids_refused = refused(dir);
+        s->pids_refused = cgroup_v2_refused(dir);
     }
 }
 

@@ -66,7 +66,7 @@ static const struct {
     { box_enter, box_create_error },
 };
 
-static void build(struct box *b, int report)
+static void container_box_build(struct box *b, int report)
 {
     struct err e;
 
@@ -93,7 +93,7 @@ static int exit_code(int status)
 }
 
 /* Take all that ended. True with the status when 'program' is among them. */
-static bool reap(pid_t program, int *ret_status)
+static bool box_reap(pid_t program, int *ret_status)
 {
     bool is_over = false;
     int status;
@@ -116,7 +116,7 @@ static _Noreturn void watch_over(pid_t program, int report)
     sigfillset(&all);
     for (;;) {
         signo = sigwaitinfo(&all, NULL);
-        if (signo == SIGCHLD && reap(program, &status))
+        if (signo == SIGCHLD && box_reap(program, &status))
             break;
         if (signo > 0 && signo != SIGCHLD)
             (void)kill(program, signo);
@@ -126,7 +126,7 @@ static _Noreturn void watch_over(pid_t program, int report)
 }
 
 /* Outside of the container's sight, or in it and as confined as the program. */
-static pid_t start(struct box *b, struct box_program *program)
+static pid_t box_start(struct box *b, struct box_program *program)
 {
     if (b->spec->join)
         return box_program_join(&b->arena, program);
@@ -136,7 +136,7 @@ static pid_t start(struct box *b, struct box_program *program)
     return box_program_start(&b->arena, program);
 }
 
-static void give_up(const struct box_spec *s)
+static void box_give_up(const struct box_spec *s)
 {
     (void)close_range(0, 2, 0); /* so that the readers see the end when the program closes its own */
     (void)!chdir("/");
@@ -161,19 +161,19 @@ _Noreturn void box_run(const struct box_spec *s, int report)
         report_failed(report, box_start_error, e.text);
         _exit(CANNOT_START);
     }
-    build(&b, report);
+    container_box_build(&b, report);
     program.pids = s->join ? s->join->pids : -1;
     box_keep_only((int[]){ report, program.pids, s->user_ns }, 3);
     program.who = &b.who;
     program.caps = b.caps;
     if (s->has_host_pids)
         (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-    pid = start(&b, &program);
+    pid = box_start(&b, &program);
     if (pid < 0) {
         report_failed(report, program.reason, program.err.text);
         _exit(CANNOT_START);
     }
-    give_up(s);
+    box_give_up(s);
     if (report_started(report, pid) < 0)
         _exit(CANNOT_START); /* nobody would ever ask how it went */
     watch_over(pid, report);

@@ -18,7 +18,7 @@
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
 
-static _Noreturn void give_up(int code, const char *text)
+static _Noreturn void box_exec_give_up(int code, const char *text)
 {
     (void)dprintf(2, "%s\n", text);
     _exit(code);
@@ -83,7 +83,7 @@ static int open_root(int init)
 
 /* setns() ends at the root of the mount namespace. Whether that is the root of the container depends on what it was
  * made in: in a chroot it would be the machine's own. So the root is that of process 1. */
-static int enter(struct box *b, int init, struct err *e)
+static int box_exec_enter(struct box *b, int init, struct err *e)
 {
     b->root = open_root(init);
     if (b->root < 0 || enter_namespaces(init) < 0) {
@@ -108,7 +108,7 @@ static uid_t terminal_owner(const struct box *b)
 }
 
 /* What the container has at this path may be anything; only the kernel's own terminals have a number. */
-static int open_terminal(const struct box *b, int *ret_master)
+static int box_exec_open_terminal(const struct box *b, int *ret_master)
 {
     unsigned number;
     int unlocked = 0, slave;
@@ -129,7 +129,7 @@ static int take_terminal(const struct box *b, struct err *e)
 
     if (!b->spec->has_tty)
         return 0;
-    slave = open_terminal(b, &master);
+    slave = box_exec_open_terminal(b, &master);
     if (slave < 0 || wire_send_fd(0, "t", 1, master, 0) < 0 || dup2(slave, 0) < 0 || dup2(slave, 1) < 0 ||
         dup2(slave, 2) < 0)
         return err_errno(e, "a terminal in the container");
@@ -137,7 +137,7 @@ static int take_terminal(const struct box *b, struct err *e)
 }
 
 /* SIGTERM (and its like) mean: time is up. The program leads a group of its own, which goes with it. */
-static _Noreturn void wait_for(pid_t program)
+static _Noreturn void box_exec_wait_for(pid_t program)
 {
     sigset_t set;
     int signo, status;
@@ -164,9 +164,9 @@ _Noreturn void box_exec(const struct box_spec *s, int init)
     box_block_signals();
     box_set_oom_score(s->oom_score_adj);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    if (box_program_init(&b.arena, s, &program, &e) < 0 || enter(&b, init, &e) < 0 || find_identity(&b, &e) < 0 ||
-        take_terminal(&b, &e) < 0)
-        give_up(CANNOT_RUN, e.text);
+    if (box_program_init(&b.arena, s, &program, &e) < 0 || box_exec_enter(&b, init, &e) < 0 ||
+        find_identity(&b, &e) < 0 || take_terminal(&b, &e) < 0)
+        box_exec_give_up(CANNOT_RUN, e.text);
     program.pids = s->has_host_pids ? -1 : s->join ? s->join->pids : init;
     box_keep_only((int[]){ program.pids, s->user_ns }, 2);
     program.who = &b.who;
@@ -174,8 +174,8 @@ _Noreturn void box_exec(const struct box_spec *s, int init)
     program.dies_with_parent = true;
     pid = box_program_join(&b.arena, &program);
     if (pid < 0)
-        give_up(program.not_found ? NOT_FOUND : CANNOT_RUN, program.err.text);
+        box_exec_give_up(program.not_found ? NOT_FOUND : CANNOT_RUN, program.err.text);
     (void)close_range(0, ~0U, 0);
     box_keep_cap(CAP_KILL);
-    wait_for(pid);
+    box_exec_wait_for(pid);
 }

@@ -116,7 +116,7 @@ static int mask_file(int dir, const char *name)
 }
 
 /* What is not there needs no mask. */
-static bool is_missing(int no)
+static bool fill_is_missing(int no)
 {
     return no == ENOENT || no == ENOTDIR || no == EACCES;
 }
@@ -126,7 +126,7 @@ static int mask_at(struct box *b, int dir, const char *name)
     struct stat st;
 
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW | (*name ? 0 : AT_EMPTY_PATH)) < 0)
-        return is_missing(errno) ? 0 : -1;
+        return fill_is_missing(errno) ? 0 : -1;
     return S_ISDIR(st.st_mode) ? mask_dir(b, dir, name) : mask_file(dir, name);
 }
 
@@ -135,7 +135,7 @@ static int mask(struct box *b, struct str path, struct err *e)
     autoclose int target = path_open_in(b->root, path, O_PATH);
 
     if (target < 0)
-        return is_missing(errno) ? 0 : err_errno(e, "open \"%.*s\"", STR_ARG(path));
+        return fill_is_missing(errno) ? 0 : err_errno(e, "open \"%.*s\"", STR_ARG(path));
     return mask_at(b, target, "") < 0 ? err_errno(e, "hide \"%.*s\"", STR_ARG(path)) : 0;
 }
 
@@ -299,7 +299,7 @@ static int fill_sys(struct box *b, struct err *e)
 
 /* ---- /run, /tmp: with the host's files only; an image has its own ---- */
 
-static int put_part(struct box *b, int take_mount, struct str path, struct err *e)
+static int fill_put_part(struct box *b, int take_mount, struct str path, struct err *e)
 {
     int part = fcntl(take_mount, F_DUPFD_CLOEXEC, 3);
 
@@ -318,7 +318,7 @@ static int fill_tmp(struct box *b, struct err *e)
         return 0;
     if (box_plain_dir(b, "tmp", 01777, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, &mount, e) < 0)
         return -1;
-    return put_part(b, mount, STR("/tmp"), e);
+    return fill_put_part(b, mount, STR("/tmp"), e);
 }
 
 static bool has_mounts_in_run(const struct box *b)
@@ -341,11 +341,11 @@ static int fill_run(struct box *b, struct err *e)
     if (mount < 0)
         return err_wrap(e, "/run");
     (void)mkdirat(mount, "lock", 0755); /* it is new and empty */
-    return put_part(b, mount, STR("/run"), e);
+    return fill_put_part(b, mount, STR("/run"), e);
 }
 
 /* A file that another one should lie over, where no overlay has put it there. */
-static int change(struct box *b, struct str path, struct err *e)
+static int fill_change(struct box *b, struct str path, struct err *e)
 {
     autoclose int target = path_open_in(b->root, path, O_PATH);
     autoclose int other = path_open_in(b->over, path, O_PATH | O_NOFOLLOW);
@@ -360,12 +360,12 @@ static int change(struct box *b, struct str path, struct err *e)
     return 0;
 }
 
-static int hide(struct box *b, struct err *e)
+static int fill_hide(struct box *b, struct err *e)
 {
     if (b->over >= 0 && !b->has_bare) /* they are gone */
         return 0;
     VEC_FOREACH(path, &b->spec->hidden)
-        if ((S_ISREG(box_over_look(b, *path)) ? change(b, *path, e) : mask(b, *path, e)) < 0)
+        if ((S_ISREG(box_over_look(b, *path)) ? fill_change(b, *path, e) : mask(b, *path, e)) < 0)
             return -1;
     return 0;
 }
@@ -377,7 +377,7 @@ int box_fill(struct box *b, struct err *e)
         return -1;
     if (b->spec->root.n)
         return 0;
-    return fill_run(b, e) < 0 || fill_tmp(b, e) < 0 || hide(b, e) < 0 ? -1 : 0;
+    return fill_run(b, e) < 0 || fill_tmp(b, e) < 0 || fill_hide(b, e) < 0 ? -1 : 0;
 }
 
 /* ---- volumes ---- */
@@ -399,7 +399,7 @@ static int check_target(const struct stat *root, int target, struct err *e)
     return fs.f_type == PROC_SUPER_MAGIC ? err_set(e, ERR_INVALID, "nothing can be mounted in /proc") : 0;
 }
 
-static int add_mount(struct box *b, const struct stat *root, const struct box_mount *m, struct err *e)
+static int fill_add_mount(struct box *b, const struct stat *root, const struct box_mount *m, struct err *e)
 {
     autoclose int target = -1;
     struct stat st;
@@ -424,7 +424,7 @@ int box_add_mounts(struct box *b, struct err *e)
     if (fstat(b->root, &root) < 0)
         return err_errno(e, "look at the root");
     VEC_FOREACH(m, &b->spec->mounts)
-        if (add_mount(b, &root, m, e) < 0)
+        if (fill_add_mount(b, &root, m, e) < 0)
             return err_wrap(e, "mount \"%.*s\"", STR_ARG(m->target));
     return 0;
 }

@@ -54,7 +54,7 @@ static bool is_veiled(const struct host *h, struct str path)
 }
 
 /* A home is put in its place like a file system of its own: before those that are mounted in it. */
-static void add_home(struct host *h, struct str home)
+static void box_host_add_home(struct host *h, struct str home)
 {
     struct box_host_mount own = {
         .path = home, .attr = MOUNT_ATTR_NODEV, .is_below = true, .is_shown = true, .is_home = true
@@ -90,7 +90,7 @@ static int find_mounts(struct host *h, struct err *e)
         h->mounts.v[h->mounts.n - 1].is_home = is_in_home(h, m->path);
     }
     VEC_FOREACH(home, &h->box->spec->homes)
-        add_home(h, *home);
+        box_host_add_home(h, *home);
     return 0;
 }
 
@@ -196,7 +196,7 @@ static bool may_list(int dir)
 }
 
 /* How many entries a directory has, and how many of them are files. */
-static size_t count_entries(int dir, size_t *ret_files)
+static size_t box_host_count_entries(int dir, size_t *ret_files)
 {
     autodir *d = dir_open(dir, ".");
     size_t n = 0;
@@ -229,7 +229,7 @@ static int attach_whole(struct host *h, int to, const char *name, struct str pat
     return mount < 0 ? -1 : box_mount_attach(mount, target);
 }
 
-static bool is_whole(struct host *h, struct str path)
+static bool box_host_is_whole(struct host *h, struct str path)
 {
     return S_ISCHR(box_over_look(h->box, arena_fmt(&h->box->arena, "%.*s/" OVER_WHOLE, STR_ARG(path))));
 }
@@ -247,9 +247,9 @@ static int compose_dir(struct host *h, int from, int to, const char *name, struc
         return err_errno(e, "make \"%.*s\"", STR_ARG(path));
     if (box_has_own(path) || is_mount_point(h, path) || !may_list(fd))
         return 0;
-    if (count_entries(fd, &n_files) == 0) /* /media, /opt …: as good as an overlay, and cheaper */
+    if (box_host_count_entries(fd, &n_files) == 0) /* /media, /opt …: as good as an overlay, and cheaper */
         return 0;
-    if (has_mounts_below(h, path) && is_whole(h, path))
+    if (has_mounts_below(h, path) && box_host_is_whole(h, path))
         return attach_whole(h, to, name, path) < 0 ? err_errno(e, "mount \"%.*s\"", STR_ARG(path)) : 0;
     if (!has_mounts_below(h, path) || depth >= MAX_DEPTH || n_files > MAX_FILES)
         return attach_layer(h, fd, to, name, path, true) < 0 ? err_errno(e, "mount \"%.*s\"", STR_ARG(path)) : 0;

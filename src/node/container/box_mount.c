@@ -149,7 +149,7 @@ static int go_down(struct walk *w, const char *part)
 }
 
 /* What a link says comes before the rest. An absolute one begins at the root again. */
-static int follow(struct walk *w, int dir, const char *part)
+static int box_mount_follow(struct walk *w, int dir, const char *part)
 {
     char target[PATH_MAX], rest[PATH_MAX];
     ssize_t n = readlinkat(dir, part, target, sizeof(target) - 1);
@@ -171,7 +171,7 @@ static int follow(struct walk *w, int dir, const char *part)
     return 0;
 }
 
-static int make_one(int dir, const char *part, bool is_file)
+static int box_mount_make_one(int dir, const char *part, bool is_file)
 {
     int fd;
 
@@ -213,12 +213,12 @@ static int walk_part(struct walk *w, const char *part, enum box_made kind)
     if (dir < 0)
         return -1;
     if (fstatat(dir, part, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        return S_ISLNK(st.st_mode) ? follow(w, dir, part) : go_down(w, part);
+        return S_ISLNK(st.st_mode) ? box_mount_follow(w, dir, part) : go_down(w, part);
     if (errno != ENOENT)
         return -1;
-    if (make_one(dir, part, is_file) == 0)
+    if (box_mount_make_one(dir, part, is_file) == 0)
         return go_down(w, part);
-    if (errno != EACCES || make_ours(w, &dir) < 0 || make_one(dir, part, is_file) < 0)
+    if (errno != EACCES || make_ours(w, &dir) < 0 || box_mount_make_one(dir, part, is_file) < 0)
         return -1;
     return go_down(w, part);
 }

@@ -36,7 +36,7 @@ static const char *const dull_types[] = {
     "proc",   "pstore",      "rpc_pipefs", "securityfs", "selinuxfs", "sysfs",    "tracefs",
 };
 
-static bool is_in(struct str path, const char *const *dirs, size_t n)
+static bool mounts_is_in(struct str path, const char *const *dirs, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (box_is_below(path, str_of(dirs[i])))
@@ -46,7 +46,7 @@ static bool is_in(struct str path, const char *const *dirs, size_t n)
 
 bool box_has_own(struct str path)
 {
-    return is_in(path, own_dirs, ARRAY_LEN(own_dirs));
+    return mounts_is_in(path, own_dirs, ARRAY_LEN(own_dirs));
 }
 
 static bool is_dull_type(struct str type)
@@ -65,7 +65,7 @@ static bool is_octal(const char *p)
 }
 
 /* "\040" stands for a blank. */
-static struct str unescape(struct arena *a, struct str s)
+static struct str mounts_unescape(struct arena *a, struct str s)
 {
     char *p;
     size_t n = 0;
@@ -108,20 +108,21 @@ static void add_line(struct arena *a, struct str line, struct box_mounts *l)
     for (size_t i = 0; i < ARRAY_LEN(field); i++)
         if (!str_split(&line, ' ', &field[i]))
             return;
-    m.path = unescape(a, field[4]);
+    m.path = mounts_unescape(a, field[4]);
     if (str_to_u64(field[0], &m.id) < 0 || str_to_u64(field[1], &m.parent) < 0)
         return;
     while (str_split(&line, ' ', &word) && !str_is(word, "-"))
         ;
     m.attr = attr_of(field[5]);
-    m.is_dull = !str_split(&line, ' ', &word) || is_dull_type(word) || is_in(m.path, dull_dirs, ARRAY_LEN(dull_dirs));
+    m.is_dull = !str_split(&line, ' ', &word) || is_dull_type(word) ||
+                mounts_is_in(m.path, dull_dirs, ARRAY_LEN(dull_dirs));
     m.is_ours = str_split(&line, ' ', &word) && str_is(word, "pumice");
     *vec_push(a, &l->all) = m;
 }
 
 /* ---- what one sees ---- */
 
-static const struct box_host_mount *find(const struct box_mounts *l, uint64_t id)
+static const struct box_host_mount *mounts_find(const struct box_mounts *l, uint64_t id)
 {
     VEC_FOREACH(m, &l->all)
         if (m->id == id)
@@ -133,7 +134,7 @@ static const struct box_host_mount *find(const struct box_mounts *l, uint64_t id
 static bool is_inside(const struct box_mounts *l, const struct box_host_mount *m, const struct box_host_mount *other)
 {
     for (size_t i = 0; m && m != other && i < l->all.n; i++)
-        m = find(l, m->parent);
+        m = mounts_find(l, m->parent);
     return m == other;
 }
 
@@ -189,7 +190,7 @@ static int open_news(void)
     return open(mountinfo, O_RDONLY | O_CLOEXEC);
 }
 
-static bool has_news(int fd)
+static bool mounts_has_news(int fd)
 {
     struct pollfd p = { .fd = fd, .events = POLLPRI };
 
@@ -210,7 +211,7 @@ void box_mounts_prepare(void)
 void box_mounts_refresh(void)
 {
     autoclose int next = known.news < 0 || known.next < 0 ? -1 : open_news();
-    bool is_old = next >= 0 && (has_news(known.news) || !known.is_listed);
+    bool is_old = next >= 0 && (mounts_has_news(known.news) || !known.is_listed);
 
     if (next < 0 || dup3(next, known.next, O_CLOEXEC) < 0) {
         known.is_listed = false;
@@ -224,7 +225,7 @@ void box_mounts_refresh(void)
 
 void box_mounts_look(void)
 {
-    if (known.is_listed && has_news(known.next))
+    if (known.is_listed && mounts_has_news(known.next))
         known.is_listed = false;
 }
 

@@ -65,7 +65,7 @@ int box_program_init(struct arena *a, const struct box_spec *s, struct box_progr
 }
 
 /* Programs take a HOME for granted; it is known only with the user. */
-static void add_home(struct arena *a, struct box_program *p)
+static void box_program_add_home(struct arena *a, struct box_program *p)
 {
     if (!env_value(p->spec, STR("HOME=")))
         p->envp[p->spec->env.n] = env_pair(a, "HOME=", p->who->home.n ? p->who->home : STR("/"));
@@ -90,7 +90,7 @@ static int filter_calls(const struct box_program *p, struct err *e)
     return box_seccomp_load(p->caps, e);
 }
 
-static int set_limits(const struct box_spec *s, struct err *e)
+static int box_program_set_limits(const struct box_spec *s, struct err *e)
 {
     VEC_FOREACH(l, &s->limits) {
         struct rlimit limit = { l->soft, l->hard };
@@ -156,7 +156,7 @@ int box_program_confine(struct box_program *p)
 {
     if (box_ids_enter(p->spec, &p->err) < 0 || filter_calls(p, &p->err) < 0)
         return program_fail(p, box_create_error);
-    if (set_limits(p->spec, &p->err) < 0 || set_identity(p, &p->err) < 0)
+    if (box_program_set_limits(p->spec, &p->err) < 0 || set_identity(p, &p->err) < 0)
         return program_fail(p, box_config_error);
     return 0;
 }
@@ -237,7 +237,7 @@ static void exec_in_path(struct box_program *p)
 }
 
 /* Returns only if it cannot. */
-static void become(struct box_program *p)
+static void box_program_become(struct box_program *p)
 {
     (void)setsid(); /* fails only if we lead a session already */
     if (p->spec->has_tty && ioctl(0, TIOCSCTTY, 0) < 0) {
@@ -277,10 +277,10 @@ pid_t box_program_start(struct arena *a, struct box_program *p)
 {
     pid_t pid;
 
-    add_home(a, p);
+    box_program_add_home(a, p);
     pid = vfork();
     if (pid == 0) {
-        become(p);
+        box_program_become(p);
         _exit(127);
     }
     return program_started(p, pid);
@@ -292,7 +292,7 @@ enum { STACK_BYTES = 256 << 10 };
 
 static int program_born(void *arg)
 {
-    become(arg);
+    box_program_become(arg);
     return 127;
 }
 
@@ -320,7 +320,7 @@ pid_t box_program_join(struct arena *a, struct box_program *p)
     char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
     pid_t between;
 
-    add_home(a, p);
+    box_program_add_home(a, p);
     p->pid = -1;
     between = stack == MAP_FAILED ? -1 : vfork();
     if (between == 0) {
@@ -383,7 +383,7 @@ void box_set_oom_score(int adj)
     (void)control_write(AT_FDCWD, "/proc/self/oom_score_adj", str_of(text));
 }
 
-static int by_number(const void *x, const void *y)
+static int box_program_by_number(const void *x, const void *y)
 {
     return *(const int *)x - *(const int *)y;
 }
@@ -392,7 +392,7 @@ void box_keep_only(int *keep, size_t n)
 {
     unsigned next = 3;
 
-    qsort(keep, n, sizeof(*keep), by_number);
+    qsort(keep, n, sizeof(*keep), box_program_by_number);
     for (size_t i = 0; i < n; i++) {
         if (keep[i] < (int)next)
             continue;

@@ -76,7 +76,7 @@ static void list_call(void *ctx, struct str name, enum box_call_rule rule)
         l->v[l->n++] = (struct call){ (uint32_t)nr, rule };
 }
 
-static int by_number(const void *x, const void *y)
+static int seccomp_by_number(const void *x, const void *y)
 {
     const struct call *a = x, *b = y;
 
@@ -89,7 +89,7 @@ static size_t find_ranges(struct call_list *l, struct call *ranges)
     size_t n = 0;
     uint32_t next = 0;
 
-    qsort(l->v, l->n, sizeof(*l->v), by_number);
+    qsort(l->v, l->n, sizeof(*l->v), seccomp_by_number);
     for (size_t i = 0; i < l->n; i++) {
         if (l->v[i].nr > next || n == 0)
             ranges[n++] = (struct call){ next, BOX_CALL_ABSENT };
@@ -108,7 +108,7 @@ struct code {
     size_t n;
 };
 
-static size_t put(struct code *c, uint16_t op, uint32_t k, uint8_t jt, uint8_t jf)
+static size_t seccomp_put(struct code *c, uint16_t op, uint32_t k, uint8_t jt, uint8_t jf)
 {
     if (c->n < BPF_MAXINSNS)
         c->v[c->n] = (struct sock_filter){ op, jt, jf, k };
@@ -117,12 +117,12 @@ static size_t put(struct code *c, uint16_t op, uint32_t k, uint8_t jt, uint8_t j
 
 static void put_load(struct code *c, size_t offset)
 {
-    (void)put(c, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+    (void)seccomp_put(c, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
 }
 
 static void put_answer(struct code *c, uint32_t answer)
 {
-    (void)put(c, BPF_RET | BPF_K, answer, 0, 0);
+    (void)seccomp_put(c, BPF_RET | BPF_K, answer, 0, 0);
 }
 
 static uint32_t answer_errno(int no)
@@ -140,7 +140,7 @@ static void put_values(struct code *c, size_t argument, const uint32_t *values, 
 {
     put_argument(c, argument);
     for (size_t i = 0; i < n; i++)
-        (void)put(c, BPF_JMP | BPF_JEQ | BPF_K, values[i], (uint8_t)(n - i), 0);
+        (void)seccomp_put(c, BPF_JMP | BPF_JEQ | BPF_K, values[i], (uint8_t)(n - i), 0);
     put_answer(c, are_allowed ? answer_errno(EPERM) : SECCOMP_RET_ALLOW);
     put_answer(c, are_allowed ? SECCOMP_RET_ALLOW : answer_errno(EPERM));
 }
@@ -152,7 +152,7 @@ static void put_rule(struct code *c, enum box_call_rule rule)
     switch (rule) {
     case BOX_CALL_CLONE:
         put_argument(c, 0);
-        (void)put(c, BPF_JMP | BPF_JSET | BPF_K, NEW_NAMESPACES, 1, 0);
+        (void)seccomp_put(c, BPF_JMP | BPF_JSET | BPF_K, NEW_NAMESPACES, 1, 0);
         put_answer(c, SECCOMP_RET_ALLOW);
         put_answer(c, answer_errno(EPERM));
         break;
@@ -185,8 +185,8 @@ static void put_search(struct code *c, const struct call *ranges, size_t n)
         put_rule(c, ranges->rule);
         return;
     }
-    (void)put(c, BPF_JMP | BPF_JGE | BPF_K, ranges[half].nr, 0, 1);
-    far = put(c, BPF_JMP | BPF_JA, 0, 0, 0);
+    (void)seccomp_put(c, BPF_JMP | BPF_JGE | BPF_K, ranges[half].nr, 0, 1);
+    far = seccomp_put(c, BPF_JMP | BPF_JA, 0, 0, 0);
     put_search(c, ranges, half);
     if (far < BPF_MAXINSNS)
         c->v[far].k = (uint32_t)(c->n - far - 1);
@@ -221,8 +221,8 @@ static void put_sets(struct filter_work *w, uint64_t caps)
         size_t other;
 
         put_load(c, offsetof(struct seccomp_data, arch));
-        (void)put(c, BPF_JMP | BPF_JEQ | BPF_K, arch, 1, 0);
-        other = put(c, BPF_JMP | BPF_JA, 0, 0, 0);
+        (void)seccomp_put(c, BPF_JMP | BPF_JEQ | BPF_K, arch, 1, 0);
+        other = seccomp_put(c, BPF_JMP | BPF_JA, 0, 0, 0);
         put_set(w, caps, arch, has_fixed_groups);
         if (other < BPF_MAXINSNS)
             c->v[other].k = (uint32_t)(c->n - other - 1);

@@ -13,7 +13,7 @@ static struct str read_etc(struct box *b, const char *path)
 }
 
 /* Split "a:b:c" into at most 'max' fields; the rest are empty. */
-static void split(struct str line, struct str *fields, size_t max)
+static void box_user_split(struct str line, struct str *fields, size_t max)
 {
     for (size_t i = 0; i < max; i++)
         if (!str_split(&line, ':', &fields[i]))
@@ -41,7 +41,7 @@ static bool parse_user(struct str line, struct passwd_line *ret)
 {
     struct str f[MAX_ID];
 
-    split(line, f, ARRAY_LEN(f)); /* name:x:uid:gid:comment:home:shell */
+    box_user_split(line, f, ARRAY_LEN(f)); /* name:x:uid:gid:comment:home:shell */
     ret->name = f[0];
     ret->home = f[5];
     return f[0].n && to_id(f[2], &ret->uid) == 0 && to_id(f[3], &ret->gid) == 0;
@@ -77,7 +77,7 @@ static int find_group(struct str group, struct str name, uint32_t *ret, struct e
     if (to_id(name, ret) == 0)
         return 0;
     while (str_split(&group, '\n', &line)) {
-        split(line, f, ARRAY_LEN(f)); /* name:x:gid:members */
+        box_user_split(line, f, ARRAY_LEN(f)); /* name:x:gid:members */
         if (str_eq(f[0], name) && to_id(f[2], ret) == 0)
             return 0;
     }
@@ -100,7 +100,7 @@ static void add_groups(struct box *b, struct str group)
     VEC_FOREACH(g, &b->spec->groups)
         add_group(b, *g);
     while (!b->spec->has_only_groups && b->who.name.n && str_split(&group, '\n', &line)) {
-        split(line, f, ARRAY_LEN(f));
+        box_user_split(line, f, ARRAY_LEN(f));
         if (has_member(f[3], b->who.name) && to_id(f[2], &gid) == 0)
             add_group(b, gid);
     }

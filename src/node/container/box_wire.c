@@ -106,7 +106,7 @@ struct reading {
     const char *bad; /* NULL: all is well so far */
 };
 
-static void check(struct reading *r, bool is_good, const char *name)
+static void box_wire_check(struct reading *r, bool is_good, const char *name)
 {
     if (!r->bad && (!is_good || r->wire.is_bad))
         r->bad = name;
@@ -117,7 +117,7 @@ static struct str get_text(struct reading *r, const char *name)
 {
     struct str text = arena_str(r->arena, wire_get_str(&r->wire));
 
-    check(r, !str_has_char(text, '\0'), name);
+    box_wire_check(r, !str_has_char(text, '\0'), name);
     return text;
 }
 
@@ -125,7 +125,7 @@ static int64_t get_number(struct reading *r, const char *name, int64_t min, int6
 {
     int64_t v = wire_get_i64(&r->wire);
 
-    check(r, v >= min && v <= max, name);
+    box_wire_check(r, v >= min && v <= max, name);
     return v;
 }
 
@@ -134,7 +134,7 @@ static size_t get_count(struct reading *r, const char *name, size_t size)
 {
     size_t n = wire_get_count(&r->wire, size);
 
-    check(r, true, name);
+    box_wire_check(r, true, name);
     return r->bad ? 0 : n;
 }
 
@@ -160,7 +160,7 @@ static void get_plain(struct reading *r, struct box_spec *s)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         struct str text = get_text(r, texts[i].name);
 
-        check(r, !texts[i].is_path || !text.n || (text.p[0] == '/' && text.n < PATH_MAX), texts[i].name);
+        box_wire_check(r, !texts[i].is_path || !text.n || (text.p[0] == '/' && text.n < PATH_MAX), texts[i].name);
         *(struct str *)member(s, texts[i].at) = text;
     }
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
@@ -179,12 +179,12 @@ static void get_mounts(struct reading *r, const int *fds, size_t n_fds, struct b
 {
     size_t n = get_count(r, "mounts", sizeof(int64_t));
 
-    check(r, n == n_fds, "mounts");
+    box_wire_check(r, n == n_fds, "mounts");
     for (size_t i = 0; i < n && !r->bad; i++) {
         struct box_mount *m = vec_push(r->arena, &s->mounts);
 
         *m = (struct box_mount){ fds[i], get_text(r, "mounts") };
-        check(r, is_clean(m->target), "mounts");
+        box_wire_check(r, is_clean(m->target), "mounts");
     }
 }
 
@@ -195,7 +195,7 @@ static void get_devices(struct reading *r, struct box_spec *s)
 
         d->host = get_text(r, "devices");
         d->path = get_text(r, "devices");
-        check(r, is_clean(d->host) && (!d->path.n || is_clean(d->path)), "devices");
+        box_wire_check(r, is_clean(d->host) && (!d->path.n || is_clean(d->path)), "devices");
     }
 }
 
@@ -223,7 +223,7 @@ int box_decode(struct arena *a, struct str bytes, const int *fds, size_t n_fds, 
     get_limits(&r, &s);
     if (!r.bad && !wire_is_read(&r.wire))
         s.target = get_text(&r, "target");
-    check(&r, wire_is_read(&r.wire), "end");
+    box_wire_check(&r, wire_is_read(&r.wire), "end");
     if (r.bad)
         return err_set(e, ERR_INVALID, "container: \"%s\" is not as it should be", r.bad);
     *ret = s;

@@ -18,7 +18,7 @@ enum { NOBODY = 65534, LINKS_MAX = 8, FILE_MAX = 4 << 20, SMALL_FILE = 64 << 10 
 
 /* ---- the host's side ---- */
 
-static struct str read_file(struct arena *a, const char *path)
+static struct str hide_read_file(struct arena *a, const char *path)
 {
     return file_text(a, AT_FDCWD, path, FILE_MAX);
 }
@@ -54,7 +54,7 @@ bool hide_is_open(struct str path)
 }
 
 /* Split at the last slash. */
-static struct str parent_of(struct arena *a, struct str path, struct str *ret_base)
+static struct str hide_parent_of(struct arena *a, struct str path, struct str *ret_base)
 {
     size_t at = (size_t)str_rfind_char(path, '/');
 
@@ -116,9 +116,9 @@ static int open_over(struct hiding *h, struct str path)
 }
 
 /* Most come in groups: the last directory is kept. */
-static int place(struct hiding *h, struct str path, int *ret_dir, const char **ret_base)
+static int container_hide_place(struct hiding *h, struct str path, int *ret_dir, const char **ret_base)
 {
-    struct str base, parent = parent_of(h->arena, path, &base);
+    struct str base, parent = hide_parent_of(h->arena, path, &base);
 
     *ret_base = arena_cstr(h->arena, base);
     if (h->parent_fd < 0 || !str_eq(parent, h->parent)) {
@@ -137,7 +137,7 @@ int hide_whiteout(struct hiding *h, struct str path)
 {
     const char *base;
     struct stat st;
-    int dir, r = place(h, path, &dir, &base);
+    int dir, r = container_hide_place(h, path, &dir, &base);
 
     if (r)
         return r < 0 ? -1 : 0;
@@ -175,14 +175,14 @@ int hide_empty(struct hiding *h, struct str dir)
 /* Also if it is not there yet. */
 static int hide_own(struct hiding *h, struct str path)
 {
-    struct str base, parent = parent_of(h->arena, path, &base), real = hide_real_dir(h->arena, parent.p);
+    struct str base, parent = hide_parent_of(h->arena, path, &base), real = hide_real_dir(h->arena, parent.p);
 
     if (base.n == 0 || real.n == 0)
         return 0;
     return hide_whiteout(h, arena_fmt(h->arena, "%.*s/%.*s", STR_ARG(real.n > 1 ? real : STR_NULL), STR_ARG(base)));
 }
 
-static int hide(struct hiding *h, struct str path, int links);
+static int hide_hide(struct hiding *h, struct str path, int links);
 
 /* Where a link leads is the secret. */
 static int hide_target(struct hiding *h, const char *path, int links)
@@ -191,10 +191,10 @@ static int hide_target(struct hiding *h, const char *path, int links)
 
     if (!real || strchr(real + 1, '/') == NULL) /* "/", "/usr": nobody can mean that */
         return 0;
-    return hide(h, arena_str(h->arena, str_of(real)), links + 1);
+    return hide_hide(h, arena_str(h->arena, str_of(real)), links + 1);
 }
 
-static int hide(struct hiding *h, struct str path, int links)
+static int hide_hide(struct hiding *h, struct str path, int links)
 {
     struct stat st;
 
@@ -208,12 +208,12 @@ static int hide(struct hiding *h, struct str path, int links)
 
 int hide_path(struct hiding *h, struct str path)
 {
-    return hide(h, path, 0);
+    return hide_hide(h, path, 0);
 }
 
 /* ---- what modes say ---- */
 
-static enum hide_place place_of(void *ctx, struct str path)
+static enum hide_place hide_place_of(void *ctx, struct str path)
 {
     const struct hiding *h = ctx;
 
@@ -237,7 +237,7 @@ static int found(void *ctx, struct str path)
 
 static int look_below(struct hiding *h, const char *top, int (*walk)(const struct hide_walk *how, const char *top))
 {
-    struct hide_walk how = { h, h->is_inner, false, place_of, found };
+    struct hide_walk how = { h, h->is_inner, false, hide_place_of, found };
     struct str real = hide_real_dir(h->arena, top);
 
     return real.n ? walk(&how, real.p) : 0;
@@ -260,7 +260,7 @@ static int hide_variable(struct hiding *h, const char *name)
     struct str rest = str_of(getenv(name)), path;
 
     while (rest.n && str_split(&rest, ':', &path))
-        if (path.n > 1 && path.p[0] == '/' && hide(h, path, 0) < 0)
+        if (path.n > 1 && path.p[0] == '/' && hide_hide(h, path, 0) < 0)
             return -1;
     return 0;
 }
@@ -268,11 +268,11 @@ static int hide_variable(struct hiding *h, const char *name)
 static int hide_all(struct hiding *h)
 {
     for (const char *const *path = hide_machine_list(); *path; path++)
-        if (hide(h, str_of(*path), 0) < 0)
+        if (hide_hide(h, str_of(*path), 0) < 0)
             return -1;
     for (size_t i = 0; i < h->opt->n_own; i++)
         if (h->opt->own[i].n && h->opt->own[i].p[0] == '/' &&
-            (hide(h, h->opt->own[i], 0) < 0 || hide_own(h, h->opt->own[i]) < 0))
+            (hide_hide(h, h->opt->own[i], 0) < 0 || hide_own(h, h->opt->own[i]) < 0))
             return -1;
     for (const char *const *name = hide_variable_list(); *name; name++)
         if (hide_variable(h, *name) < 0)
@@ -286,7 +286,7 @@ static int hide_all(struct hiding *h)
 /* A veil would keep it from pods, and package managers from working: here is another. */
 static int copy_needed(struct hiding *h, const char *path)
 {
-    struct str base, parent = parent_of(h->arena, str_of(path), &base), real = hide_real_dir(h->arena, parent.p);
+    struct str base, parent = hide_parent_of(h->arena, str_of(path), &base), real = hide_real_dir(h->arena, parent.p);
     autoclose int dir = -1;
     struct stat st;
 
@@ -316,14 +316,14 @@ static int copy_all_needed(struct hiding *h)
 
 static int change_shadow(struct hiding *h)
 {
-    struct str text = read_file(h->arena, "/etc/shadow");
+    struct str text = hide_read_file(h->arena, "/etc/shadow");
     autoclose int dir = -1;
     autobuf users = { 0 };
     struct stat st;
 
     if (lstat("/etc/shadow", &st) < 0) /* none here, none there */
         return 0;
-    hide_shadow(&users, text.n ? text : read_file(h->arena, "/etc/passwd"));
+    hide_shadow(&users, text.n ? text : hide_read_file(h->arena, "/etc/passwd"));
     dir = open_over(h, STR("/etc"));
     if (dir >= 0 && tree_remove(dir, "shadow", h->e) < 0)
         return -1;

@@ -169,7 +169,7 @@ int hide_homes(struct hiding *h)
 
 /* ---- which there are ---- */
 
-static void add_home(struct hiding *h, const char *dir, uid_t uid)
+static void home_add(struct hiding *h, const char *dir, uid_t uid)
 {
     struct str real = hide_real_dir(h->arena, dir);
 
@@ -195,7 +195,7 @@ static void add_home_of(struct hiding *h, struct str line)
         return;
     f[5] = arena_str(h->arena, f[5]);
     if (fstatat(AT_FDCWD, f[5].p, &st, AT_NO_AUTOMOUNT) == 0 && (st.st_uid == uid || uid == 0))
-        add_home(h, f[5].p, (uid_t)uid);
+        home_add(h, f[5].p, (uid_t)uid);
 }
 
 void hide_homes_find(struct hiding *h)
@@ -208,7 +208,7 @@ void hide_homes_find(struct hiding *h)
         add_home_of(h, line);
     for (struct dirent *entry; (entry = dir_next(d));)
         if (entry->d_name[0] != '.' && entry->d_type != DT_REG)
-            add_home(h, arena_fmt(h->arena, "/home/%s", entry->d_name).p, (uid_t)-1);
+            home_add(h, arena_fmt(h->arena, "/home/%s", entry->d_name).p, (uid_t)-1);
     if (own && own[0] == '/')
-        add_home(h, own, (uid_t)-1);
+        home_add(h, own, (uid_t)-1);
 }

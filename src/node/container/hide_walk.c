@@ -44,7 +44,7 @@ struct look {
 
 /* ---- what is closed, of the machine ---- */
 
-static bool is_shown(const struct look *l)
+static bool hide_walk_is_shown(const struct look *l)
 {
     struct str path = buf_view(&l->path);
 
@@ -64,7 +64,7 @@ static enum verdict judge_machine(const struct look *l, struct level *in, const 
 
     if (!is_dir && !is_closed)
         return SHOW;
-    if (is_shown(l))
+    if (hide_walk_is_shown(l))
         return SHOW;
     if (!is_closed)
         return LOOK_INTO;
@@ -169,7 +169,7 @@ static bool is_far(int dir)
     return false;
 }
 
-static int walk(struct look *l, struct level *in);
+static int hide_walk_walk(struct look *l, struct level *in);
 
 static int hide_this(struct look *l, struct level *in)
 {
@@ -178,7 +178,7 @@ static int hide_this(struct look *l, struct level *in)
 }
 
 /* There is no end to a home, and to some there is an end of time. What was not looked into is not shown. */
-static int leave_out(struct look *l, struct level *in, const struct stat *st)
+static int hide_walk_leave_out(struct look *l, struct level *in, const struct stat *st)
 {
     bool is_closed = l->is_private || !(st->st_mode & S_IXOTH);
 
@@ -204,14 +204,14 @@ static int look_into(struct look *l, struct level *in, const char *name, struct 
         return 0;
     }
     if (!stays && (in->depth >= l->depth_max || l->left <= 0 || (st->st_dev != in->dev && is_far(fd))))
-        return leave_out(l, in, st);
+        return hide_walk_leave_out(l, in, st);
     next.dev = st->st_dev;
-    if (walk(l, &next) < 0)
+    if (hide_walk_walk(l, &next) < 0)
         return -1;
     return has_enough(l, &next) ? hide_this(l, in) : 0;
 }
 
-static int look_at(struct look *l, struct level *in, const char *name, unsigned char kind)
+static int hide_walk_look_at(struct look *l, struct level *in, const char *name, unsigned char kind)
 {
     enum verdict verdict = l->glance ? l->glance(l, in, name, kind) : UNSURE;
     enum hide_place place = PLACE_PLAIN;
@@ -233,7 +233,7 @@ static int look_at(struct look *l, struct level *in, const char *name, unsigned 
     return verdict == LOOK_INTO ? look_into(l, in, name, &st, place == PLACE_ABOVE) : 0;
 }
 
-static bool is_name(const struct dirent64 *entry)
+static bool hide_walk_is_name(const struct dirent64 *entry)
 {
     const char *name = entry->d_name;
 
@@ -248,7 +248,7 @@ static bool is_done(const struct look *l, const struct level *in)
 }
 
 /* By the system call: a stream for each directory would cost as much as the rest. */
-static int walk(struct look *l, struct level *in)
+static int hide_walk_walk(struct look *l, struct level *in)
 {
     _Alignas(struct dirent64) char entries[READ_BYTES];
     size_t length = l->path.n;
@@ -268,7 +268,7 @@ static int walk(struct look *l, struct level *in)
                 l->left = l->of_each;
             l->path.n = length;
             buf_str(&l->path, str_of(entry->d_name));
-            rc = is_name(entry) ? look_at(l, in, entry->d_name, entry->d_type) : 0;
+            rc = hide_walk_is_name(entry) ? hide_walk_look_at(l, in, entry->d_name, entry->d_type) : 0;
         }
     l->path.n = length - (length != 1);
     return rc;
@@ -286,7 +286,7 @@ static int look_below(struct look *l, const char *top)
     if (l->is_far && !l->is_home)
         return 0;
     buf_str(&l->path, str_of(top));
-    rc = walk(l, &(struct level){ .fd = fd, .dev = st.st_dev });
+    rc = hide_walk_walk(l, &(struct level){ .fd = fd, .dev = st.st_dev });
     buf_done(&l->path);
     return rc;
 }

@@ -60,7 +60,7 @@ static int dress(const struct host_layer *o, const char *path, const struct stat
     return fchmodat(o->dir, path, st->st_mode & 07777, 0);
 }
 
-static int make_dir(const struct host_layer *o, const char *path, struct err *e)
+static int host_layer_make_dir(const struct host_layer *o, const char *path, struct err *e)
 {
     struct stat st;
 
@@ -78,7 +78,8 @@ static int open_new(const struct host_layer *o, const char *path)
     return openat(o->dir, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-static int make_file(const struct host_layer *o, const char *path, struct str text, mode_t mode, struct err *e)
+static int host_layer_make_file(const struct host_layer *o, const char *path, struct str text, mode_t mode,
+                                struct err *e)
 {
     autoclose int fd = open_new(o, path);
 
@@ -88,21 +89,21 @@ static int make_file(const struct host_layer *o, const char *path, struct str te
 }
 
 /* What overlays take for "deleted": the host's file does not show. */
-static int whiteout(const struct host_layer *o, const char *path, struct err *e)
+static int host_layer_whiteout(const struct host_layer *o, const char *path, struct err *e)
 {
     (void)unlinkat(o->dir, path, 0);
     return mknodat(o->dir, path, S_IFCHR, makedev(0, 0)) < 0 ? err_errno(e, "hide /%s", path) : 0;
 }
 
-static int hide(const struct host_layer *o, const char *path, struct err *e)
+static int host_layer_hide(const struct host_layer *o, const char *path, struct err *e)
 {
     if (!o->has_whole_etc)
-        return whiteout(o, path, e);
+        return host_layer_whiteout(o, path, e);
     return unlinkat(o->dir, path, 0) < 0 && errno != ENOENT ? err_errno(e, "hide /%s", path) : 0;
 }
 
 /* Empty if it cannot be read or is larger. */
-static struct str read_host(struct host_layer *o, const char *path, size_t max)
+static struct str host_layer_read_host(struct host_layer *o, const char *path, size_t max)
 {
     autobuf text = { 0 };
 
@@ -142,7 +143,7 @@ static int copy_dirs(struct host_layer *o, const char *path, int depth, struct e
     if (fstatat(o->host, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) || !is_foreign(o, &st) ||
         faccessat(o->host, path, R_OK | X_OK, AT_EACCESS) < 0)
         return 0;
-    if (make_dir(o, path, e) < 0)
+    if (host_layer_make_dir(o, path, e) < 0)
         return -1;
     return depth ? each_entry(o, path, depth - 1, copy_dir, e) : 0;
 }
@@ -156,7 +157,7 @@ static int copy_content(struct host_layer *o, const char *path, off_t max, struc
     off_t at = 0;
 
     if (from < 0 && errno == EACCES)
-        return hide(o, path, e);
+        return host_layer_hide(o, path, e);
     if (from < 0 || fstat(from, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > max)
         return 0;
     to = open_new(o, path);
@@ -173,7 +174,8 @@ static int copy_content(struct host_layer *o, const char *path, off_t max, struc
     return dress(o, path, &st) < 0 ? err_errno(e, "copy /%s", path) : 0;
 }
 
-static int copy_file(struct host_layer *o, const char *path, const struct dirent *entry, int depth, struct err *e)
+static int host_layer_copy_file(struct host_layer *o, const char *path, const struct dirent *entry, int depth,
+                                struct err *e)
 {
     struct stat st;
 
@@ -189,9 +191,9 @@ static int copy_customary(struct host_layer *o, struct err *e)
     for (size_t i = 0; i < ARRAY_LEN(customary); i++)
         if (copy_dirs(o, customary[i].path, customary[i].depth, e) < 0)
             return -1;
-    if (each_entry(o, "etc", 0, copy_file, e) < 0)
+    if (each_entry(o, "etc", 0, host_layer_copy_file, e) < 0)
         return -1;
-    return faccessat(o->dir, "etc/ssh", F_OK, 0) == 0 ? each_entry(o, "etc/ssh", 0, copy_file, e) : 0;
+    return faccessat(o->dir, "etc/ssh", F_OK, 0) == 0 ? each_entry(o, "etc/ssh", 0, host_layer_copy_file, e) : 0;
 }
 
 /* ---- all of /etc ---- */
@@ -211,7 +213,7 @@ static bool has_mounts_in_etc(void)
     return false;
 }
 
-static int copy_link(const struct host_layer *o, const char *path, struct err *e)
+static int host_layer_copy_link(const struct host_layer *o, const char *path, struct err *e)
 {
     char target[PATH_MAX];
     ssize_t n = readlinkat(o->host, path, target, sizeof(target) - 1);
@@ -230,12 +232,12 @@ static int copy_any(struct host_layer *o, const char *path, const struct dirent 
     if (++o->n_copied > WHOLE_ENTRIES || fstatat(o->host, path, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
     if (S_ISLNK(st.st_mode))
-        return copy_link(o, path, e);
+        return host_layer_copy_link(o, path, e);
     if (S_ISREG(st.st_mode))
         return copy_content(o, path, LARGE_FILE, e);
     if (!S_ISDIR(st.st_mode))
         return 0;
-    if (make_dir(o, path, e) < 0)
+    if (host_layer_make_dir(o, path, e) < 0)
         return -1;
     return depth ? each_entry(o, path, depth - 1, copy_any, e) : 0;
 }
@@ -247,9 +249,9 @@ static int copy_etc(struct host_layer *o, struct err *e)
     if (!has_mounts_in_etc() || fstatat(o->host, "etc", &st, 0) < 0 || !is_foreign(o, &st))
         return 0;
     o->has_whole_etc = true;
-    if (make_dir(o, "etc", e) < 0 || each_entry(o, "etc", WHOLE_DEPTH, copy_any, e) < 0)
+    if (host_layer_make_dir(o, "etc", e) < 0 || each_entry(o, "etc", WHOLE_DEPTH, copy_any, e) < 0)
         return -1;
-    return whiteout(o, "etc/" OVER_WHOLE, e);
+    return host_layer_whiteout(o, "etc/" OVER_WHOLE, e);
 }
 
 /* ---- users ---- */
@@ -274,13 +276,13 @@ static void print_passwd(struct str passwd, struct buf *out)
 
 static int make_users(struct host_layer *o, struct err *e)
 {
-    struct str passwd = read_host(o, "etc/passwd", LARGE_FILE);
+    struct str passwd = host_layer_read_host(o, "etc/passwd", LARGE_FILE);
     autobuf users = { 0 };
 
     if (!o->has_one_id || !passwd.n)
         return 0;
     print_passwd(passwd, &users);
-    return make_file(o, "etc/passwd", buf_view(&users), 0644, e);
+    return host_layer_make_file(o, "etc/passwd", buf_view(&users), 0644, e);
 }
 
 /* ---- sshd ---- */
@@ -293,7 +295,7 @@ static int make_key(struct host_layer *o, const char *path, struct err *e)
 
     if (ssh_keys_generate(&o->arena, strstr(path, "ecdsa") ? "ecdsa" : "ed25519", &keys, e) < 0)
         return -1;
-    return make_file(o, path, keys.private_pem, 0600, e);
+    return host_layer_make_file(o, path, keys.private_pem, 0600, e);
 }
 
 /* "ssh_host_ed25519_key" and the like are replaced; ".pub" would not belong to it any more. */
@@ -304,16 +306,16 @@ static int replace_key(struct host_layer *o, const char *path, const struct dire
     (void)depth;
     if (!str_starts(name, STR("ssh_host_")))
         return 0;
-    return str_ends(name, STR("_key")) ? make_key(o, path, e) : hide(o, path, e);
+    return str_ends(name, STR("_key")) ? make_key(o, path, e) : host_layer_hide(o, path, e);
 }
 
-static int make_keys(struct host_layer *o, struct err *e)
+static int host_layer_make_keys(struct host_layer *o, struct err *e)
 {
     static const char first[] = "etc/ssh/ssh_host_ed25519_key";
 
     if (faccessat(o->host, "etc/ssh/sshd_config", F_OK, 0) < 0)
         return 0; /* no sshd */
-    if (make_dir(o, "etc/ssh", e) < 0 || each_entry(o, "etc/ssh", 0, replace_key, e) < 0)
+    if (host_layer_make_dir(o, "etc/ssh", e) < 0 || each_entry(o, "etc/ssh", 0, replace_key, e) < 0)
         return -1;
     return faccessat(o->dir, first, F_OK, 0) == 0 ? 0 : make_key(o, first, e);
 }
@@ -342,7 +344,7 @@ void host_layer_add_own(int dir)
 
 /* ---- all of it ---- */
 
-static int fill(struct host_layer *o, struct err *e)
+static int host_layer_fill(struct host_layer *o, struct err *e)
 {
     struct stat st;
 
@@ -350,7 +352,7 @@ static int fill(struct host_layer *o, struct err *e)
         return -1;
     if (fstatat(o->host, "etc", &st, 0) < 0 || !S_ISDIR(st.st_mode))
         return 0; /* a strange host; it has no sshd either */
-    return make_dir(o, "etc", e) < 0 || make_users(o, e) < 0 || make_keys(o, e) < 0 ? -1 : 0;
+    return host_layer_make_dir(o, "etc", e) < 0 || make_users(o, e) < 0 || host_layer_make_keys(o, e) < 0 ? -1 : 0;
 }
 
 int host_layer_make(int dir, struct err *e)
@@ -360,7 +362,7 @@ int host_layer_make(int dir, struct err *e)
     int rc;
 
     o.host = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    rc = o.host < 0 ? err_errno(e, "open /") : fill(&o, e);
+    rc = o.host < 0 ? err_errno(e, "open /") : host_layer_fill(&o, e);
     if (o.host >= 0)
         close(o.host);
     arena_done(&o.arena);

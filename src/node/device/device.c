@@ -39,7 +39,7 @@ void devices_free(struct devices *d)
     free(d);
 }
 
-static struct device_kind *find_kind(const struct devices *d, struct str name)
+static struct device_kind *device_find_kind(const struct devices *d, struct str name)
 {
     VEC_FOREACH(k, &d->kinds)
         if (str_eq(k->name, name))
@@ -50,7 +50,7 @@ static struct device_kind *find_kind(const struct devices *d, struct str name)
 /* ---- configured ones ---- */
 
 /* An extended resource of Kubernetes: with a prefix that is not Kubernetes' own. */
-static int check_name(struct arena *a, struct str name, struct err *e)
+static int device_check_name(struct arena *a, struct str name, struct err *e)
 {
     const char *problem = name_check_qualified(a, name);
     ptrdiff_t slash = str_find_char(name, '/');
@@ -100,9 +100,9 @@ int devices_add(struct devices *d, struct str text, struct err *e)
     if (equals <= 0 || rest.n == 0)
         return err_set(e, ERR_INVALID, "\"%.*s\": NAME=/dev/NODE[+/dev/NODE…][,…] is expected", STR_ARG(text));
     k.name = arena_str(&d->arena, str_sub(text, 0, (size_t)equals));
-    if (check_name(&d->arena, k.name, e) < 0)
+    if (device_check_name(&d->arena, k.name, e) < 0)
         return -1;
-    if (find_kind(d, k.name))
+    if (device_find_kind(d, k.name))
         return err_set(e, ERR_EXISTS, "the devices of %.*s are known already", STR_ARG(k.name));
     for (struct str part; str_split(&rest, ',', &part);)
         if (add_unit(d, &k, part, e) < 0)
@@ -144,7 +144,7 @@ static bool is_owned_by(const struct device_unit *u, struct str owner)
 }
 
 /* How many of 'k' these limits ask for. */
-static int wanted(const struct json *limits, const struct device_kind *k, int64_t *ret, struct err *e)
+static int device_wanted(const struct json *limits, const struct device_kind *k, int64_t *ret, struct err *e)
 {
     const struct json *value = json_get_str(limits, k->name);
     struct quantity q;
@@ -201,7 +201,7 @@ static void set_owner(struct device_unit *u, struct str owner)
 }
 
 /* Those it has first, so that asking again gives the same; then the first free ones. */
-static void choose(struct device_kind *k, struct str owner, int64_t n, bool *is_chosen)
+static void device_choose(struct device_kind *k, struct str owner, int64_t n, bool *is_chosen)
 {
     for (size_t i = 0; i < k->units.n && n > 0; i++)
         if (is_owned_by(&k->units.v[i], owner)) {
@@ -221,7 +221,7 @@ static void take_units(struct device_kind *k, struct arena *a, struct str owner,
     const struct device_unit **mine = arena_array(a, const struct device_unit *, k->units.n);
     size_t n_mine = 0;
 
-    choose(k, owner, n, is_chosen);
+    device_choose(k, owner, n, is_chosen);
     for (size_t i = 0; i < k->units.n; i++) {
         struct device_unit *u = &k->units.v[i];
 
@@ -256,7 +256,7 @@ int devices_take(struct devices *d, struct arena *a, struct str owner, const str
     struct device_grant grant = { 0 };
 
     for (size_t i = 0; i < d->kinds.n; i++) /* look first: all or nothing */
-        if (wanted(limits, &d->kinds.v[i], &n[i], e) < 0 || check_free(&d->kinds.v[i], owner, n[i], e) < 0)
+        if (device_wanted(limits, &d->kinds.v[i], &n[i], e) < 0 || check_free(&d->kinds.v[i], owner, n[i], e) < 0)
             return -1;
     for (size_t i = 0; i < d->kinds.n; i++)
         take_units(&d->kinds.v[i], a, owner, n[i], &grant);

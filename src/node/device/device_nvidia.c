@@ -67,7 +67,7 @@ static const char *const programs[] = { "/usr/bin/nvidia-smi", "/usr/local/nvidi
 /* ---- GPUs ---- */
 
 /* "Model: \t\t NVIDIA H200" */
-static struct str field(struct str text, struct str name)
+static struct str nvidia_field(struct str text, struct str name)
 {
     for (struct str line; str_split(&text, '\n', &line);)
         if (str_starts(line, name))
@@ -109,10 +109,10 @@ static bool uuid_is_good(struct str uuid)
 static void add_by_information(struct devices *d, struct device_kind *k, const char *gpus, const char *pci)
 {
     struct str text = read_small(d, arena_fmt(&d->arena, "%s/%s/information", gpus, pci).p);
-    struct str uuid = field(text, STR("GPU UUID:")), model = field(text, STR("Model:"));
+    struct str uuid = nvidia_field(text, STR("GPU UUID:")), model = nvidia_field(text, STR("Model:"));
     int64_t minor;
 
-    if (str_to_i64(field(text, STR("Device Minor:")), &minor) == 0 && minor >= 0 && minor < 1 << 20)
+    if (str_to_i64(nvidia_field(text, STR("Device Minor:")), &minor) == 0 && minor >= 0 && minor < 1 << 20)
         add_unit(d, k, minor, uuid_is_good(uuid) ? uuid : STR_NULL, model.n ? model : STR("NVIDIA GPU"));
 }
 
@@ -159,7 +159,7 @@ static bool is_library(struct str name)
     return false;
 }
 
-static int by_text(const void *x, const void *y)
+static int nvidia_by_text(const void *x, const void *y)
 {
     return str_cmp(*(const struct str *)x, *(const struct str *)y);
 }
@@ -171,7 +171,7 @@ static void find_libraries(struct devices *d, struct device_kind *k, const char 
     for (struct dirent *entry; (entry = dir_next(dir));)
         if (is_library(str_of(entry->d_name)))
             *vec_push(&d->arena, &k->libraries) = arena_fmt(&d->arena, "%s/%s", where, entry->d_name);
-    qsort(k->libraries.v, k->libraries.n, sizeof(*k->libraries.v), by_text);
+    qsort(k->libraries.v, k->libraries.n, sizeof(*k->libraries.v), nvidia_by_text);
     k->library_path = str_of(where);
 }
 
@@ -224,7 +224,7 @@ void device_nvidia_env(struct arena *a, const struct device_unit *const *units, 
 
 /* ---- what is asked for ---- */
 
-static bool has_word(struct str list, struct str word)
+static bool nvidia_has_word(struct str list, struct str word)
 {
     for (struct str one; str_split(&list, ',', &one);)
         if (str_eq(str_trim(one), word))
@@ -237,9 +237,9 @@ static bool asks_for(struct str capabilities, const char *words)
     struct str rest = str_of(words);
 
     for (struct str word; str_split(&rest, ',', &word);)
-        if (word.n && has_word(capabilities, word))
+        if (word.n && nvidia_has_word(capabilities, word))
             return true;
-    return has_word(capabilities, STR("all"));
+    return nvidia_has_word(capabilities, STR("all"));
 }
 
 void devices_ask(struct devices *d, struct arena *a, struct str capabilities, struct device_grant *grant)

@@ -30,7 +30,7 @@ struct reply {
 
 /* ---- records ---- running out of memory stops the program, as everywhere ---- */
 
-static void *must(void *p)
+static void *dns_must(void *p)
 {
     if (!p)
         abort();
@@ -39,27 +39,27 @@ static void *must(void *p)
 
 static ldns_rdf *data_name(const struct dns_name *name)
 {
-    return must(ldns_rdf_new_frm_data(LDNS_RDF_TYPE_DNAME, name->n, name->wire));
+    return dns_must(ldns_rdf_new_frm_data(LDNS_RDF_TYPE_DNAME, name->n, name->wire));
 }
 
 static ldns_rdf *data_address(struct in_addr address)
 {
-    return must(ldns_rdf_new_frm_data(LDNS_RDF_TYPE_A, sizeof(address.s_addr), &address.s_addr));
+    return dns_must(ldns_rdf_new_frm_data(LDNS_RDF_TYPE_A, sizeof(address.s_addr), &address.s_addr));
 }
 
 static ldns_rdf *data_u16(uint16_t v)
 {
-    return must(ldns_native2rdf_int16(LDNS_RDF_TYPE_INT16, v));
+    return dns_must(ldns_native2rdf_int16(LDNS_RDF_TYPE_INT16, v));
 }
 
 static ldns_rdf *data_u32(uint32_t v)
 {
-    return must(ldns_native2rdf_int32(LDNS_RDF_TYPE_INT32, v));
+    return dns_must(ldns_native2rdf_int32(LDNS_RDF_TYPE_INT32, v));
 }
 
 static ldns_rr *record_new(ldns_rdf *take_owner, ldns_rr_type type, uint32_t ttl_s)
 {
-    ldns_rr *rr = must(ldns_rr_new());
+    ldns_rr *rr = dns_must(ldns_rr_new());
 
     ldns_rr_set_owner(rr, take_owner);
     ldns_rr_set_type(rr, type);
@@ -74,19 +74,19 @@ static void record_add(ldns_rr *rr, ldns_rdf *take_data)
         abort();
 }
 
-static void push(struct reply *r, ldns_pkt_section section, ldns_rr *take_rr)
+static void dns_push(struct reply *r, ldns_pkt_section section, ldns_rr *take_rr)
 {
     if (!ldns_pkt_push_rr(r->pkt, section, take_rr))
         abort();
 }
 
 /* A record at the name asked for, with one piece of data. */
-static void answer(struct reply *r, ldns_rr_type type, ldns_rdf *take_data)
+static void dns_dns_answer(struct reply *r, ldns_rr_type type, ldns_rdf *take_data)
 {
-    ldns_rr *rr = record_new(must(ldns_rdf_clone(r->owner)), type, DNS_TTL_S);
+    ldns_rr *rr = record_new(dns_must(ldns_rdf_clone(r->owner)), type, DNS_TTL_S);
 
     record_add(rr, take_data);
-    push(r, LDNS_SECTION_ANSWER, rr);
+    dns_push(r, LDNS_SECTION_ANSWER, rr);
 }
 
 static void extra_address(struct reply *r, const struct dns_name *owner, struct in_addr address)
@@ -97,7 +97,7 @@ static void extra_address(struct reply *r, const struct dns_name *owner, struct 
         return;
     rr = record_new(data_name(owner), LDNS_RR_TYPE_A, DNS_TTL_S);
     record_add(rr, data_address(address));
-    push(r, LDNS_SECTION_ADDITIONAL, rr);
+    dns_push(r, LDNS_SECTION_ADDITIONAL, rr);
 }
 
 static bool is_full(const struct reply *r)
@@ -135,45 +135,45 @@ static void deny(struct reply *r)
 
     (void)dns_name_parse(STR("in-addr.arpa"), &reverse); /* a constant; it is a name */
     owner = data_name(r->node->is_reverse ? &reverse : &r->zone->domain);
-    push(r, LDNS_SECTION_AUTHORITY, soa_new(r, owner, SOA_NEGATIVE_S));
+    dns_push(r, LDNS_SECTION_AUTHORITY, soa_new(r, owner, SOA_NEGATIVE_S));
 }
 
 /* ---- one writer for each kind of node ---- */
 
 static void write_soa(struct reply *r)
 {
-    push(r, LDNS_SECTION_ANSWER, soa_new(r, must(ldns_rdf_clone(r->owner)), DNS_TTL_S));
+    dns_push(r, LDNS_SECTION_ANSWER, soa_new(r, dns_must(ldns_rdf_clone(r->owner)), DNS_TTL_S));
 }
 
 static void write_ns(struct reply *r)
 {
     struct dns_name server = server_name(r);
 
-    answer(r, LDNS_RR_TYPE_NS, data_name(&server));
+    dns_dns_answer(r, LDNS_RR_TYPE_NS, data_name(&server));
     if (r->zone->server.s_addr)
         extra_address(r, &server, r->zone->server);
 }
 
 static void write_address(struct reply *r)
 {
-    answer(r, LDNS_RR_TYPE_A, data_address(r->node->address));
+    dns_dns_answer(r, LDNS_RR_TYPE_A, data_address(r->node->address));
 }
 
 /* An answer by UDP that is cut is asked for again by TCP. With one count for both, each would see only half of the
  * turns. */
-static void write_all(struct reply *r)
+static void dns_write_all(struct reply *r)
 {
     struct dns_entry *e = r->node->entry;
     struct dns_order order = dns_zone_order(r->zone, e->addresses.n, e->turn_a[r->by_tcp]++);
 
     for (size_t i = 0; i < e->addresses.n && !is_full(r); i++)
-        answer(r, LDNS_RR_TYPE_A, data_address(e->addresses.v[dns_order_at(&order, i)]));
+        dns_dns_answer(r, LDNS_RR_TYPE_A, data_address(e->addresses.v[dns_order_at(&order, i)]));
 }
 
 static void write_members(struct reply *r)
 {
     for (size_t i = 0; i < r->node->n && !is_full(r); i++)
-        answer(r, LDNS_RR_TYPE_A, data_address(r->node->first[i].address));
+        dns_dns_answer(r, LDNS_RR_TYPE_A, data_address(r->node->first[i].address));
 }
 
 static void answer_srv(struct reply *r, uint16_t port, const struct dns_name *target)
@@ -182,12 +182,12 @@ static void answer_srv(struct reply *r, uint16_t port, const struct dns_name *ta
 
     if (target->n == 0)
         return; /* such a long name cannot be asked for either */
-    rr = record_new(must(ldns_rdf_clone(r->owner)), LDNS_RR_TYPE_SRV, DNS_TTL_S);
+    rr = record_new(dns_must(ldns_rdf_clone(r->owner)), LDNS_RR_TYPE_SRV, DNS_TTL_S);
     record_add(rr, data_u16(0));
     record_add(rr, data_u16(SRV_WEIGHT));
     record_add(rr, data_u16(port));
     record_add(rr, data_name(target));
-    push(r, LDNS_SECTION_ANSWER, rr);
+    dns_push(r, LDNS_SECTION_ANSWER, rr);
 }
 
 /* Is members[i] the first with its name? A name that several pods share is one target. */
@@ -249,12 +249,12 @@ static void answer_names(struct reply *r, const struct dns_entry *e, bool named)
     size_t n = dns_entry_at(e, r->node->address, &first);
 
     if (named && e->address.s_addr == r->node->address.s_addr)
-        answer(r, LDNS_RR_TYPE_PTR, data_name(&e->wire));
+        dns_dns_answer(r, LDNS_RR_TYPE_PTR, data_name(&e->wire));
     for (size_t i = 0; i < n && !is_full(r); i++) {
         struct dns_name name = dns_name_under(first[i]->name, &e->wire);
 
         if (first[i]->is_named == named && name.n)
-            answer(r, LDNS_RR_TYPE_PTR, data_name(&name));
+            dns_dns_answer(r, LDNS_RR_TYPE_PTR, data_name(&name));
     }
 }
 
@@ -271,14 +271,14 @@ static void write_reverse(struct reply *r)
 
 static void write_alias(struct reply *r)
 {
-    answer(r, LDNS_RR_TYPE_CNAME, data_name(&r->node->entry->alias));
+    dns_dns_answer(r, LDNS_RR_TYPE_CNAME, data_name(&r->node->entry->alias));
 }
 
 static void write_version(struct reply *r)
 {
     static const char text[] = "\0051.1.0"; /* of the Kubernetes specification of these names */
 
-    answer(r, LDNS_RR_TYPE_TXT, must(ldns_rdf_new_frm_data(LDNS_RDF_TYPE_STR, sizeof(text) - 1, text)));
+    dns_dns_answer(r, LDNS_RR_TYPE_TXT, dns_must(ldns_rdf_new_frm_data(LDNS_RDF_TYPE_STR, sizeof(text) - 1, text)));
 }
 
 static const struct {
@@ -287,7 +287,7 @@ static const struct {
     void (*write)(struct reply *r);
 } writers[] = {
     { DNS_APEX, LDNS_RR_TYPE_SOA, write_soa },        { DNS_APEX, LDNS_RR_TYPE_NS, write_ns },
-    { DNS_ADDRESS, LDNS_RR_TYPE_A, write_address },   { DNS_ALL, LDNS_RR_TYPE_A, write_all },
+    { DNS_ADDRESS, LDNS_RR_TYPE_A, write_address },   { DNS_ALL, LDNS_RR_TYPE_A, dns_write_all },
     { DNS_MEMBERS, LDNS_RR_TYPE_A, write_members },   { DNS_SERVICE, LDNS_RR_TYPE_SRV, write_srv },
     { DNS_ALIAS, LDNS_RR_TYPE_CNAME, write_alias },   { DNS_REVERSE, LDNS_RR_TYPE_PTR, write_reverse },
     { DNS_VERSION, LDNS_RR_TYPE_TXT, write_version },
@@ -308,7 +308,7 @@ static void write_node(struct reply *r, ldns_rr_type type)
 
 static ldns_pkt *reply_new(const ldns_pkt *question, unsigned rcode)
 {
-    ldns_pkt *pkt = must(ldns_pkt_new());
+    ldns_pkt *pkt = dns_must(ldns_pkt_new());
 
     ldns_pkt_set_id(pkt, ldns_pkt_id(question));
     ldns_pkt_set_qr(pkt, true);
@@ -319,7 +319,7 @@ static ldns_pkt *reply_new(const ldns_pkt *question, unsigned rcode)
     ldns_pkt_set_rcode(pkt, rcode & 15);
     if (ldns_pkt_qdcount(question) == 1)
         if (!ldns_pkt_push_rr(pkt, LDNS_SECTION_QUESTION,
-                              must(ldns_rr_clone(ldns_rr_list_rr(ldns_pkt_question(question), 0)))))
+                              dns_must(ldns_rr_clone(ldns_rr_list_rr(ldns_pkt_question(question), 0)))))
             abort();
     if (ldns_pkt_edns(question)) {
         uint16_t size = MAX_OF(ldns_pkt_edns_udp_size(question), PLAIN_UDP_MAX);
@@ -331,7 +331,7 @@ static ldns_pkt *reply_new(const ldns_pkt *question, unsigned rcode)
     return pkt;
 }
 
-static size_t limit_of(const ldns_pkt *question, size_t max)
+static size_t dns_limit_of(const ldns_pkt *question, size_t max)
 {
     size_t asked = ldns_pkt_edns(question) ? ldns_pkt_edns_udp_size(question) : 0;
 
@@ -387,7 +387,7 @@ static uint8_t *write_cut(ldns_pkt *pkt, size_t limit, size_t *ret_n)
     return wire;
 }
 
-static void finish(ldns_pkt *take_pkt, size_t limit, struct buf *out)
+static void dns_finish(ldns_pkt *take_pkt, size_t limit, struct buf *out)
 {
     size_t n;
     uint8_t *wire = write_cut(take_pkt, limit, &n);
@@ -417,7 +417,7 @@ static bool is_meta(ldns_rr_type type)
 }
 
 /* Why it is not answered; 0 if it is. */
-static unsigned refusal(const ldns_pkt *pkt)
+static unsigned dns_refusal(const ldns_pkt *pkt)
 {
     const ldns_rr *question;
 
@@ -459,7 +459,7 @@ static enum dns_outcome answer_node(struct dns_zone *z, const ldns_pkt *question
         .pkt = reply_new(question, LDNS_RCODE_NOERROR),
         .owner = ldns_rr_owner(asked),
         .node = node,
-        .limit = limit_of(question, max),
+        .limit = dns_limit_of(question, max),
         .by_tcp = max == 0,
     };
 
@@ -471,7 +471,8 @@ static enum dns_outcome answer_node(struct dns_zone *z, const ldns_pkt *question
         write_node(&r, ldns_rr_get_type(asked));
     if (node->kind == DNS_NOTHING)
         ldns_pkt_set_rcode(r.pkt, LDNS_RCODE_NXDOMAIN);
-    finish(r.pkt, node->kind == DNS_ELSEWHERE ? DNS_MESSAGE_MAX : r.limit, out); /* what is begun is cut at its end */
+    dns_finish(r.pkt, node->kind == DNS_ELSEWHERE ? DNS_MESSAGE_MAX : r.limit,
+               out); /* what is begun is cut at its end */
     return node->kind == DNS_ELSEWHERE ? DNS_CHASE : DNS_ANSWERED;
 }
 
@@ -481,7 +482,7 @@ bool dns_refuse(struct str packet, ldns_pkt_rcode rcode, struct buf *out)
 
     if (!question)
         return false;
-    finish(reply_new(question, rcode), DNS_MESSAGE_MAX, out);
+    dns_finish(reply_new(question, rcode), DNS_MESSAGE_MAX, out);
     ldns_pkt_free(question);
     return true;
 }
@@ -496,9 +497,9 @@ enum dns_outcome dns_answer(struct dns_zone *z, struct str packet, size_t max, s
 
     if (!question)
         return DNS_DROP;
-    rcode = refusal(question);
+    rcode = dns_refusal(question);
     if (rcode) {
-        finish(reply_new(question, rcode), limit_of(question, max), out);
+        dns_finish(reply_new(question, rcode), dns_limit_of(question, max), out);
     } else {
         const ldns_rdf *owner = ldns_rr_owner(ldns_rr_list_rr(ldns_pkt_question(question), 0));
 
@@ -525,10 +526,10 @@ static ldns_pkt *read_reply(struct str packet)
 
 void dns_chase_question(struct str begun, struct buf *out)
 {
-    ldns_pkt *reply = must(read_reply(begun)), *pkt = must(ldns_pkt_new());
+    ldns_pkt *reply = dns_must(read_reply(begun)), *pkt = dns_must(ldns_pkt_new());
     const ldns_rr *asked = ldns_rr_list_rr(ldns_pkt_question(reply), 0);
     const ldns_rr *last = ldns_rr_list_rr(ldns_pkt_answer(reply), ldns_pkt_ancount(reply) - 1u);
-    ldns_rr *question = record_new(must(ldns_rdf_clone(ldns_rr_rdf(last, 0))), ldns_rr_get_type(asked), 0);
+    ldns_rr *question = record_new(dns_must(ldns_rdf_clone(ldns_rr_rdf(last, 0))), ldns_rr_get_type(asked), 0);
 
     ldns_rr_set_question(question, true);
     ldns_pkt_set_id(pkt, ldns_pkt_id(reply));
@@ -536,7 +537,7 @@ void dns_chase_question(struct str begun, struct buf *out)
     ldns_pkt_set_edns_udp_size(pkt, DNS_UDP_MAX);
     if (!ldns_pkt_push_rr(pkt, LDNS_SECTION_QUESTION, question))
         abort();
-    finish(pkt, DNS_MESSAGE_MAX, out);
+    dns_finish(pkt, DNS_MESSAGE_MAX, out);
     ldns_pkt_free(reply);
 }
 
@@ -550,7 +551,7 @@ static bool is_asked_for(const ldns_pkt *reply, const ldns_rr *rr)
 
 void dns_chase_reply(struct str begun, struct str answer, size_t max, struct buf *out)
 {
-    ldns_pkt *reply = must(read_reply(begun)), *more = answer.n ? read_reply(answer) : NULL;
+    ldns_pkt *reply = dns_must(read_reply(begun)), *more = answer.n ? read_reply(answer) : NULL;
 
     ldns_pkt_set_aa(reply, false);
     ldns_pkt_set_rcode(reply, more ? ldns_pkt_get_rcode(more) : LDNS_RCODE_SERVFAIL);
@@ -558,8 +559,8 @@ void dns_chase_reply(struct str begun, struct str answer, size_t max, struct buf
     for (size_t i = 0; more && i < ldns_pkt_ancount(more); i++)
         if (is_asked_for(reply, ldns_rr_list_rr(ldns_pkt_answer(more), i)) &&
             !ldns_pkt_push_rr(reply, LDNS_SECTION_ANSWER,
-                              must(ldns_rr_clone(ldns_rr_list_rr(ldns_pkt_answer(more), i)))))
+                              dns_must(ldns_rr_clone(ldns_rr_list_rr(ldns_pkt_answer(more), i)))))
             abort();
-    finish(reply, limit_of(reply, max), out);
+    dns_finish(reply, dns_limit_of(reply, max), out);
     ldns_pkt_free(more);
 }

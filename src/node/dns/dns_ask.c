@@ -16,20 +16,20 @@
 
 enum { RESEND_MS = 1500 }; /* by UDP, once: a packet that was lost */
 
-static bool is_tcp(const struct dns_ask *k)
+static bool dns_ask_is_tcp(const struct dns_ask *k)
 {
     return k->client.conn != NULL;
 }
 
 /* ---- packets ---- */
 
-static uint16_t id_of(struct str packet)
+static uint16_t dns_ask_id_of(struct str packet)
 {
     return ldns_read_uint16(packet.p);
 }
 
 /* The one question of a packet; NULL if it has another number of them or is broken. */
-static ldns_rr *question_of(struct str packet)
+static ldns_rr *dns_ask_question_of(struct str packet)
 {
     const uint8_t *wire = (const uint8_t *)packet.p;
     size_t at = DNS_HEADER;
@@ -49,8 +49,8 @@ static bool same_question(const ldns_rr *a, const ldns_rr *b)
 
 static bool is_answer(const struct dns_ask *k, struct str packet)
 {
-    ldns_rr *question = question_of(packet);
-    bool is = question && id_of(packet) == k->id && LDNS_QR_WIRE((const uint8_t *)packet.p) &&
+    ldns_rr *question = dns_ask_question_of(packet);
+    bool is = question && dns_ask_id_of(packet) == k->id && LDNS_QR_WIRE((const uint8_t *)packet.p) &&
               same_question(question, k->question);
 
     ldns_rr_free(question);
@@ -60,7 +60,7 @@ static bool is_answer(const struct dns_ask *k, struct str packet)
 /* The packet as it was asked. */
 static struct str packet_of(const struct dns_ask *k)
 {
-    return str_from(buf_view(&k->out), is_tcp(k) ? 2 : 0);
+    return str_from(buf_view(&k->out), dns_ask_is_tcp(k) ? 2 : 0);
 }
 
 static void set_id(char *packet, uint16_t id)
@@ -70,7 +70,7 @@ static void set_id(char *packet, uint16_t id)
 
 /* ---- ends ---- */
 
-static void complete(struct dns_server *s, const struct dns_client *c, struct str begun, struct str answer)
+static void dns_ask_complete(struct dns_server *s, const struct dns_client *c, struct str begun, struct str answer)
 {
     autobuf reply = { 0 };
 
@@ -78,12 +78,12 @@ static void complete(struct dns_server *s, const struct dns_client *c, struct st
     dns_send(s, c, buf_view(&reply));
 }
 
-static void refuse(struct dns_server *s, const struct dns_client *c, struct str packet, struct str begun)
+static void dns_ask_refuse(struct dns_server *s, const struct dns_client *c, struct str packet, struct str begun)
 {
     autobuf reply = { 0 };
 
     if (begun.n)
-        complete(s, c, begun, STR_NULL);
+        dns_ask_complete(s, c, begun, STR_NULL);
     else if (dns_refuse(packet, LDNS_RCODE_SERVFAIL, &reply))
         dns_send(s, c, buf_view(&reply));
 }
@@ -110,19 +110,19 @@ void dns_ask_free(struct dns_ask *k)
 }
 
 /* Close first, so that a client by TCP that waits for nothing else can end. */
-static void fail(struct dns_server *s, struct dns_ask *k)
+static void dns_ask_fail(struct dns_server *s, struct dns_ask *k)
 {
     dns_ask_close(s, k);
-    set_id(k->out.p + (is_tcp(k) ? 2 : 0), k->client_id);
-    refuse(s, &k->client, packet_of(k), buf_view(&k->begun));
+    set_id(k->out.p + (dns_ask_is_tcp(k) ? 2 : 0), k->client_id);
+    dns_ask_refuse(s, &k->client, packet_of(k), buf_view(&k->begun));
 }
 
-static void succeed(struct dns_server *s, struct dns_ask *k, char *packet, size_t n)
+static void dns_ask_succeed(struct dns_server *s, struct dns_ask *k, char *packet, size_t n)
 {
     dns_ask_close(s, k);
     set_id(packet, k->client_id);
     if (k->begun.n)
-        complete(s, &k->client, buf_view(&k->begun), (struct str){ packet, n });
+        dns_ask_complete(s, &k->client, buf_view(&k->begun), (struct str){ packet, n });
     else
         dns_send(s, &k->client, (struct str){ packet, n });
 }
@@ -155,7 +155,7 @@ static size_t count_from(const struct dns_server *s, struct in_addr address)
 static bool is_asked(const struct dns_server *s, const struct dns_client *c, struct str packet)
 {
     LIST_FOREACH(struct dns_ask, k, &s->asks, link)
-        if (is_same_client(&k->client, c) && k->client_id == id_of(packet) &&
+        if (is_same_client(&k->client, c) && k->client_id == dns_ask_id_of(packet) &&
             str_eq(str_from(packet_of(k), 2), str_from(packet, 2)))
             return true;
     return false;
@@ -168,21 +168,21 @@ static struct dns_ask *ask_new(const struct dns_client *c, struct str packet, st
 
     k->watch = (struct dns_watch){ .kind = DNS_WATCH_ASK, .fd = -1 };
     k->client = *c;
-    k->client_id = id_of(packet);
+    k->client_id = dns_ask_id_of(packet);
     rand_os_bytes(&k->id, sizeof(k->id));
-    k->question = question_of(packet);
-    if (is_tcp(k))
+    k->question = dns_ask_question_of(packet);
+    if (dns_ask_is_tcp(k))
         buf_append(&k->out, length, sizeof(length));
     buf_str(&k->out, packet);
     buf_str(&k->begun, begun);
-    set_id(k->out.p + (is_tcp(k) ? 2 : 0), k->id);
+    set_id(k->out.p + (dns_ask_is_tcp(k) ? 2 : 0), k->id);
     return k;
 }
 
 /* -1 if it cannot be sent; the caller frees. */
 static int ask_open(struct dns_server *s, struct dns_ask *k)
 {
-    int fd = socket(AF_INET, (is_tcp(k) ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket(AF_INET, (dns_ask_is_tcp(k) ? SOCK_STREAM : SOCK_DGRAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
         return -1;
@@ -190,11 +190,11 @@ static int ask_open(struct dns_server *s, struct dns_ask *k)
         close(fd);
         return -1;
     }
-    if (!is_tcp(k) && send(fd, k->out.p, k->out.n, MSG_DONTWAIT) < 0 && errno != EAGAIN) {
+    if (!dns_ask_is_tcp(k) && send(fd, k->out.p, k->out.n, MSG_DONTWAIT) < 0 && errno != EAGAIN) {
         close(fd);
         return -1;
     }
-    return dns_watch_add(s, &k->watch, DNS_WATCH_ASK, fd, is_tcp(k) ? EPOLLOUT : EPOLLIN);
+    return dns_watch_add(s, &k->watch, DNS_WATCH_ASK, fd, dns_ask_is_tcp(k) ? EPOLLOUT : EPOLLIN);
 }
 
 void dns_ask_start(struct dns_server *s, const struct dns_client *c, struct str packet, struct str begun)
@@ -204,17 +204,17 @@ void dns_ask_start(struct dns_server *s, const struct dns_client *c, struct str 
     if (is_asked(s, c, packet))
         return;
     if (s->n_asks >= DNS_FORWARDS_MAX || count_from(s, c->peer.sin_addr) >= DNS_FORWARDS_PER_CLIENT) {
-        refuse(s, c, packet, begun);
+        dns_ask_refuse(s, c, packet, begun);
         return;
     }
     k = ask_new(c, packet, begun);
     if (!k->question || ask_open(s, k) < 0) {
         dns_ask_free(k);
-        refuse(s, c, packet, begun);
+        dns_ask_refuse(s, c, packet, begun);
         return;
     }
     k->deadline_ms = s->now_ms + DNS_FORWARD_MS;
-    k->resend_ms = is_tcp(k) ? 0 : s->now_ms + RESEND_MS;
+    k->resend_ms = dns_ask_is_tcp(k) ? 0 : s->now_ms + RESEND_MS;
     list_push(&s->asks, &k->link);
     s->n_asks++;
     if (c->conn)
@@ -225,7 +225,7 @@ int64_t dns_ask_expire(struct dns_server *s, int64_t next_ms)
 {
     LIST_FOREACH(struct dns_ask, k, &s->asks, link) {
         if (k->deadline_ms <= s->now_ms) {
-            fail(s, k);
+            dns_ask_fail(s, k);
             continue;
         }
         if (k->resend_ms && k->resend_ms <= s->now_ms) {
@@ -245,9 +245,9 @@ static void read_udp(struct dns_server *s, struct dns_ask *k)
     ssize_t n = recv(k->watch.fd, packet, sizeof(packet), MSG_DONTWAIT);
 
     if (n < 0 && errno != EAGAIN && errno != EINTR)
-        fail(s, k); /* nobody listens there: no need to wait */
+        dns_ask_fail(s, k); /* nobody listens there: no need to wait */
     else if (n > 0 && is_answer(k, (struct str){ packet, (size_t)n }))
-        succeed(s, k, packet, (size_t)n);
+        dns_ask_succeed(s, k, packet, (size_t)n);
 }
 
 static void write_tcp(struct dns_server *s, struct dns_ask *k)
@@ -255,7 +255,7 @@ static void write_tcp(struct dns_server *s, struct dns_ask *k)
     ssize_t n = send(k->watch.fd, k->out.p + k->sent, k->out.n - k->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 
     if (n < 0 && errno != EAGAIN && errno != EINTR) {
-        fail(s, k);
+        dns_ask_fail(s, k);
         return;
     }
     k->sent += n > 0 ? (size_t)n : 0;
@@ -272,7 +272,7 @@ static void read_tcp(struct dns_server *s, struct dns_ask *k)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        fail(s, k);
+        dns_ask_fail(s, k);
         return;
     }
     buf_append(&k->in, bytes, (size_t)n);
@@ -282,14 +282,14 @@ static void read_tcp(struct dns_server *s, struct dns_ask *k)
     if (k->in.n - 2 < length)
         return;
     if (is_answer(k, (struct str){ k->in.p + 2, length }))
-        succeed(s, k, k->in.p + 2, length);
+        dns_ask_succeed(s, k, k->in.p + 2, length);
     else
-        fail(s, k);
+        dns_ask_fail(s, k);
 }
 
 void dns_ask_ready(struct dns_server *s, struct dns_ask *k)
 {
-    if (!is_tcp(k))
+    if (!dns_ask_is_tcp(k))
         read_udp(s, k);
     else if (k->sent < k->out.n)
         write_tcp(s, k); /* a connection that failed says so here */

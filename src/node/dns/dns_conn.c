@@ -119,7 +119,7 @@ static void forget_sent(struct dns_conn *c)
 }
 
 /* False: the connection is of no use any more. */
-static bool flush(const struct dns_server *s, struct dns_conn *c)
+static bool dns_conn_flush(const struct dns_server *s, struct dns_conn *c)
 {
     while (unread(c)) {
         ssize_t n = send(c->watch.fd, c->out.p + c->sent, unread(c), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -138,7 +138,7 @@ static bool flush(const struct dns_server *s, struct dns_conn *c)
 }
 
 /* Closed at the beginning of the next turn: who is in the middle of a list of connections or questions can go on. */
-static void give_up(const struct dns_server *s, struct dns_conn *c)
+static void dns_conn_give_up(const struct dns_server *s, struct dns_conn *c)
 {
     c->deadline_ms = s->now_ms;
 }
@@ -165,12 +165,12 @@ static bool has_work(const struct dns_conn *c)
 
 /* Wait for what can go on; end what is finished. Questions that are left for the next turn wait for being able to
  * write, which is at once. */
-static void settle(struct dns_server *s, struct dns_conn *c)
+static void dns_conn_settle(struct dns_server *s, struct dns_conn *c)
 {
     bool reads = !c->at_end && takes_more(c) && !has_work(c);
 
     if (c->at_end && !unread(c) && c->n_asks == 0 && !has_work(c))
-        give_up(s, c);
+        dns_conn_give_up(s, c);
     dns_watch_set(s, &c->watch, (reads ? EPOLLIN : 0) | (unread(c) || has_work(c) ? EPOLLOUT : 0));
 }
 
@@ -183,10 +183,10 @@ void dns_conn_send(struct dns_server *s, struct dns_conn *c, struct str reply)
     buf_append(&c->out, length, sizeof(length));
     buf_str(&c->out, reply);
     keep_alive(s, c);
-    if (flush(s, c))
-        settle(s, c);
+    if (dns_conn_flush(s, c))
+        dns_conn_settle(s, c);
     else
-        give_up(s, c);
+        dns_conn_give_up(s, c);
 }
 
 /* Answer the whole messages of what has come, as long as the client reads the replies; a few for each turn, for
@@ -209,7 +209,7 @@ static void take_messages(struct dns_server *s, struct dns_conn *c)
 }
 
 /* False: the connection is broken. */
-static bool receive(struct dns_conn *c)
+static bool dns_conn_receive(struct dns_conn *c)
 {
     char bytes[16384];
     ssize_t n = recv(c->watch.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -226,15 +226,15 @@ void dns_conn_ready(struct dns_server *s, struct dns_conn *c, uint32_t events)
     bool fine = true;
 
     if (events & EPOLLOUT)
-        fine = flush(s, c);
+        fine = dns_conn_flush(s, c);
     if (fine && !c->at_end && takes_more(c) && !has_work(c))
-        fine = receive(c);
+        fine = dns_conn_receive(c);
     else if (events & (EPOLLHUP | EPOLLERR)) /* nobody is there to read the replies */
         fine = false;
     if (fine)
         take_messages(s, c);
     if (fine)
-        settle(s, c);
+        dns_conn_settle(s, c);
     else
-        give_up(s, c);
+        dns_conn_give_up(s, c);
 }

@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-static char lower(char c)
+static char dns_name_lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
 }
@@ -40,7 +40,7 @@ int dns_name_parse(struct str dotted, struct dns_name *ret)
         if (label.n == 0 || label.n > DNS_LABEL_MAX || (from == 1 && dotted.p[0] == '.'))
             return -1;
         for (size_t i = 0; i < label.n; i++)
-            text[i] = lower(label.p[i]);
+            text[i] = dns_name_lower(label.p[i]);
         label.p = text;
         name = dns_name_under(label, &name);
         if (!dns_is_label(label) || name.n == 0)
@@ -62,7 +62,7 @@ void dns_labels_of(struct dns_labels *l, const uint8_t *wire, size_t n)
         assert(wire[at] <= DNS_LABEL_MAX && at + wire[at] < n && l->n <= DNS_LABELS_MAX);
         *label = (struct str){ l->text + at, wire[at] };
         for (size_t i = 0; i < label->n; i++)
-            l->text[at + i] = lower((char)wire[at + 1 + i]);
+            l->text[at + i] = dns_name_lower((char)wire[at + 1 + i]);
     }
 }
 

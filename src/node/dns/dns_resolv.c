@@ -20,7 +20,7 @@ struct conf {
 };
 
 /* A word of its line: nothing in it ends the word or begins a comment. */
-static bool is_word(struct str s)
+static bool resolv_is_word(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)
         if ((unsigned char)s.p[i] <= ' ' || s.p[i] == 127 || s.p[i] == '#' || s.p[i] == ';')
@@ -30,13 +30,13 @@ static bool is_word(struct str s)
 
 /* ---- adding, each thing once, up to the limits ---- */
 
-static bool is_address(struct str s)
+static bool resolv_is_address(struct str s)
 {
     struct in6_addr address;
     char text[INET6_ADDRSTRLEN];
     ptrdiff_t scope = str_find_char(s, '%'); /* fe80::1%eth0 */
 
-    if (!is_word(s))
+    if (!resolv_is_word(s))
         return false;
     if (scope >= 0)
         s.n = (size_t)scope;
@@ -52,7 +52,7 @@ static void add_nameserver(struct conf *c, struct str s)
     VEC_FOREACH(old, &c->nameservers)
         if (str_eq(*old, s))
             return;
-    if (c->nameservers.n < NAMESERVERS_MAX && is_address(s))
+    if (c->nameservers.n < NAMESERVERS_MAX && resolv_is_address(s))
         *vec_push(c->a, &c->nameservers) = s;
 }
 
@@ -63,13 +63,13 @@ static void add_search(struct conf *c, struct str s)
     VEC_FOREACH(old, &c->searches)
         if (str_eq_nocase(*old, s))
             return;
-    if (c->searches.n < SEARCHES_MAX && is_word(s))
+    if (c->searches.n < SEARCHES_MAX && resolv_is_word(s))
         *vec_push(c->a, &c->searches) = s;
 }
 
 static void set_option(struct conf *c, struct option o)
 {
-    if (!is_word(o.name) || str_has_char(o.name, ':') || (o.has_value && !is_word(o.value)))
+    if (!resolv_is_word(o.name) || str_has_char(o.name, ':') || (o.has_value && !resolv_is_word(o.value)))
         return;
     VEC_FOREACH(old, &c->options) {
         if (str_eq(old->name, o.name)) {
@@ -92,7 +92,7 @@ static struct option option_of(struct str word)
 
 /* ---- the host's file ---- */
 
-static bool next_word(struct str *line, struct str *ret)
+static bool resolv_next_word(struct str *line, struct str *ret)
 {
     size_t n = 0;
 
@@ -108,11 +108,11 @@ static void read_line(struct conf *c, struct str line)
 {
     struct str key, word;
 
-    if (!next_word(&line, &key))
+    if (!resolv_next_word(&line, &key))
         return;
     if (str_is(key, "search"))
         c->searches.n = 0; /* the last such line counts, as in the C library */
-    for (size_t i = 0; i < FIELDS_MAX && next_word(&line, &word); i++) {
+    for (size_t i = 0; i < FIELDS_MAX && resolv_next_word(&line, &word); i++) {
         if (str_is(key, "search"))
             add_search(c, word);
         else if (str_is(key, "options"))
@@ -122,7 +122,7 @@ static void read_line(struct conf *c, struct str line)
     }
 }
 
-static void read_host(struct conf *c, struct str text)
+static void resolv_read_host(struct conf *c, struct str text)
 {
     for (struct str line; str_split(&text, '\n', &line);)
         read_line(c, line);
@@ -135,7 +135,7 @@ static bool is_loopback(struct str address) /* checked to be one */
 
 /* ---- policies ---- */
 
-static struct str text_of(struct arena *a, struct in_addr address)
+static struct str resolv_text_of(struct arena *a, struct in_addr address)
 {
     char text[INET_ADDRSTRLEN];
 
@@ -145,7 +145,7 @@ static struct str text_of(struct arena *a, struct in_addr address)
 static void make_cluster(struct conf *c, const struct conf *host, struct str namespace, struct str domain,
                          struct in_addr server)
 {
-    add_nameserver(c, text_of(c->a, server));
+    add_nameserver(c, resolv_text_of(c->a, server));
     add_search(c, arena_fmt(c->a, "%.*s.svc.%.*s", STR_ARG(namespace), STR_ARG(domain)));
     add_search(c, arena_fmt(c->a, "svc.%.*s", STR_ARG(domain)));
     add_search(c, domain);
@@ -160,9 +160,9 @@ static void make_default(struct conf *c, const struct conf *host, bool host_netw
     bool replaces = !host_network && server.s_addr;
 
     VEC_FOREACH(nameserver, &host->nameservers)
-        add_nameserver(c, replaces && is_loopback(*nameserver) ? text_of(c->a, server) : *nameserver);
+        add_nameserver(c, replaces && is_loopback(*nameserver) ? resolv_text_of(c->a, server) : *nameserver);
     if (replaces && host->nameservers.n == 0) /* the C library would ask 127.0.0.1 */
-        add_nameserver(c, text_of(c->a, server));
+        add_nameserver(c, resolv_text_of(c->a, server));
     VEC_FOREACH(search, &host->searches)
         add_search(c, *search);
     VEC_FOREACH(option, &host->options)
@@ -209,7 +209,7 @@ static void print_options(struct buf *out, const struct conf *c)
     buf_char(out, '\n');
 }
 
-static void print(struct buf *out, const struct conf *c)
+static void resolv_print(struct buf *out, const struct conf *c)
 {
     print_searches(out, c);
     VEC_FOREACH(nameserver, &c->nameservers)
@@ -227,7 +227,7 @@ void dns_resolv_conf(struct buf *out, const struct json *pod, const char *domain
     autoarena a = { 0 };
     struct conf c = { .a = &a }, host = { .a = &a };
 
-    read_host(&host, host_conf);
+    resolv_read_host(&host, host_conf);
     if (server.s_addr == 0 || (host_network && !str_is(policy, "ClusterFirstWithHostNet")))
         is_default = true;
     if (is_default && !str_is(policy, "None"))
@@ -235,5 +235,5 @@ void dns_resolv_conf(struct buf *out, const struct json *pod, const char *domain
     else if (!str_is(policy, "None"))
         make_cluster(&c, &host, namespace.n ? namespace : STR("default"), str_of(domain), server);
     add_config(&c, json_get(spec, "dnsConfig"));
-    print(out, &c);
+    resolv_print(out, &c);
 }

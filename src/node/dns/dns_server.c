@@ -140,7 +140,7 @@ static void handle(struct dns_server *s, struct dns_watch *w, uint32_t events)
 }
 
 /* What is due; returns how long to wait for the next, -1: for ever. */
-static int expire(struct dns_server *s)
+static int dns_server_expire(struct dns_server *s)
 {
     int64_t next_ms = INT64_MAX;
 
@@ -158,10 +158,10 @@ static int expire(struct dns_server *s)
 }
 
 /* False: it is time to stop. */
-static bool turn(struct dns_server *s)
+static bool dns_server_turn(struct dns_server *s)
 {
     struct epoll_event events[EVENTS_PER_TURN];
-    int n = epoll_wait(s->epoll_fd, events, EVENTS_PER_TURN, expire(s));
+    int n = epoll_wait(s->epoll_fd, events, EVENTS_PER_TURN, dns_server_expire(s));
 
     s->now_ms = clock_mono_ms(&clock_real);
     for (int i = 0; i < n; i++) {
@@ -175,11 +175,11 @@ static bool turn(struct dns_server *s)
     return true;
 }
 
-static void *serve(void *ctx)
+static void *dns_server_serve(void *ctx)
 {
     struct dns_server *s = ctx;
 
-    while (turn(s))
+    while (dns_server_turn(s))
         ;
     LIST_FOREACH(struct dns_ask, k, &s->asks, link)
         dns_ask_close(s, k);
@@ -197,7 +197,7 @@ struct opening { /* what the thread that enters the namespace is told, and what 
     struct err e;
 };
 
-static int open_socket(struct dns_server *s, struct dns_watch *w, int type, struct err *e)
+static int dns_server_open_socket(struct dns_server *s, struct dns_watch *w, int type, struct err *e)
 {
     autoclose int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     enum dns_watch_kind kind = type == SOCK_DGRAM ? DNS_WATCH_UDP : DNS_WATCH_LISTEN;
@@ -223,9 +223,9 @@ static int open_sockets(struct dns_server *s, int ns_fd, struct err *e)
 {
     if (ns_fd >= 0 && setns(ns_fd, CLONE_NEWNET) < 0)
         return err_errno(e, "enter the network namespace");
-    if (open_socket(s, &s->udp, SOCK_DGRAM, e) < 0)
+    if (dns_server_open_socket(s, &s->udp, SOCK_DGRAM, e) < 0)
         return err_wrap(e, "UDP port %u", ntohs(s->address.sin_port));
-    if (open_socket(s, &s->listen, SOCK_STREAM, e) < 0)
+    if (dns_server_open_socket(s, &s->listen, SOCK_STREAM, e) < 0)
         return err_wrap(e, "TCP port %u", ntohs(s->address.sin_port));
     return 0;
 }
@@ -263,13 +263,13 @@ static int start_thread(struct dns_server *s, struct err *e)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    code = pthread_create(&s->thread, NULL, serve, s);
+    code = pthread_create(&s->thread, NULL, dns_server_serve, s);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     errno = code;
     return code ? err_errno(e, "start a thread") : 0;
 }
 
-static void server_free(struct dns_server *s)
+static void dns_server_free(struct dns_server *s)
 {
     dns_watch_close(&s->wake);
     dns_watch_close(&s->udp);
@@ -286,7 +286,7 @@ static struct sockaddr_in endpoint(struct in_addr address, uint16_t port)
         struct sockaddr_in){ .sin_family = AF_INET, .sin_addr = address, .sin_port = htons(port ? port : DNS_PORT) };
 }
 
-static struct dns_server *server_new(struct dns_zone *z, const struct dns_server_options *opt)
+static struct dns_server *dns_server_new(struct dns_zone *z, const struct dns_server_options *opt)
 {
     struct dns_server *s = xcalloc(1, sizeof(*s));
 
@@ -317,16 +317,16 @@ static int server_open(struct dns_server *s, int ns_fd, struct err *e)
 
 int dns_server_start(struct dns_zone *z, const struct dns_server_options *opt, struct dns_server **ret, struct err *e)
 {
-    struct dns_server *s = server_new(z, opt);
+    struct dns_server *s = dns_server_new(z, opt);
 
     if (opt->ns_fd < 0 && s->forward.sin_port == s->address.sin_port &&
         s->forward.sin_addr.s_addr == s->address.sin_addr.s_addr) {
-        server_free(s);
+        dns_server_free(s);
         return err_set(e, ERR_INVALID, "name server: would pass questions on to itself");
     }
     dns_zone_set_server(z, opt->address);
     if (server_open(s, opt->ns_fd, e) < 0 || start_thread(s, e) < 0) {
-        server_free(s);
+        dns_server_free(s);
         return err_wrap(e, "name server");
     }
     *ret = s;
@@ -339,7 +339,7 @@ void dns_server_stop(struct dns_server *s)
         return;
     (void)eventfd_write(s->wake.fd, 1); /* a counter: it takes one more */
     pthread_join(s->thread, NULL);
-    server_free(s);
+    dns_server_free(s);
 }
 
 void dns_server_lock(struct dns_server *s)

@@ -77,7 +77,7 @@ int dns_address_cmp(struct in_addr a, struct in_addr b)
     return (x > y) - (x < y);
 }
 
-static int by_name(const void *a, const void *b)
+static int dns_zone_by_name(const void *a, const void *b)
 {
     const struct dns_member *x = a, *y = b;
     int c = str_cmp(x->name, y->name);
@@ -143,7 +143,7 @@ static void take_members(struct dns_entry *e, const struct dns_service *s)
             m->name = dashed(&e->arena, host->address);
         m->address = host->address;
     }
-    e->members.n = sort_unique(e->members.v, e->members.n, sizeof(*e->members.v), by_name);
+    e->members.n = sort_unique(e->members.v, e->members.n, sizeof(*e->members.v), dns_zone_by_name);
     VEC_FOREACH(m, &e->members) {
         *vec_push(&e->arena, &e->by_address) = m;
         *vec_push(&e->arena, &e->addresses) = m->address;
@@ -257,7 +257,7 @@ static void leave_space(struct dns_zone *z, struct str name)
         free(map_remove(&z->namespaces, name));
 }
 
-static void drop(struct dns_zone *z, struct dns_entry *e)
+static void dns_zone_drop(struct dns_zone *z, struct dns_entry *e)
 {
     map_remove(&z->services, e->key);
     for (size_t i = 0; i < e->n_links; i++)
@@ -277,7 +277,7 @@ void dns_zone_put(struct dns_zone *z, const struct dns_service *s)
         /* a change must not begin the turns again, or the first ones get more than their share */
         memcpy(e->turn_a, old->turn_a, sizeof(e->turn_a));
         memcpy(e->turn_srv, old->turn_srv, sizeof(e->turn_srv));
-        drop(z, old);
+        dns_zone_drop(z, old);
     }
     map_put(&z->services, e->key, e);
     enter_space(z, e->namespace);
@@ -304,7 +304,7 @@ void dns_zone_remove(struct dns_zone *z, struct str namespace, struct str name)
     struct dns_entry *e = dns_zone_service(z, arena_lower(&a, namespace), arena_lower(&a, name));
 
     if (e)
-        drop(z, e);
+        dns_zone_drop(z, e);
 }
 
 const struct list *dns_zone_owners(const struct dns_zone *z, struct in_addr address)

@@ -109,18 +109,18 @@ static void look_root(struct exam *x, struct host_check *c)
 }
 
 /* Words of others may hold anything; a line may not. */
-static void put_part(struct buf *out, struct str text)
+static void host_put_part(struct buf *out, struct str text)
 {
     for (size_t i = 0; i < text.n; i++)
         buf_char(out, text.p[i] == '\n' || text.p[i] == '\t' ? ' ' : text.p[i]);
 }
 
-static void put_line(struct buf *out, size_t i, const struct host_check *c)
+static void host_put_line(struct buf *out, size_t i, const struct host_check *c)
 {
     buf_fmt(out, "%zu\t%d\t", i, c->verdict);
-    put_part(out, c->says);
+    host_put_part(out, c->says);
     buf_char(out, '\t');
-    put_part(out, c->fix);
+    host_put_part(out, c->fix);
     buf_char(out, '\n');
 }
 
@@ -136,7 +136,7 @@ static _Noreturn void be_examiner(const char *state_dir, int out)
         if (checks[i].needs_root && !x.is_inside)
             continue;
         checks[i].look(&x, &c);
-        put_line(&line, i, &c);
+        host_put_line(&line, i, &c);
         (void)write_all(out, buf_view(&line)); /* one by one: should a check kill us, what was seen before stays */
     }
     net_close(x.net);

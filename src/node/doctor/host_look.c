@@ -19,7 +19,7 @@ enum { KERNEL_MAJOR = 5, KERNEL_MINOR = 12 };
 /* A pod: its shim, the container's process 1 and a program of a few threads. Descriptors: sockets and pidfds. */
 enum { POD_PROCESSES = 5, POD_FILES = 8 };
 
-static int64_t read_number(const char *path, const char *key)
+static int64_t host_look_read_number(const char *path, const char *key)
 {
     autofile FILE *f = fopen(path, "re");
     char line[200];
@@ -83,7 +83,8 @@ void host_look_seccomp(struct exam *x, struct host_check *c)
 void host_look_size(struct exam *x, struct host_check *c)
 {
     cpu_set_t set;
-    int64_t total = read_number("/proc/meminfo", "MemTotal:"), free_kib = read_number("/proc/meminfo", "MemAvailable:");
+    int64_t total = host_look_read_number("/proc/meminfo", "MemTotal:"),
+            free_kib = host_look_read_number("/proc/meminfo", "MemAvailable:");
     int cpus = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
 
     host_say(x, c, HOST_FINE, "%d processor%s, %.1f GiB of memory, %.1f GiB of it free", cpus, cpus == 1 ? "" : "s",
@@ -104,9 +105,10 @@ void host_look_processes(struct exam *x, struct host_check *c)
         const char *name, *fix;
         int64_t n;
     } limits[] = {
-        { "kernel.pid_max", "as root: sysctl -w kernel.pid_max=4194304", read_number("/proc/sys/kernel/pid_max", "") },
+        { "kernel.pid_max", "as root: sysctl -w kernel.pid_max=4194304",
+          host_look_read_number("/proc/sys/kernel/pid_max", "") },
         { "kernel.threads-max", "as root: sysctl -w kernel.threads-max=100000",
-          read_number("/proc/sys/kernel/threads-max", "") },
+          host_look_read_number("/proc/sys/kernel/threads-max", "") },
         { "ulimit -u", "ulimit -u 16384", x->root.is_real ? INT64_MAX : resource_limit(RLIMIT_NPROC) },
     };
     size_t least = 0;

@@ -70,7 +70,7 @@ static int mount_overlay(struct exam *x, const char *dir, const char **ret_step)
     return error;
 }
 
-static void say_room(struct exam *x, struct host_check *c, const char *where)
+static void try_say_room(struct exam *x, struct host_check *c, const char *where)
 {
     enum { ROOM_GIB = 1 };
     struct statvfs st = { 0 };
@@ -96,7 +96,7 @@ void host_try_overlay(struct exam *x, struct host_check *c)
     if (parent >= 0)
         (void)tree_remove(parent, strrchr(dir.p, '/') + 1, NULL); /* nothing is in it */
     if (!error) {
-        say_room(x, c, base);
+        try_say_room(x, c, base);
         return;
     }
     host_say(x, c, HOST_IMPOSSIBLE, "cannot %s in %s: %s", step, base, strerror(error));

@@ -27,7 +27,7 @@ static const struct {
 
 /* As Go's %q writes it, which is what readers of these files parse: controls and the two blanks of Latin-1 that do not
  * print are escaped, everything else stays. */
-static void quote(struct buf *out, struct str s)
+static void downward_quote(struct buf *out, struct str s)
 {
     static const char letters[] = "abtnvfr"; /* of 7 to 13 */
 
@@ -49,7 +49,7 @@ static void quote(struct buf *out, struct str s)
     buf_char(out, '"');
 }
 
-static int key_cmp(const void *x, const void *y)
+static int downward_key_cmp(const void *x, const void *y)
 {
     return str_cmp(json_key(*(const struct json *const *)x), json_key(*(const struct json *const *)y));
 }
@@ -64,15 +64,15 @@ static struct str map_lines(struct arena *a, const struct json *map)
         return STR("");
     JSON_FOREACH(member, map)
         sorted[n++] = member;
-    qsort(sorted, n, sizeof(*sorted), key_cmp);
+    qsort(sorted, n, sizeof(*sorted), downward_key_cmp);
     for (size_t i = 0; i < n; i++) {
         buf_fmt(&out, "%s%.*s=", i ? "\n" : "", STR_ARG(json_key(sorted[i])));
-        quote(&out, json_text(sorted[i], STR("")));
+        downward_quote(&out, json_text(sorted[i], STR("")));
     }
     return arena_str(a, buf_view(&out));
 }
 
-static struct str joined(struct arena *a, const struct json *list, const char *of)
+static struct str downward_joined(struct arena *a, const struct json *list, const char *of)
 {
     autobuf out = { 0 };
 
@@ -109,7 +109,7 @@ int downward_field(struct arena *a, const struct json *pod, struct str path, str
         if (!str_is(path, fields[i].path))
             continue;
         *ret = fields[i].is_map ? map_lines(a, value)
-               : fields[i].of   ? joined(a, value, fields[i].of)
+               : fields[i].of   ? downward_joined(a, value, fields[i].of)
                                 : json_text(value, STR(""));
         return 0;
     }

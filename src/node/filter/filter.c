@@ -136,7 +136,7 @@ void filter_refusal(struct filter_world *w, const char *chain, uint8_t icmpx_cod
 }
 
 /* Names come from outside: a listing must stay readable, also to nft. */
-static void put_name(struct buf *out, struct str name)
+static void filter_put_name(struct buf *out, struct str name)
 {
     for (size_t i = 0; i < name.n && i < 253; i++) {
         char c = name.p[i];
@@ -151,15 +151,15 @@ void filter_chain_of(struct filter_world *w, const char *chain, struct str names
 {
     autobuf comment = { 0 };
 
-    put_name(&comment, namespace);
+    filter_put_name(&comment, namespace);
     buf_char(&comment, '/');
-    put_name(&comment, name);
+    filter_put_name(&comment, name);
     nft_chain(w->table, chain, NULL, comment.p);
 }
 
 /* ---- the pods ---- */
 
-static struct str space_of(const struct filter_pod *p)
+static struct str filter_space_of(const struct filter_pod *p)
 {
     return str_empty(p->namespace) ? STR("default") : p->namespace;
 }
@@ -170,7 +170,7 @@ static int at_cmp(const void *x, const void *y)
     int c = (a->address > b->address) - (a->address < b->address);
 
     if (!c)
-        c = str_cmp(space_of(a->pod), space_of(b->pod));
+        c = str_cmp(filter_space_of(a->pod), filter_space_of(b->pod));
     return c ? c : str_cmp(a->pod->name, b->pod->name);
 }
 
@@ -213,7 +213,7 @@ static void collect_spaces(struct filter_world *w)
     VEC_FOREACH(o, &w->in->namespaces)
         (void)map_put(&objects, json_member_text(json_get(*o, "metadata"), "name"), *o); /* twice: the last one */
     for (size_t i = 0; i < w->pods.n; i++) {
-        struct str name = space_of(w->pods.v[i].pod);
+        struct str name = filter_space_of(w->pods.v[i].pod);
         size_t at = (size_t)map_get(&number, name); /* from 1 */
 
         if (!at) {

@@ -345,7 +345,7 @@ struct port_match {
     VEC(const struct nft_set *) sets;
 };
 
-static void read_port(struct writer *wr, const struct json *j, struct port_match *m)
+static void filter_policy_read_port(struct writer *wr, const struct json *j, struct port_match *m)
 {
     const struct json *port = json_get(j, "port"), *end = json_get(j, "endPort");
     enum protocol protocol;
@@ -429,7 +429,7 @@ static void write_rule(struct writer *wr, const struct policy *p, struct rule *r
     }
     if (ports->type == JSON_ARRAY)
         JSON_FOREACH(port, ports)
-            read_port(wr, port, &m);
+            filter_policy_read_port(wr, port, &m);
     put_ports(wr, r, &m);
 }
 

@@ -31,7 +31,7 @@ struct filter_run {
     atomic_int users;
 };
 
-static void leave(struct filter_run *r)
+static void filter_run_leave(struct filter_run *r)
 {
     if (atomic_fetch_sub(&r->users, 1) > 1)
         return;
@@ -42,7 +42,7 @@ static void leave(struct filter_run *r)
     free(r);
 }
 
-static void *work(void *arg)
+static void *filter_run_work(void *arg)
 {
     struct filter_run *r = arg;
 
@@ -51,11 +51,11 @@ static void *work(void *arg)
     if (r->rc == 0)
         r->rc = nft_send(buf_view(&r->old), r->ns_fd, &r->e);
     (void)eventfd_write(r->fd, 1); /* it holds one */
-    leave(r);
+    filter_run_leave(r);
     return NULL;
 }
 
-static int start(struct filter_run *r)
+static int filter_run_start(struct filter_run *r)
 {
     sigset_t all, old;
     pthread_t thread;
@@ -63,7 +63,7 @@ static int start(struct filter_run *r)
 
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are for the program's own threads */
-    rc = pthread_create(&thread, NULL, work, r);
+    rc = pthread_create(&thread, NULL, filter_run_work, r);
     (void)pthread_sigmask(SIG_SETMASK, &old, NULL);
     errno = rc;
     return rc ? -1 : pthread_detach(thread);
@@ -104,10 +104,10 @@ int filter_begin(const char *id, struct str batch, bool is_second, int ns_fd, st
     r->ns_fd = ns_fd < 0 ? -1 : fcntl(ns_fd, F_DUPFD_CLOEXEC, 0);
     r->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     write_batches(r, id, batch, is_second);
-    if (r->fd < 0 || (ns_fd >= 0 && r->ns_fd < 0) || start(r) < 0) {
+    if (r->fd < 0 || (ns_fd >= 0 && r->ns_fd < 0) || filter_run_start(r) < 0) {
         (void)err_errno(e, "start a thread for the filter of pods");
         r->users = 1;
-        leave(r);
+        filter_run_leave(r);
         return -1;
     }
     *ret = r;
@@ -128,7 +128,7 @@ int filter_end(struct filter_run *r, struct err *e)
         (void)err_set(e, ERR_IO, "nf_tables has not answered within %d s", FILTER_PATIENCE_MS / 1000);
     else if ((rc = r->rc) < 0 && e)
         *e = r->e;
-    leave(r);
+    filter_run_leave(r);
     return rc;
 }
 

@@ -75,7 +75,7 @@ static size_t sort_unique(struct filter_endpoint *v, size_t n)
     return kept;
 }
 
-static void add_service(struct filter_world *w, const struct filter_service *s, struct service_list *out)
+static void filter_service_add(struct filter_world *w, const struct filter_service *s, struct service_list *out)
 {
     struct service *new;
 
@@ -95,7 +95,7 @@ static void sort_services(struct filter_world *w, struct service_list *ret)
     size_t n = 0;
 
     VEC_FOREACH(s, &w->in->services)
-        add_service(w, s, ret);
+        filter_service_add(w, s, ret);
     if (ret->list.n)
         qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), service_cmp);
     for (size_t i = 0; i < ret->list.n; i++)

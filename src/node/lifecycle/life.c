@@ -51,7 +51,7 @@ static bool is_deleted(const struct life *l)
 /* ---- new ---- */
 
 /* The array may move with it. */
-static void add_container(struct life *l, const struct object *pod, const struct json *spec, const char *list)
+static void life_add_container(struct life *l, const struct object *pod, const struct json *spec, const char *list)
 {
     l->cons.v = xrealloc(l->cons.v, (l->cons.n + 1) * sizeof(*l->cons.v));
     memset(&l->cons.v[l->cons.n], 0, sizeof(*l->cons.v));
@@ -69,7 +69,7 @@ static void make_containers(struct life *l)
     l->mains.n = json_count(json_get(spec, container_lists[1]));
     for (size_t i = 0; i < CONTAINER_LISTS; i++)
         JSON_FOREACH(c, json_get(spec, container_lists[i]))
-            add_container(l, l->first, c, container_lists[i]);
+            life_add_container(l, l->first, c, container_lists[i]);
 }
 
 /* Conditions that were written before us keep the time of their last change. */
@@ -121,7 +121,7 @@ static void start_over(struct life *l, int64_t now_ms)
             life_con_again(c, now_ms);
 }
 
-static const struct json *status_of(const struct life *l, const struct life_con *c)
+static const struct json *life_status_of(const struct life *l, const struct life_con *c)
 {
     const char *list = c->is_ephemeral ? "ephemeralContainerStatuses"
                        : c->is_init    ? "initContainerStatuses"
@@ -136,7 +136,7 @@ static const struct json *status_of(const struct life *l, const struct life_con 
 static void take_containers(struct life *l, int64_t now_ms)
 {
     VEC_FOREACH(c, &l->cons)
-        life_con_take(l, c, status_of(l, c), now_ms);
+        life_con_take(l, c, life_status_of(l, c), now_ms);
     if (was_anything_started(l))
         start_over(l, now_ms);
 }
@@ -144,7 +144,7 @@ static void take_containers(struct life *l, int64_t now_ms)
 static void take_amounts(struct life *l)
 {
     VEC_FOREACH(c, &l->cons)
-        life_resize_take(l, c, status_of(l, c));
+        life_resize_take(l, c, life_status_of(l, c));
 }
 
 static void take_past(struct life *l, enum life_phase phase)
@@ -154,7 +154,7 @@ static void take_past(struct life *l, enum life_phase phase)
 }
 
 /* Without its containers; one that has ended is whole already. */
-static struct life *begin(const struct object *pod, int64_t now_ms)
+static struct life *life_begin(const struct object *pod, int64_t now_ms)
 {
     struct life *l = xcalloc(1, sizeof(*l));
     const struct json *spec = json_get(pod->root, "spec");
@@ -181,7 +181,7 @@ static struct life *begin(const struct object *pod, int64_t now_ms)
 
 struct life *life_new(const struct object *pod, int64_t now_ms)
 {
-    struct life *l = begin(pod, now_ms);
+    struct life *l = life_begin(pod, now_ms);
 
     if (l->is_past)
         return l;
@@ -209,10 +209,10 @@ static void find_containers(struct life *l, const struct life_found *cons, size_
         const struct life_found *f = found_of(c, cons, n);
 
         if (f) {
-            life_con_found(l, c, status_of(l, c), f);
+            life_con_found(l, c, life_status_of(l, c), f);
             continue;
         }
-        life_con_take(l, c, status_of(l, c), now_ms);
+        life_con_take(l, c, life_status_of(l, c), now_ms);
         life_con_again(c, now_ms);
     }
     for (size_t i = 0; i < n; i++)
@@ -225,7 +225,7 @@ static void find_containers(struct life *l, const struct life_found *cons, size_
 struct life *life_adopt(const struct object *pod, struct str pod_ip, struct str host_ip, const struct life_found *cons,
                         size_t n, int64_t now_ms)
 {
-    struct life *l = begin(pod, now_ms);
+    struct life *l = life_begin(pod, now_ms);
 
     l->box = LIFE_BOX_MADE;
     life_set_text(&l->pod_ip, pod_ip);
@@ -301,7 +301,7 @@ static void take_ephemeral(struct life *l)
     JSON_FOREACH(c, json_find(l->pod->root, "spec", list, NULL)) {
         if (has_container(l, json_member_text(c, "name")))
             continue;
-        add_container(l, l->pod, c, list);
+        life_add_container(l, l->pod, c, list);
         l->is_changed = true;
     }
 }
@@ -428,7 +428,7 @@ static void check_deadline(struct life *l, struct life_look *k)
     life_stop(l, -1, STR("DeadlineExceeded"), str_of(words), k->now_ms);
 }
 
-static bool act(struct life_look *k, enum life_action_kind kind)
+static bool life_act(struct life_look *k, enum life_action_kind kind)
 {
     *k->ret = (struct life_action){ .kind = kind };
     return true;
@@ -438,20 +438,20 @@ static bool box_step(struct life *l, struct life_look *k)
 {
     if (l->box == LIFE_BOX_NONE && !l->stop.is_on && life_is_due(k, l->make_ms)) {
         l->box = LIFE_BOX_MAKING;
-        return act(k, LIFE_MAKE);
+        return life_act(k, LIFE_MAKE);
     }
     if (l->box == LIFE_BOX_MADE && (l->has_ended || l->is_broken)) {
         l->box = LIFE_BOX_UNMAKING;
-        return act(k, LIFE_UNMAKE);
+        return life_act(k, LIFE_UNMAKE);
     }
     if (l->box == LIFE_BOX_NONE && l->has_ended && is_deleted(l) && !l->said_gone) {
         l->said_gone = true;
-        return act(k, LIFE_GONE);
+        return life_act(k, LIFE_GONE);
     }
     return false;
 }
 
-static bool walk(struct life *l, struct life_look *k)
+static bool life_walk(struct life *l, struct life_look *k)
 {
     check_deadline(l, k);
     if (box_step(l, k))
@@ -473,7 +473,7 @@ bool life_step(struct life *l, int64_t now_ms, struct life_action *ret)
     bool did;
 
     *ret = (struct life_action){ .kind = LIFE_NOTHING };
-    did = walk(l, &k);
+    did = life_walk(l, &k);
     l->due_ms = did ? now_ms : k.due_ms;
     return did;
 }

@@ -53,7 +53,7 @@ void life_con_done(struct life_con *c)
     object_unref(c->sized);
 }
 
-static struct life_con *find(struct life *l, struct str name, bool (*fits)(const struct life_con *))
+static struct life_con *life_container_find(struct life *l, struct str name, bool (*fits)(const struct life_con *))
 {
     VEC_FOREACH(c, &l->cons)
         if (str_eq(c->name, name) && fits(c))
@@ -166,7 +166,7 @@ static bool is_any(const struct life_con *c)
 
 void life_image(struct life *l, struct str container, struct str image_id)
 {
-    struct life_con *c = find(l, container, is_any);
+    struct life_con *c = life_container_find(l, container, is_any);
 
     if (c)
         life_set_text(&c->image_id, image_id); /* seen with what comes of the start */
@@ -174,7 +174,7 @@ void life_image(struct life *l, struct str container, struct str image_id)
 
 void life_start_given_up(struct life *l, struct str container, int64_t now_ms)
 {
-    struct life_con *c = find(l, container, is_starting);
+    struct life_con *c = life_container_find(l, container, is_starting);
 
     if (!c)
         return;
@@ -185,12 +185,12 @@ void life_start_given_up(struct life *l, struct str container, int64_t now_ms)
 
 void life_tell(struct life *l, bool is_warning, struct str reason, struct str container, struct str message)
 {
-    life_say(l, is_warning, reason, find(l, container, is_any), "%.*s", STR_ARG(message));
+    life_say(l, is_warning, reason, life_container_find(l, container, is_any), "%.*s", STR_ARG(message));
 }
 
 void life_started(struct life *l, struct str container, struct str container_id, int64_t now_ms)
 {
-    struct life_con *c = find(l, container, is_starting);
+    struct life_con *c = life_container_find(l, container, is_starting);
 
     if (!c)
         return;
@@ -297,7 +297,7 @@ static bool may_end(const struct life_con *c)
 
 void life_ended(struct life *l, struct str container, const struct life_end *end, int64_t now_ms)
 {
-    struct life_con *c = find(l, container, may_end);
+    struct life_con *c = life_container_find(l, container, may_end);
     struct life_past p = { 0 };
 
     if (!c)
@@ -328,14 +328,14 @@ void life_con_killed(struct life *l, struct life_con *c, struct str message, int
 
 /* ---- what a status of before says ---- */
 
-static int64_t time_of(const struct json *j, const char *key, int64_t fallback_ms)
+static int64_t life_container_time_of(const struct json *j, const char *key, int64_t fallback_ms)
 {
     int64_t ms;
 
     return clock_parse(json_member_text(j, key), &ms, NULL) < 0 ? fallback_ms : ms;
 }
 
-static const char *reason_of(struct str text)
+static const char *life_container_reason_of(struct str text)
 {
     static const char *const known[] = { "Completed", "OOMKilled", "StartError", "ContainerCannotRun" };
 
@@ -350,9 +350,9 @@ static void take_ended(struct life *l, struct life_con *c, const struct json *en
     c->last.is_set = true;
     c->last.exit_code = (int)json_i64(json_get(ended, "exitCode"), 0);
     c->last.signo = (int)json_i64(json_get(ended, "signal"), 0);
-    c->last.reason = reason_of(json_member_text(ended, "reason"));
-    c->last.started_ms = time_of(ended, "startedAt", now_ms);
-    c->last.finished_ms = time_of(ended, "finishedAt", now_ms);
+    c->last.reason = life_container_reason_of(json_member_text(ended, "reason"));
+    c->last.started_ms = life_container_time_of(ended, "startedAt", now_ms);
+    c->last.finished_ms = life_container_time_of(ended, "finishedAt", now_ms);
     life_set_text(&c->last.message, json_member_text(ended, "message"));
     life_set_text(&c->last.id, json_member_text(ended, "containerID"));
     c->is_over = !wants_restart(l, c, c->last.exit_code);
@@ -382,13 +382,13 @@ void life_con_take(struct life *l, struct life_con *c, const struct json *old, i
     if (!running)
         return;
     c->state = LIFE_CON_RUNNING;
-    c->started_ms = time_of(running, "startedAt", now_ms);
+    c->started_ms = life_container_time_of(running, "startedAt", now_ms);
     life_set_text(&c->id, json_member_text(old, "containerID"));
     life_con_killed(l, c, STR("the agent of this node was ended, and the container with it"), now_ms);
 }
 
 /* As it would be, had we seen all of its restarts. */
-static void take_backoff(struct life_con *c, int restarts, int64_t started_ms)
+static void life_container_take_backoff(struct life_con *c, int restarts, int64_t started_ms)
 {
     for (int i = 0; i < restarts && c->backoff_ms < LIFE_BACKOFF_MAX_MS; i++)
         c->backoff_ms = c->backoff_ms ? MIN_OF(c->backoff_ms * 2, LIFE_BACKOFF_MAX_MS) : LIFE_BACKOFF_MS;
@@ -400,7 +400,7 @@ static void take_running(struct life_con *c, const struct json *old)
 {
     struct life_probe *startup = &c->probes[LIFE_STARTUP], *readiness = &c->probes[LIFE_READINESS];
 
-    c->started_ms = time_of(json_find(old, "state", "running", NULL), "startedAt", c->started_ms);
+    c->started_ms = life_container_time_of(json_find(old, "state", "running", NULL), "startedAt", c->started_ms);
     c->post.state = c->post.spec ? LIFE_HOOK_DONE : LIFE_HOOK_NONE;
     if (startup->spec && json_bool(json_get(old, "started"), false))
         startup->is_ok = startup->is_over = true;
@@ -419,7 +419,7 @@ void life_con_found(struct life *l, struct life_con *c, const struct json *old, 
     if (is_same ? last : ended ? ended : last)
         take_ended(l, c, is_same ? last : ended ? ended : last, f->started_ms);
     c->is_over = c->is_done = false;
-    take_backoff(c, f->attempt, f->started_ms);
+    life_container_take_backoff(c, f->attempt, f->started_ms);
     c->n_attempts = f->attempt;
     c->state = LIFE_CON_STARTING;
     if (f->state == LIFE_FOUND_STARTING || f->state == LIFE_FOUND_FAILED)
@@ -463,7 +463,7 @@ static bool is_of_image(struct str reason)
 void life_start_failed(struct life *l, struct str container, int exit_code, struct str reason, struct str message,
                        int64_t now_ms)
 {
-    struct life_con *c = find(l, container, is_starting);
+    struct life_con *c = life_container_find(l, container, is_starting);
     struct life_past p = { .exit_code = exit_code ? exit_code : 128,
                            .reason = final_reason(reason),
                            .started_ms = now_ms };

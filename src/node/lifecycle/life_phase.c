@@ -160,8 +160,8 @@ static void no(struct verdict *v, const char *reason)
 }
 
 /* "containers with unready status: [a b]" */
-static void list_names(const struct life *l, struct verdict *v, const char *what,
-                       bool (*is_meant)(const struct life *l, const struct life_con *c))
+static void life_phase_list_names(const struct life *l, struct verdict *v, const char *what,
+                                  bool (*is_meant)(const struct life *l, const struct life_con *c))
 {
     size_t n = 0;
 
@@ -201,7 +201,7 @@ static void judge_initialized(const struct life *l, struct verdict *v)
     }
     if (main_was_started(l))
         return;
-    list_names(l, v, "containers with incomplete status: [", is_incomplete);
+    life_phase_list_names(l, v, "containers with incomplete status: [", is_incomplete);
     if (v->message.n)
         no(v, "ContainersNotInitialized");
 }
@@ -212,7 +212,7 @@ static void judge_containers(const struct life *l, struct verdict *v)
         no(v, ended_reason(l));
         return;
     }
-    list_names(l, v, "containers with unready status: [", is_unready);
+    life_phase_list_names(l, v, "containers with unready status: [", is_unready);
     if (v->message.n)
         no(v, "ContainersNotReady");
 }

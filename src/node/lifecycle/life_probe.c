@@ -13,7 +13,7 @@ static const struct {
 };
 
 /* Where a number is missing or 0 the default of the API holds. */
-static int64_t number(const struct json *spec, const char *key, int64_t fallback)
+static int64_t life_probe_number(const struct json *spec, const char *key, int64_t fallback)
 {
     int64_t n = json_i64(json_get(spec, key), 0);
 
@@ -25,7 +25,7 @@ void life_probes_begin(struct life_con *c)
     for (size_t i = 0; i < LIFE_PROBE_KIND_MAX; i++) {
         struct life_probe *p = &c->probes[i];
 
-        p->next_ms = life_add(c->started_ms, number(p->spec, "initialDelaySeconds", 0) * 1000);
+        p->next_ms = life_add(c->started_ms, life_probe_number(p->spec, "initialDelaySeconds", 0) * 1000);
     }
 }
 
@@ -48,16 +48,16 @@ static bool is_asked(const struct life_con *c, enum life_probe_kind kind)
     return life_con_is_started(c) != (kind == LIFE_STARTUP);
 }
 
-static bool ask(struct life *l, struct life_con *c, struct life_probe *p, struct life_look *k)
+static bool life_probe_ask(struct life *l, struct life_con *c, struct life_probe *p, struct life_look *k)
 {
     if (!life_is_due(k, p->next_ms))
         return false;
     p->id = ++l->last_id;
-    p->next_ms = life_add(k->now_ms, number(p->spec, "periodSeconds", 10) * 1000);
+    p->next_ms = life_add(k->now_ms, life_probe_number(p->spec, "periodSeconds", 10) * 1000);
     life_action_of(k, LIFE_PROBE, c);
     k->ret->id = p->id;
     k->ret->spec = p->spec;
-    k->ret->timeout_ms = number(p->spec, "timeoutSeconds", 1) * 1000;
+    k->ret->timeout_ms = life_probe_number(p->spec, "timeoutSeconds", 1) * 1000;
     return true;
 }
 
@@ -66,7 +66,7 @@ bool life_probe_step(struct life *l, struct life_con *c, struct life_look *k)
     if (!life_con_is_up(c))
         return false;
     for (enum life_probe_kind i = 0; i < LIFE_PROBE_KIND_MAX; i++)
-        if (is_asked(c, i) && ask(l, c, &c->probes[i], k))
+        if (is_asked(c, i) && life_probe_ask(l, c, &c->probes[i], k))
             return true;
     return false;
 }
@@ -84,7 +84,7 @@ static void kill_for(struct life *l, struct life_con *c, enum life_probe_kind ki
 }
 
 /* Enough results of one kind in a row. */
-static void decide(struct life *l, struct life_con *c, enum life_probe_kind kind, bool is_ok, int64_t now_ms)
+static void life_probe_decide(struct life *l, struct life_con *c, enum life_probe_kind kind, bool is_ok, int64_t now_ms)
 {
     struct life_probe *p = &c->probes[kind];
 
@@ -97,11 +97,12 @@ static void decide(struct life *l, struct life_con *c, enum life_probe_kind kind
     life_check_init(c);
 }
 
-static void take(struct life *l, struct life_con *c, enum life_probe_kind kind, bool is_ok, struct str message,
-                 int64_t now_ms)
+static void life_probe_take(struct life *l, struct life_con *c, enum life_probe_kind kind, bool is_ok,
+                            struct str message, int64_t now_ms)
 {
     struct life_probe *p = &c->probes[kind];
-    int64_t enough = is_ok ? number(p->spec, "successThreshold", 1) : number(p->spec, "failureThreshold", 3);
+    int64_t enough = is_ok ? life_probe_number(p->spec, "successThreshold", 1)
+                           : life_probe_number(p->spec, "failureThreshold", 3);
 
     p->id = 0;
     if (is_ok && message.n && json_get(p->spec, "httpGet")) /* a redirect that was not followed */
@@ -111,7 +112,7 @@ static void take(struct life *l, struct life_con *c, enum life_probe_kind kind, 
     p->n_same = p->n_same && p->was_ok == is_ok ? MIN_OF(p->n_same, INT32_MAX - 1) + 1 : 1;
     p->was_ok = is_ok;
     if (p->n_same >= enough)
-        decide(l, c, kind, is_ok, now_ms);
+        life_probe_decide(l, c, kind, is_ok, now_ms);
 }
 
 bool life_probe_result(struct life *l, struct life_con *c, uint64_t id, bool is_ok, struct str message, int64_t now_ms)
@@ -119,7 +120,7 @@ bool life_probe_result(struct life *l, struct life_con *c, uint64_t id, bool is_
     for (enum life_probe_kind i = 0; i < LIFE_PROBE_KIND_MAX; i++) {
         if (c->probes[i].id != id)
             continue;
-        take(l, c, i, is_ok, message, now_ms);
+        life_probe_take(l, c, i, is_ok, message, now_ms);
         return true;
     }
     return false;

@@ -11,7 +11,7 @@ struct sums {
 };
 
 /* false: there is none, or it is zero. */
-static bool amount(const struct json *resources, const char *list, const char *name, struct quantity *ret)
+static bool qos_amount(const struct json *resources, const char *list, const char *name, struct quantity *ret)
 {
     const struct json *value = json_find(resources, list, name, NULL);
     autobuf number = { 0 };
@@ -24,18 +24,18 @@ static bool amount(const struct json *resources, const char *list, const char *n
     return quantity_parse(text, ret, NULL) == 0 && ret->nano > 0;
 }
 
-static void add_container(struct sums *s, const struct json *resources)
+static void qos_add_container(struct sums *s, const struct json *resources)
 {
     for (size_t i = 0; i < ARRAY_LEN(counted); i++) {
         struct quantity q;
-        bool is_limited = amount(resources, "limits", counted[i], &q);
+        bool is_limited = qos_amount(resources, "limits", counted[i], &q);
 
         if (is_limited)
             s->limits[i] = quantity_add(s->limits[i], q);
         s->all_limited &= is_limited;
         s->has_any |= is_limited;
         /* A limit stands in for a request that is not there, as the API server fills it in. */
-        if (amount(resources, "requests", counted[i], &q) || amount(resources, "limits", counted[i], &q)) {
+        if (qos_amount(resources, "requests", counted[i], &q) || qos_amount(resources, "limits", counted[i], &q)) {
             s->requests[i] = quantity_add(s->requests[i], q);
             s->has_any = true;
         }
@@ -48,9 +48,9 @@ const char *life_qos(const struct json *pod_spec)
     bool is_equal = true;
 
     JSON_FOREACH(c, json_get(pod_spec, "initContainers"))
-        add_container(&s, json_get(c, "resources"));
+        qos_add_container(&s, json_get(c, "resources"));
     JSON_FOREACH(c, json_get(pod_spec, "containers"))
-        add_container(&s, json_get(c, "resources"));
+        qos_add_container(&s, json_get(c, "resources"));
     if (!s.has_any)
         return "BestEffort";
     for (size_t i = 0; i < ARRAY_LEN(counted); i++)

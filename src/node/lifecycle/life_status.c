@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-static void add_text(struct arena *a, struct json *j, const char *key, struct str text)
+static void life_status_add_text(struct arena *a, struct json *j, const char *key, struct str text)
 {
     json_add(j, str_of(key), json_str(a, arena_str(a, text)));
 }
@@ -11,18 +11,18 @@ static void add_text(struct arena *a, struct json *j, const char *key, struct st
 static void add_some(struct arena *a, struct json *j, const char *key, struct str text)
 {
     if (text.n)
-        add_text(a, j, key, text);
+        life_status_add_text(a, j, key, text);
 }
 
-static void add_time(struct arena *a, struct json *j, const char *key, int64_t ms)
+static void life_status_add_time(struct arena *a, struct json *j, const char *key, int64_t ms)
 {
     autobuf text = { 0 };
 
     clock_print(&text, ms);
-    add_text(a, j, key, buf_view(&text));
+    life_status_add_text(a, j, key, buf_view(&text));
 }
 
-static struct json *add_object(struct arena *a, struct json *j, const char *key)
+static struct json *life_status_add_object(struct arena *a, struct json *j, const char *key)
 {
     return json_add(j, str_of(key), json_object(a));
 }
@@ -45,52 +45,52 @@ static struct str view_or(const struct buf *b, const struct buf *other, const ch
     return other->n ? buf_view(other) : str_of(fallback);
 }
 
-static void add_waiting(const struct life *l, struct arena *a, const struct life_con *c, struct json *state)
+static void life_status_add_waiting(const struct life *l, struct arena *a, const struct life_con *c, struct json *state)
 {
-    struct json *j = add_object(a, state, "waiting");
+    struct json *j = life_status_add_object(a, state, "waiting");
     const char *plain = l->inits.n ? "PodInitializing" : "ContainerCreating";
 
-    add_text(a, j, "reason", view_or(&c->wait_reason, &l->make_reason, plain));
+    life_status_add_text(a, j, "reason", view_or(&c->wait_reason, &l->make_reason, plain));
     add_some(a, j, "message", c->wait_reason.n ? buf_view(&c->wait_message) : buf_view(&l->make_message));
 }
 
 static void add_ended(struct arena *a, const struct life_past *p, struct json *state)
 {
-    struct json *j = add_object(a, state, "terminated");
+    struct json *j = life_status_add_object(a, state, "terminated");
 
     json_add(j, STR("exitCode"), json_int(a, p->exit_code));
     if (p->signo)
         json_add(j, STR("signal"), json_int(a, p->signo));
-    add_text(a, j, "reason", str_of(p->reason));
+    life_status_add_text(a, j, "reason", str_of(p->reason));
     add_some(a, j, "message", buf_view(&p->message));
-    add_time(a, j, "startedAt", p->started_ms);
-    add_time(a, j, "finishedAt", p->finished_ms);
+    life_status_add_time(a, j, "startedAt", p->started_ms);
+    life_status_add_time(a, j, "finishedAt", p->finished_ms);
     add_some(a, j, "containerID", buf_view(&p->id));
 }
 
 static void add_unknown(struct arena *a, struct json *state)
 {
-    struct json *j = add_object(a, state, "terminated");
+    struct json *j = life_status_add_object(a, state, "terminated");
 
     json_add(j, STR("exitCode"), json_int(a, 137));
-    add_text(a, j, "reason", STR("ContainerStatusUnknown"));
-    add_text(a, j, "message", STR("The container could not be located when the pod was terminated"));
+    life_status_add_text(a, j, "reason", STR("ContainerStatusUnknown"));
+    life_status_add_text(a, j, "message", STR("The container could not be located when the pod was terminated"));
 }
 
 static void add_state(const struct life *l, struct arena *a, const struct life_con *c, struct json *one)
 {
-    struct json *state = add_object(a, one, "state"), *last;
+    struct json *state = life_status_add_object(a, one, "state"), *last;
     enum life_shown shown = life_shown(l, c);
 
     if (shown == LIFE_SHOWS_RUNNING)
-        add_time(a, add_object(a, state, "running"), "startedAt", c->started_ms);
+        life_status_add_time(a, life_status_add_object(a, state, "running"), "startedAt", c->started_ms);
     else if (shown == LIFE_SHOWS_WAITING)
-        add_waiting(l, a, c, state);
+        life_status_add_waiting(l, a, c, state);
     else if (c->is_unknown)
         add_unknown(a, state);
     else
         add_ended(a, &c->last, state);
-    last = add_object(a, one, "lastState");
+    last = life_status_add_object(a, one, "lastState");
     if (life_shows_last(l, c) ? c->last.is_set : c->before.is_set)
         add_ended(a, life_shows_last(l, c) ? &c->last : &c->before, last);
 }
@@ -105,21 +105,21 @@ static void add_amounts(struct arena *a, const struct life_con *c, struct json *
         return;
     if (json_count(requests))
         json_add(one, STR("allocatedResources"), json_copy(a, requests));
-    resources = add_object(a, one, "resources");
+    resources = life_status_add_object(a, one, "resources");
     if (json_count(limits))
         json_add(resources, STR("limits"), json_copy(a, limits));
     if (json_count(requests))
         json_add(resources, STR("requests"), json_copy(a, requests));
 }
 
-static void add_container(const struct life *l, struct arena *a, const struct life_con *c, struct json *one)
+static void life_status_add_container(const struct life *l, struct arena *a, const struct life_con *c, struct json *one)
 {
-    add_text(a, one, "name", c->name);
+    life_status_add_text(a, one, "name", c->name);
     add_state(l, a, c, one);
     json_add(one, STR("ready"), json_bool_new(a, life_shows_ready(l, c)));
     json_add(one, STR("restartCount"), json_int(a, MAX_OF(c->n_attempts - 1, 0)));
-    add_text(a, one, "image", json_member_text(c->spec, "image"));
-    add_text(a, one, "imageID", buf_view(&c->image_id));
+    life_status_add_text(a, one, "image", json_member_text(c->spec, "image"));
+    life_status_add_text(a, one, "imageID", buf_view(&c->image_id));
     add_some(a, one, "containerID", life_con_is_up(c) ? buf_view(&c->id) : buf_view(&c->last.id));
     add_amounts(a, c, one);
     if (!c->is_ephemeral)
@@ -136,13 +136,13 @@ static void add_containers(const struct life *l, struct arena *a, struct json *s
 
         if (!list || !str_is(json_key(list), name))
             list = json_add(status, str_of(name), json_array(a));
-        add_container(l, a, c, json_push(list, json_object(a)));
+        life_status_add_container(l, a, c, json_push(list, json_object(a)));
     }
 }
 
 /* ---- conditions ---- */
 
-static bool is_ours(struct str type)
+static bool life_status_is_ours(struct str type)
 {
     for (size_t i = 0; i < LIFE_COND_MAX; i++)
         if (str_is(type, life_condition_names[i]))
@@ -157,24 +157,25 @@ static void add_resize(const struct life *l, struct arena *a, struct json *list)
 
     if (!type)
         return;
-    add_text(a, one, "type", str_of(type));
+    life_status_add_text(a, one, "type", str_of(type));
     add_generation(l, a, one);
-    add_text(a, one, "status", STR("True"));
-    add_time(a, one, "lastTransitionTime", l->resize.since_ms);
+    life_status_add_text(a, one, "status", STR("True"));
+    life_status_add_time(a, one, "lastTransitionTime", l->resize.since_ms);
     add_some(a, one, "reason", str_of(reason));
     if (reason)
         add_some(a, one, "message", buf_view(&l->resize.why));
 }
 
-static void add_condition(const struct life *l, struct arena *a, struct json *list, enum life_condition_type type)
+static void life_status_add_condition(const struct life *l, struct arena *a, struct json *list,
+                                      enum life_condition_type type)
 {
     const struct life_condition *c = &l->conditions[type];
     struct json *one = json_push(list, json_object(a));
 
-    add_text(a, one, "type", str_of(life_condition_names[type]));
+    life_status_add_text(a, one, "type", str_of(life_condition_names[type]));
     add_generation(l, a, one);
-    add_text(a, one, "status", c->is_true ? STR("True") : STR("False"));
-    add_time(a, one, "lastTransitionTime", c->since_ms);
+    life_status_add_text(a, one, "status", c->is_true ? STR("True") : STR("False"));
+    life_status_add_time(a, one, "lastTransitionTime", c->since_ms);
     add_some(a, one, "reason", str_of(c->reason));
     add_some(a, one, "message", buf_view(&c->message));
 }
@@ -184,10 +185,10 @@ static void add_conditions(const struct life *l, struct arena *a, struct json *s
     struct json *list = json_add(status, STR("conditions"), json_array(a));
 
     JSON_FOREACH(c, json_find(l->pod->root, "status", "conditions", NULL))
-        if (!is_ours(json_member_text(c, "type")))
+        if (!life_status_is_ours(json_member_text(c, "type")))
             json_push(list, json_copy(a, c));
     for (enum life_condition_type i = 0; i < LIFE_COND_MAX; i++)
-        add_condition(l, a, list, i);
+        life_status_add_condition(l, a, list, i);
     add_resize(l, a, list);
 }
 
@@ -197,8 +198,8 @@ static void add_address(struct arena *a, struct json *status, const char *one, c
 {
     if (!ip.n)
         return;
-    add_text(a, status, one, ip);
-    add_text(a, json_push(json_add(status, str_of(many), json_array(a)), json_object(a)), "ip", ip);
+    life_status_add_text(a, status, one, ip);
+    life_status_add_text(a, json_push(json_add(status, str_of(many), json_array(a)), json_object(a)), "ip", ip);
 }
 
 /* Members that the node does not write belong to somebody else. A nomination is over when the pod has its node. */
@@ -240,7 +241,7 @@ struct json *life_status(struct life *l, struct arena *a)
         return json_is(old, JSON_OBJECT) ? json_copy(a, old) : json_object(a);
     status = json_object(a);
     add_generation(l, a, status);
-    add_text(a, status, "phase", str_of(life_phase_names[l->phase]));
+    life_status_add_text(a, status, "phase", str_of(life_phase_names[l->phase]));
     add_conditions(l, a, status);
     if (l->has_ended) {
         add_some(a, status, "message", buf_view(&l->stop.message));
@@ -248,9 +249,9 @@ struct json *life_status(struct life *l, struct arena *a)
     }
     add_address(a, status, "hostIP", "hostIPs", buf_view(&l->host_ip));
     add_address(a, status, "podIP", "podIPs", buf_view(&l->pod_ip));
-    add_time(a, status, "startTime", l->start_ms);
+    life_status_add_time(a, status, "startTime", l->start_ms);
     add_containers(l, a, status);
-    add_text(a, status, "qosClass", str_of(l->qos));
+    life_status_add_text(a, status, "qosClass", str_of(l->qos));
     keep_others(l, a, status);
     return status;
 }

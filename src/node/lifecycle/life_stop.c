@@ -9,7 +9,7 @@
 
 #include <signal.h>
 
-static void shorten(struct life_con *c, int64_t grace_ms, int64_t now_ms)
+static void stop_shorten(struct life_con *c, int64_t grace_ms, int64_t now_ms)
 {
     c->stop.until_ms = MIN_OF(c->stop.until_ms, life_add(now_ms, grace_ms));
     c->stop.is_forced |= grace_ms == 0;
@@ -21,7 +21,7 @@ void life_con_stop(struct life *l, struct life_con *c, int64_t grace_ms, int64_t
     va_list ap;
 
     if (c->stop.is_on) {
-        shorten(c, grace_ms, now_ms);
+        stop_shorten(c, grace_ms, now_ms);
         return;
     }
     va_start(ap, fmt);
@@ -29,7 +29,7 @@ void life_con_stop(struct life *l, struct life_con *c, int64_t grace_ms, int64_t
     va_end(ap);
     life_say(l, false, STR("Killing"), c, "%.*s", STR_ARG(buf_view(&why)));
     c->stop = (struct life_end_of_con){ .is_on = true, .until_ms = INT64_MAX };
-    shorten(c, grace_ms, now_ms);
+    stop_shorten(c, grace_ms, now_ms);
     c->pre.state = c->pre.spec ? LIFE_HOOK_TODO : LIFE_HOOK_NONE;
     if (!life_con_is_up(c)) { /* nobody waits for postStart any more */
         c->post.state = LIFE_HOOK_DONE;
@@ -70,7 +70,7 @@ static bool waits_for_turn(const struct life *l, const struct life_con *c)
     return false;
 }
 
-static bool send(struct life_con *c, int signo, struct life_look *k)
+static bool stop_send(struct life_con *c, int signo, struct life_look *k)
 {
     life_action_of(k, LIFE_SIGNAL, c);
     k->ret->signo = signo;
@@ -80,7 +80,7 @@ static bool send(struct life_con *c, int signo, struct life_look *k)
 static bool kill_now(struct life_con *c, struct life_look *k)
 {
     c->stop.is_killed = true;
-    return send(c, SIGKILL, k);
+    return stop_send(c, SIGKILL, k);
 }
 
 /* Is the hook over? It has the whole grace. An action may have been given instead. */
@@ -124,7 +124,7 @@ bool life_stop_step(struct life *l, struct life_con *c, struct life_look *k)
             return false;
         s->is_termed = true;
         s->termed_ms = k->now_ms;
-        return send(c, SIGTERM, k);
+        return stop_send(c, SIGTERM, k);
     }
     return life_is_due(k, MAX_OF(s->until_ms, life_add(s->termed_ms, LIFE_TERM_MS))) && kill_now(c, k);
 }

@@ -108,7 +108,7 @@ struct new_socket {
     int type, fd;
 };
 
-static int open_socket(void *ctx, struct err *e)
+static int net_open_socket(void *ctx, struct err *e)
 {
     struct new_socket *made = ctx;
 
@@ -120,7 +120,7 @@ int net_socket(const struct net *n, int type, int *ret_fd, struct err *e)
 {
     struct new_socket made = { .type = type };
 
-    if (netns_run(net_ns_fd(n), open_socket, &made, e) < 0)
+    if (netns_run(net_ns_fd(n), net_open_socket, &made, e) < 0)
         return -1;
     *ret_fd = made.fd;
     return 0;
@@ -209,7 +209,7 @@ static void forget_left(struct net *n, int index)
             n->left[i--] = n->left[--n->n_left];
 }
 
-static int read_options(struct net *n, const struct net_options *opt, struct err *e)
+static int net_read_options(struct net *n, const struct net_options *opt, struct err *e)
 {
     const char *id = opt->id ? opt->id : "";
 
@@ -235,7 +235,7 @@ static int open_all(struct net *n, const struct net_options *opt, struct err *e)
                            .is_open = opt->is_open,
                            .outlives = opt->outlives };
 
-    if (read_options(n, opt, e) < 0 || netns_run(NETNS_NEW, open_inside, n, e) < 0)
+    if (net_read_options(n, opt, e) < 0 || netns_run(NETNS_NEW, open_inside, n, e) < 0)
         return -1;
     if (opt->has_way_out) {
         net_egress_begin(&n->out);
@@ -352,8 +352,8 @@ size_t net_fds(const struct net *n, int ret[NET_FDS])
     return count;
 }
 
-static int adopt(struct net *n, const struct net_options *opt, struct str note, const int *fds, size_t n_fds,
-                 struct err *e)
+static int net_net_adopt(struct net *n, const struct net_options *opt, struct str note, const int *fds, size_t n_fds,
+                         struct err *e)
 {
     struct wire_read r = { .rest = note };
     struct net_options own = *opt;
@@ -368,7 +368,7 @@ static int adopt(struct net *n, const struct net_options *opt, struct str note, 
     n->ns_fd = fcntl(fds[0], F_DUPFD_CLOEXEC, 3);
     n->subnet = (struct subnet){ .base = (uint32_t)base, .prefix = (int)prefix };
     subnet_init(&n->subnet);
-    if (n->ns_fd < 0 || read_options(n, &own, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0)
+    if (n->ns_fd < 0 || net_read_options(n, &own, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0)
         return n->ns_fd < 0 ? err_errno(e, "its namespace") : -1;
     n->has_out = kind != NET_OUT_NONE;
     buf_str(&text, why);
@@ -388,7 +388,7 @@ int net_adopt(const struct net_options *opt, struct str note, const int *fds, si
 
     n->ns_fd = -1;
     map_u64_init(&n->ports, map_seed_default());
-    if (adopt(n, opt, note, fds, n_fds, e) < 0) {
+    if (net_net_adopt(n, opt, note, fds, n_fds, e) < 0) {
         net_let_go(n);
         return err_wrap(e, "network of the pods");
     }

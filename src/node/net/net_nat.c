@@ -58,7 +58,7 @@ static void reject(struct nft *t)
 
 /* ---- the table ---- */
 
-static void name_of(const char *id, char out[32])
+static void nat_name_of(const char *id, char out[32])
 {
     (void)snprintf(out, 32, "%s%.6s%s", prefix, id, suffix);
 }
@@ -158,7 +158,7 @@ int nat_add(int ns_fd, const struct nat_options *opt, struct err *e)
     char name[32];
     autonft t;
 
-    name_of(opt->id, name);
+    nat_name_of(opt->id, name);
     nft_init(&t, NFPROTO_IPV4, name);
     nft_table(&t, opt->comment);
     put_way_out(&t, opt->pods);
@@ -177,7 +177,7 @@ int nat_remove(int ns_fd, const char *id, struct err *e)
     char name[32];
     autonft t;
 
-    name_of(id, name);
+    nat_name_of(id, name);
     nft_init(&t, NFPROTO_IPV4, name);
     nft_table_delete(&t);
     return send_table(&t, ns_fd, e);
@@ -185,7 +185,7 @@ int nat_remove(int ns_fd, const char *id, struct err *e)
 
 /* ---- looking ---- */
 
-static const char *text_of(const struct nlattr *a)
+static const char *nat_text_of(const struct nlattr *a)
 {
     return mnl_attr_validate(a, MNL_TYPE_NUL_STRING) >= 0 ? mnl_attr_get_str(a) : "";
 }
@@ -225,7 +225,7 @@ static int list_one(const struct nlmsghdr *m, void *ctx)
 
     mnl_attr_for_each(a, m, sizeof(struct nfgenmsg)) {
         if (mnl_attr_get_type(a) == NFTA_TABLE_NAME)
-            is_ours = read_id(text_of(a), t.id);
+            is_ours = read_id(nat_text_of(a), t.id);
         else if (mnl_attr_get_type(a) == NFTA_TABLE_USERDATA)
             read_comment(a, t.comment);
     }
@@ -252,9 +252,9 @@ static void read_chain(const struct nlmsghdr *m, struct chain *c)
 
     mnl_attr_for_each(a, m, sizeof(struct nfgenmsg)) {
         if (mnl_attr_get_type(a) == NFTA_CHAIN_TABLE)
-            c->table = text_of(a);
+            c->table = nat_text_of(a);
         else if (mnl_attr_get_type(a) == NFTA_CHAIN_NAME)
-            c->name = text_of(a);
+            c->name = nat_text_of(a);
         else if (mnl_attr_get_type(a) == NFTA_CHAIN_POLICY && mnl_attr_get_payload_len(a) == 4)
             c->drops = ntohl(mnl_attr_get_u32(a)) == NF_DROP;
         else if (mnl_attr_get_type(a) == NFTA_CHAIN_HOOK)
@@ -316,7 +316,7 @@ int nat_complete(int ns_fd, const struct nat_options *opt, struct err *e)
     struct chain_search s = { name, false };
     autonft t;
 
-    name_of(opt->id, name);
+    nat_name_of(opt->id, name);
     nft_init(&t, NFPROTO_IPV4, name);
     if (nft_dump(ns_fd, NFT_MSG_GETCHAIN, look_for_to_host, &s, e) < 0)
         return -1;

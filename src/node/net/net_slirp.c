@@ -54,7 +54,7 @@ static _Noreturn void become_slirp(const struct slirp *s)
     _exit(1);
 }
 
-static bool is_ready(int fd)
+static bool slirp_is_ready(int fd)
 {
     struct pollfd p = { fd, POLLIN, 0 };
     char c;
@@ -66,7 +66,7 @@ static bool is_ready(int fd)
     return n == 1 && read(fd, &c, 1) == 1;
 }
 
-static int complain(const struct slirp *s, struct err *e)
+static int slirp_complain(const struct slirp *s, struct err *e)
 {
     autobuf words = { 0 };
     struct str rest, line, last = STR("it did not start");
@@ -78,7 +78,7 @@ static int complain(const struct slirp *s, struct err *e)
     return err_set(e, ERR_IO, "slirp4netns: %.*s", STR_ARG(last));
 }
 
-static int start(struct slirp *s, int ready, struct net_slirp *ret, struct err *e)
+static int slirp_start(struct slirp *s, int ready, struct net_slirp *ret, struct err *e)
 {
     pid_t pid = fork();
 
@@ -89,7 +89,7 @@ static int start(struct slirp *s, int ready, struct net_slirp *ret, struct err *
     if (pid < 0)
         return err_errno(e, "start slirp4netns");
     *ret = (struct net_slirp){ .pid = pid, .fd = (int)syscall(SYS_pidfd_open, pid, 0) };
-    return is_ready(ready) ? 0 : complain(s, e);
+    return slirp_is_ready(ready) ? 0 : slirp_complain(s, e);
 }
 
 void net_slirp_leave(struct net_slirp *s)
@@ -181,7 +181,7 @@ int net_slirp_open(const struct net_way *w, struct net_slirp *ret, int *ret_exit
     (void)snprintf(s.ns, sizeof(s.ns), "/proc/self/fd/%d", s.ns_fd);
     (void)snprintf(s.ready, sizeof(s.ready), "%d", s.ready_fd);
     (void)snprintf(s.exit, sizeof(s.exit), "%d", s.exit_fd);
-    if (start(&s, ready, ret, e) < 0 || use_tap(w, s.tap, e) < 0) {
+    if (slirp_start(&s, ready, ret, e) < 0 || use_tap(w, s.tap, e) < 0) {
         close(hold); /* ends it */
         hold = -1;
         net_slirp_wait(ret);

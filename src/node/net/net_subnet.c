@@ -59,7 +59,7 @@ static bool add_route(void *ctx, const struct nlmsghdr *m)
     return true;
 }
 
-static bool is_taken(const struct routes *r, const struct subnet *s)
+static bool net_subnet_is_taken(const struct routes *r, const struct subnet *s)
 {
     VEC_FOREACH(route, &r->list)
         if (subnet_overlaps(s, route->base, route->prefix))
@@ -67,12 +67,12 @@ static bool is_taken(const struct routes *r, const struct subnet *s)
     return false;
 }
 
-static int choose(const struct routes *r, struct subnet *ret, struct err *e)
+static int net_net_subnet_choose(const struct routes *r, struct subnet *ret, struct err *e)
 {
     for (size_t i = 0; i < CANDIDATES; i++) {
         if (candidate(i, ret, e) < 0)
             return -1;
-        if (!is_taken(r, ret))
+        if (!net_subnet_is_taken(r, ret))
             return 0;
     }
     return err_set(
@@ -89,7 +89,7 @@ int net_subnet_choose(struct nl *l, const char *wanted, struct subnet *ret, stru
     if (wanted)
         return subnet_parse(str_of(wanted), ret, e);
     if (!l || nl_dump(l, RTM_GETROUTE, AF_INET, add_route, &r, e) == 0)
-        rc = choose(&r, ret, e);
+        rc = net_net_subnet_choose(&r, ret, e);
     arena_done(&r.arena);
     return rc;
 }

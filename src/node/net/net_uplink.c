@@ -105,7 +105,7 @@ static bool comment_lists(const char *comment, struct str link)
 }
 
 /* Does some run's table say that the link forwards because of us? */
-static bool is_listed(const struct nat_tables *tables, struct str link)
+static bool uplink_is_listed(const struct nat_tables *tables, struct str link)
 {
     VEC_FOREACH(t, &tables->list)
         if (comment_lists(t->comment, link))
@@ -122,7 +122,7 @@ static void write_comment(struct arena *a, const struct default_links *d, const 
 
     for (size_t i = 0; i < d->n; i++)
         if (if_indextoname((unsigned)d->index[i], name) && !comment_lists(out, str_of(name)) &&
-            (!link_forwards(name) || is_listed(tables, str_of(name)))) {
+            (!link_forwards(name) || uplink_is_listed(tables, str_of(name)))) {
             n += (size_t)snprintf(out + n, NAT_COMMENT_MAX - n, " %s", name);
             ret->names[ret->n++] = arena_str(a, str_of(name)).p;
         }
@@ -253,7 +253,7 @@ static void put_back(struct nl *l, const struct nat_tables *rest, const char *co
         char name[IF_NAMESIZE] = "";
         unsigned index;
 
-        if (word.n >= sizeof(name) || is_listed(rest, word))
+        if (word.n >= sizeof(name) || uplink_is_listed(rest, word))
             continue;
         memcpy(name, word.p, word.n);
         index = if_nametoindex(name);

@@ -12,7 +12,7 @@ static uint32_t mask_of(int prefix)
     return prefix ? ~(uint32_t)0 << (32 - prefix) : 0;
 }
 
-static uint32_t size_of(const struct subnet *s)
+static uint32_t subnet_size_of(const struct subnet *s)
 {
     return (uint32_t)1 << (32 - s->prefix);
 }
@@ -47,19 +47,19 @@ static void set_bit(struct subnet *s, uint32_t i, bool on)
     s->taken[i / 64] = on ? s->taken[i / 64] | bit : s->taken[i / 64] & ~bit;
 }
 
-static bool is_taken(const struct subnet *s, uint32_t i)
+static bool subnet_is_taken(const struct subnet *s, uint32_t i)
 {
     return s->taken[i / 64] >> (i % 64) & 1;
 }
 
 void subnet_init(struct subnet *s)
 {
-    s->taken = xcalloc((size_of(s) + 63) / 64, sizeof(*s->taken));
+    s->taken = xcalloc((subnet_size_of(s) + 63) / 64, sizeof(*s->taken));
     s->next = FIRST;
     for (uint32_t i = 0; i < FIRST; i++)
         set_bit(s, i, true);
     for (uint32_t i = 1; i <= LAST; i++)
-        set_bit(s, size_of(s) - i, true);
+        set_bit(s, subnet_size_of(s) - i, true);
 }
 
 void subnet_done(struct subnet *s)
@@ -75,7 +75,7 @@ struct in_addr subnet_gateway(const struct subnet *s)
 
 struct in_addr subnet_host(const struct subnet *s)
 {
-    return (struct in_addr){ htonl(s->base + size_of(s) - LAST) };
+    return (struct in_addr){ htonl(s->base + subnet_size_of(s) - LAST) };
 }
 
 bool subnet_overlaps(const struct subnet *s, uint32_t base, int prefix)
@@ -87,7 +87,7 @@ bool subnet_overlaps(const struct subnet *s, uint32_t base, int prefix)
 
 int subnet_take(struct subnet *s, struct in_addr *ret, struct err *e)
 {
-    uint32_t n = size_of(s);
+    uint32_t n = subnet_size_of(s);
 
     for (uint32_t tried = 0; tried < n;) {
         uint32_t i = s->next;
@@ -99,7 +99,7 @@ int subnet_take(struct subnet *s, struct in_addr *ret, struct err *e)
         }
         s->next = i + 1 >= n ? FIRST : i + 1;
         tried++;
-        if (is_taken(s, i))
+        if (subnet_is_taken(s, i))
             continue;
         set_bit(s, i, true);
         ret->s_addr = htonl(s->base + i);
@@ -110,18 +110,18 @@ int subnet_take(struct subnet *s, struct in_addr *ret, struct err *e)
 
 uint32_t subnet_upper(const struct subnet *s)
 {
-    return s->base + size_of(s) / 2;
+    return s->base + subnet_size_of(s) / 2;
 }
 
 int subnet_take_in(struct subnet *s, bool is_upper, struct in_addr *ret, struct err *e)
 {
-    uint32_t n = size_of(s) / 2, first = is_upper ? n : 0, *next = &s->next_in[is_upper];
+    uint32_t n = subnet_size_of(s) / 2, first = is_upper ? n : 0, *next = &s->next_in[is_upper];
 
     for (uint32_t tried = 0; tried < n; tried++) {
         uint32_t i = first + *next;
 
         *next = (*next + 1) % n;
-        if (is_taken(s, i))
+        if (subnet_is_taken(s, i))
             continue;
         set_bit(s, i, true);
         ret->s_addr = htonl(s->base + i);
@@ -134,14 +134,14 @@ int64_t subnet_index(const struct subnet *s, struct in_addr a)
 {
     uint32_t i = ntohl(a.s_addr) - s->base;
 
-    return i < size_of(s) ? (int64_t)i : -1;
+    return i < subnet_size_of(s) ? (int64_t)i : -1;
 }
 
 bool subnet_hold(struct subnet *s, struct in_addr a)
 {
     int64_t i = subnet_index(s, a);
 
-    if (i < 0 || is_taken(s, (uint32_t)i))
+    if (i < 0 || subnet_is_taken(s, (uint32_t)i))
         return false;
     set_bit(s, (uint32_t)i, true);
     return true;
@@ -151,6 +151,6 @@ void subnet_give(struct subnet *s, struct in_addr a)
 {
     int64_t i = subnet_index(s, a);
 
-    if (i >= FIRST && i < (int64_t)size_of(s) - LAST)
+    if (i >= FIRST && i < (int64_t)subnet_size_of(s) - LAST)
         set_bit(s, (uint32_t)i, false);
 }

@@ -34,7 +34,7 @@ enum { CANNOT_START = 128, START_MS = 120 * 1000, CLEAN_MS = 3000, ENDED_MS = 10
 
 /* ---- telling ---- */
 
-static void tell(int report, enum box_report_kind kind, int status, const char *reason, const char *text)
+static void oci_tell(int report, enum box_report_kind kind, int status, const char *reason, const char *text)
 {
     struct box_report r = { .kind = kind, .status = status };
 
@@ -44,7 +44,7 @@ static void tell(int report, enum box_report_kind kind, int status, const char *
 }
 
 /* What is mounted in the bundle. */
-static void detach(const struct oci_run *r)
+static void oci_detach(const struct oci_run *r)
 {
     (void)umount2(r->pids, MNT_DETACH | UMOUNT_NOFOLLOW);
     (void)umount2(r->dev, MNT_DETACH | UMOUNT_NOFOLLOW);
@@ -57,26 +57,26 @@ static void remove_bundle(struct oci_run *r)
     autoclose int parent = open(arena_cstr(&r->arena, str_sub(path, 0, (size_t)slash)),
                                 O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    detach(r);
+    oci_detach(r);
     (void)tree_remove(parent, path.p + slash + 1, NULL); /* what stays goes with the run's files */
 }
 
 /* Process 1 goes with us, and what the runtime has started in its namespace goes with it. */
-static _Noreturn void fail(struct oci_run *r, const char *reason, const char *text)
+static _Noreturn void oci_fail(struct oci_run *r, const char *reason, const char *text)
 {
-    detach(r);
+    oci_detach(r);
     oci_clean(r->place);
-    tell(r->report, BOX_FAILED, CANNOT_START, reason, text);
+    oci_tell(r->report, BOX_FAILED, CANNOT_START, reason, text);
     _exit(CANNOT_START);
 }
 
 static _Noreturn void fail_errno(struct oci_run *r, const char *what)
 {
-    fail(r, box_create_error, arena_fmt(&r->arena, "%s: %s", what, strerror(errno)).p);
+    oci_fail(r, box_create_error, arena_fmt(&r->arena, "%s: %s", what, strerror(errno)).p);
 }
 
 /* The words runtimes have for a program that cannot be executed. */
-static const char *reason_of(const char *text)
+static const char *oci_reason_of(const char *text)
 {
     static const char *const signs[] = { "exec: ", "executable file", "exec user process", "open executable" };
 
@@ -119,13 +119,13 @@ static int show_dev(const struct oci_run *r, const struct box *b)
 }
 
 /* The root, mounted at r->rootfs in a mount namespace of ours. */
-static void build(struct oci_run *r, struct box *b)
+static void oci_build(struct oci_run *r, struct box *b)
 {
     struct err e;
 
     for (size_t i = 0; i < ARRAY_LEN(steps); i++)
         if (steps[i].run(b, &e) < 0)
-            fail(r, steps[i].reason, e.text);
+            oci_fail(r, steps[i].reason, e.text);
     if (show_dev(r, b) < 0)
         fail_errno(r, "show /dev to the runtime");
     if (!r->spec->has_host_pids && take_proc_off(b) < 0)
@@ -141,7 +141,7 @@ static int oom_score(struct oci_run *r)
     return str_to_i64(str_trim(oci_file_read(&r->arena, "/proc/self/oom_score_adj")), &now) < 0 ? 0 : (int)now;
 }
 
-static void write_config(struct oci_run *r, const struct box *b)
+static void oci_write_config(struct oci_run *r, const struct box *b)
 {
     const char *path = arena_fmt(&r->arena, "%s/config.json", r->place->bundle).p;
     struct oci_process who = { .uid = b->who.uid, .gid = b->who.gid, .home = b->who.home, .caps = b->caps };
@@ -227,42 +227,42 @@ static pid_t start_init(struct oci_run *r)
         fail_errno(r, "make process 1 of the container");
     (void)send(pair[0], &byte, 1, MSG_NOSIGNAL);
     if (read(pair[0], &byte, 1) != 1) /* nobody may see it before it is empty */
-        fail(r, box_create_error, "process 1 of the container ended at once");
+        oci_fail(r, box_create_error, "process 1 of the container ended at once");
     close(pair[0]);
     return pid;
 }
 
 /* ---- the container's life ---- */
 
-static void call(struct oci_run *r, const char *const *verb, bool is_quiet)
+static void oci_oci_call(struct oci_run *r, const char *const *verb, bool is_quiet)
 {
     struct err e;
 
     if (oci_call(r, verb, is_quiet, r->place->timeout_ms ? r->place->timeout_ms : START_MS, &e) < 0)
-        fail(r, reason_of(e.text), e.text);
+        oci_fail(r, oci_reason_of(e.text), e.text);
 }
 
-static pid_t create(struct oci_run *r)
+static pid_t oci_create(struct oci_run *r)
 {
     const char *const verb[] = { "create", "--bundle", r->place->bundle, "--pid-file", r->pid_file, r->id, NULL };
     siginfo_t info;
     int64_t pid;
 
-    call(r, verb, false);
+    oci_oci_call(r, verb, false);
     if (str_to_i64(str_trim(oci_file_read(&r->arena, r->pid_file)), &pid) < 0 || pid <= 1 || pid > INT32_MAX)
-        fail(r, box_create_error,
-             arena_fmt(&r->arena, "%s did not say which process the container is", r->place->runtime).p);
+        oci_fail(r, box_create_error,
+                 arena_fmt(&r->arena, "%s did not say which process the container is", r->place->runtime).p);
     /* Else we would never hear of its end. */
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
-        fail(r, box_create_error,
-             arena_fmt(&r->arena, "%s says that the container is process %d, which is not ours", r->place->runtime,
-                       (int)pid)
-                 .p);
+        oci_fail(r, box_create_error,
+                 arena_fmt(&r->arena, "%s says that the container is process %d, which is not ours", r->place->runtime,
+                           (int)pid)
+                     .p);
     return (pid_t)pid;
 }
 
 /* oci_exec() trusts the file as long as it is there, so it goes before the number is free for others. */
-static bool has_ended(const struct oci_run *r, pid_t program, int *ret_status)
+static bool oci_has_ended(const struct oci_run *r, pid_t program, int *ret_status)
 {
     siginfo_t info = { 0 };
 
@@ -289,7 +289,7 @@ static int watch_over(const struct oci_run *r, pid_t program)
     int signo, status = 0;
 
     sigfillset(&all);
-    while (!has_ended(r, program, &status)) { /* it may have ended while we waited for the runtime */
+    while (!oci_has_ended(r, program, &status)) { /* it may have ended while we waited for the runtime */
         signo = sigwaitinfo(&all, NULL);
         if (signo == SIGCHLD)
             reap_others(program);
@@ -299,15 +299,15 @@ static int watch_over(const struct oci_run *r, pid_t program)
     return status;
 }
 
-static int live(struct oci_run *r, pid_t init)
+static int oci_live(struct oci_run *r, pid_t init)
 {
     const char *const start[] = { "start", r->id, NULL };
-    pid_t program = create(r);
+    pid_t program = oci_create(r);
     int status;
 
-    call(r, start, true);
+    oci_oci_call(r, start, true);
     (void)close_range(0, 2, 0); /* so that the readers see the end when the program closes its own */
-    tell(r->report, BOX_STARTED, 0, "", "");
+    oci_tell(r->report, BOX_STARTED, 0, "", "");
     status = watch_over(r, program);
     if (init > 0)
         (void)kill(init, SIGKILL);
@@ -331,9 +331,9 @@ _Noreturn void oci_run(const struct box_spec *s, const struct oci_place *p, int 
     box_block_signals();
     umask(022);
     if (s->argv.n == 0 || s->argv.v[0].n == 0)
-        fail(&r, box_start_error, "no command specified");
+        oci_fail(&r, box_start_error, "no command specified");
     if (make_dirs(p->bundle, 0700, &e) < 0)
-        fail(&r, box_create_error, e.text);
+        oci_fail(&r, box_create_error, e.text);
     inner.has_host_pids = true; /* its own /proc is mounted by the runtime */
     inner.join = NULL;
     b.is_inner = box_in_user_namespace();
@@ -341,15 +341,15 @@ _Noreturn void oci_run(const struct box_spec *s, const struct oci_place *p, int 
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (unshare(CLONE_NEWNS) < 0)
         fail_errno(&r, "make a mount namespace");
-    build(&r, &b);
+    oci_build(&r, &b);
     fit_groups(&r);
     if (s->join)
         bind_shared(&r);
     else if (!s->has_host_pids)
         init = start_init(&r);
-    write_config(&r, &b);
-    status = live(&r, init);
-    tell(report, BOX_ENDED, status, "", "");
+    oci_write_config(&r, &b);
+    status = oci_live(&r, init);
+    oci_tell(report, BOX_ENDED, status, "", "");
     _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 

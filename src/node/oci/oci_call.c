@@ -36,8 +36,8 @@ void oci_run_init(struct oci_run *r, const struct oci_place *p)
 
 /* What it leaves running is the container. A shim has no variables, since those in the pod could see them; with this one
  * the runtime finds what it calls itself. */
-static int call(const char *const *argv, const char *verb, enum proc_streams streams, int ms, struct buf *said,
-                struct err *e)
+static int oci_call_call(const char *const *argv, const char *verb, enum proc_streams streams, int ms, struct buf *said,
+                         struct err *e)
 {
     static const char *const env[] = { "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL };
     struct proc_how how = { .streams = streams, .may_leave = true, .env = *environ ? NULL : env };
@@ -63,7 +63,7 @@ static int ask_version(const char *path, struct buf *said, struct err *e)
 {
     const char *const argv[] = { path, "--version", NULL };
 
-    return call(argv, argv[1], PROC_WORDS, VERSION_MS, said, e);
+    return oci_call_call(argv, argv[1], PROC_WORDS, VERSION_MS, said, e);
 }
 
 /* ---- kinds ---- */
@@ -143,7 +143,7 @@ int oci_call(struct oci_run *r, const char *const *verb, bool is_quiet, int ms, 
     while (*verb && n < ARRAY_LEN(argv) - 1)
         argv[n++] = *verb++;
     argv[n] = NULL;
-    if (call(argv, name, is_quiet ? PROC_SILENT : PROC_OURS, ms, NULL, e) == 0)
+    if (oci_call_call(argv, name, is_quiet ? PROC_SILENT : PROC_OURS, ms, NULL, e) == 0)
         return 0;
     why = last_error(r);
     return why.n ? err_set(e, ERR_IO, "%.*s", STR_ARG(why)) : -1;

@@ -36,7 +36,7 @@ static const char *const limit_names[RLIM_NLIMITS] = {
 
 /* ---- small parts ---- */
 
-static struct json *texts(struct arena *a, const char *const *list, size_t n)
+static struct json *oci_config_texts(struct arena *a, const char *const *list, size_t n)
 {
     struct json *out = json_array(a);
 
@@ -79,7 +79,7 @@ static struct json *env_list(struct arena *a, const struct box_spec *s, const st
     return out;
 }
 
-static struct json *number(struct arena *a, uint64_t v)
+static struct json *oci_config_number(struct arena *a, uint64_t v)
 {
     struct json *n = json_int(a, 0);
     struct str text = arena_fmt(a, "%llu", (unsigned long long)v);
@@ -101,8 +101,8 @@ static struct json *limit_list(struct arena *a, const struct box_spec *s)
             continue;
         one = json_push(out, json_object(a));
         (void)json_set(one, "type", json_str(a, str_of(limit_names[l->resource])));
-        (void)json_set(one, "soft", number(a, l->soft));
-        (void)json_set(one, "hard", number(a, l->hard));
+        (void)json_set(one, "soft", oci_config_number(a, l->soft));
+        (void)json_set(one, "hard", oci_config_number(a, l->hard));
     }
     return out;
 }
@@ -164,12 +164,12 @@ static void allow_value(struct call_rules *r, struct str name, uint32_t mask, ui
     name_call(r->a, one, name);
     arg = json_push(json_set(one, "args", json_array(r->a)), json_object(r->a));
     (void)json_set(arg, "index", json_int(r->a, 0));
-    (void)json_set(arg, "value", number(r->a, mask));
-    (void)json_set(arg, "valueTwo", number(r->a, value));
+    (void)json_set(arg, "value", oci_config_number(r->a, mask));
+    (void)json_set(arg, "valueTwo", oci_config_number(r->a, value));
     (void)json_set(arg, "op", json_str(r->a, STR("SCMP_CMP_MASKED_EQ")));
 }
 
-static bool is_listed(const uint32_t *values, size_t n, uint32_t value)
+static bool oci_config_is_listed(const uint32_t *values, size_t n, uint32_t value)
 {
     for (size_t i = 0; i < n; i++)
         if (values[i] == value)
@@ -197,7 +197,7 @@ static void rule_call(void *ctx, struct str name, enum box_call_rule how)
     for (size_t i = 0; how == BOX_CALL_PERSONALITY && i < BOX_CALL_PERSONALITIES; i++)
         allow_value(r, name, UINT32_MAX, box_call_personalities[i]);
     for (uint32_t family = 0; how == BOX_CALL_SOCKET && family < AF_MAX; family++)
-        if (!is_listed(box_call_families, BOX_CALL_FAMILIES, family))
+        if (!oci_config_is_listed(box_call_families, BOX_CALL_FAMILIES, family))
             allow_value(r, name, UINT32_MAX, family);
     for (uint32_t call = 2; how == BOX_CALL_SOCKETCALL && call <= SOCKETCALL_LAST; call++)
         allow_value(r, name, UINT32_MAX, call);
@@ -211,9 +211,11 @@ static struct json *seccomp(struct arena *a, uint64_t caps, bool has_fixed_group
     (void)json_set(out, "defaultAction", json_str(a, STR("SCMP_ACT_ERRNO")));
     (void)json_set(out, "defaultErrnoRet", json_int(a, ENOSYS));
 #if defined(__x86_64__)
-    (void)json_set(out, "architectures", texts(a, (const char *const[]){ "SCMP_ARCH_X86_64", "SCMP_ARCH_X86" }, 2));
+    (void)json_set(out, "architectures",
+                   oci_config_texts(a, (const char *const[]){ "SCMP_ARCH_X86_64", "SCMP_ARCH_X86" }, 2));
 #elif defined(__aarch64__)
-    (void)json_set(out, "architectures", texts(a, (const char *const[]){ "SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM" }, 2));
+    (void)json_set(out, "architectures",
+                   oci_config_texts(a, (const char *const[]){ "SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM" }, 2));
 #endif
     r.list = json_set(out, "syscalls", json_array(a));
     r.allowed = rule(a, r.list, "SCMP_ACT_ALLOW", -1);
@@ -226,15 +228,15 @@ static struct json *seccomp(struct arena *a, uint64_t caps, bool has_fixed_group
 
 /* ---- the rest ---- */
 
-static void add_mount(struct arena *a, struct json *list, const char *where, const char *type, const char *source,
-                      const char *const *options, size_t n)
+static void oci_config_add_mount(struct arena *a, struct json *list, const char *where, const char *type,
+                                 const char *source, const char *const *options, size_t n)
 {
     struct json *m = json_push(list, json_object(a));
 
     (void)json_set(m, "destination", json_str(a, str_of(where)));
     (void)json_set(m, "type", json_str(a, str_of(type)));
     (void)json_set(m, "source", json_str(a, str_of(source)));
-    (void)json_set(m, "options", texts(a, options, n));
+    (void)json_set(m, "options", oci_config_texts(a, options, n));
 }
 
 static struct json *mounts(struct arena *a, const struct box_spec *s, const struct oci_place *p)
@@ -243,8 +245,8 @@ static struct json *mounts(struct arena *a, const struct box_spec *s, const stru
     struct json *out = json_array(a);
 
     if (!s->has_host_pids)
-        add_mount(a, out, "/proc", "proc", "proc", of_proc, ARRAY_LEN(of_proc));
-    add_mount(a, out, "/dev", "bind", arena_fmt(a, "%s/dev", p->bundle).p, of_dev, ARRAY_LEN(of_dev));
+        oci_config_add_mount(a, out, "/proc", "proc", "proc", of_proc, ARRAY_LEN(of_proc));
+    oci_config_add_mount(a, out, "/dev", "bind", arena_fmt(a, "%s/dev", p->bundle).p, of_dev, ARRAY_LEN(of_dev));
     return out;
 }
 
@@ -268,8 +270,8 @@ static struct json *linux_part(struct arena *a, const struct box_spec *s, const 
     if (p->group)
         (void)json_set(out, "cgroupsPath", json_str(a, str_of(p->group)));
     if (!s->is_privileged && !s->has_host_pids) { /* else the root's own /proc has them */
-        (void)json_set(out, "maskedPaths", texts(a, masked, ARRAY_LEN(masked)));
-        (void)json_set(out, "readonlyPaths", texts(a, read_only, ARRAY_LEN(read_only)));
+        (void)json_set(out, "maskedPaths", oci_config_texts(a, masked, ARRAY_LEN(masked)));
+        (void)json_set(out, "readonlyPaths", oci_config_texts(a, read_only, ARRAY_LEN(read_only)));
     }
     if (!s->is_privileged && !s->has_no_seccomp)
         (void)json_set(out, "seccomp", seccomp(a, who->caps, who->has_fixed_groups));

@@ -43,20 +43,20 @@ static void directory(struct buf *out, const char *path)
     buf_str(out, slash < 0 ? STR(".") : slash == 0 ? STR("/") : str_sub(str_of(path), 0, (size_t)slash));
 }
 
-static int make_file(const char *path)
+static int conlog_make_file(const char *path)
 {
     return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
 }
 
-static int open_file(struct conlog *l)
+static int conlog_open_file(struct conlog *l)
 {
     autobuf dir = { 0 };
     struct stat st;
 
-    l->fd = make_file(l->path);
+    l->fd = conlog_make_file(l->path);
     if (l->fd < 0 && errno == ENOENT) {
         directory(&dir, l->path);
-        l->fd = mkdir(dir.p, 0755) < 0 && errno != EEXIST ? -1 : make_file(l->path);
+        l->fd = mkdir(dir.p, 0755) < 0 && errno != EEXIST ? -1 : conlog_make_file(l->path);
     }
     if (l->fd < 0)
         return -1;
@@ -110,7 +110,7 @@ static void turn_over(struct conlog *l)
         (void)rename(from.p, to.p); /* most are not there yet */
     }
     close(l->fd);
-    (void)open_file(l);
+    (void)conlog_open_file(l);
 }
 
 /* Write whole records; the number of bytes that are on disk for good. */
@@ -142,7 +142,7 @@ static int64_t text_bytes(struct str records)
     return n;
 }
 
-static void put_time(struct conlog *l, struct buf *out, int64_t now_ns)
+static void conlog_put_time(struct conlog *l, struct buf *out, int64_t now_ns)
 {
     int64_t second = now_ns / 1000000000, ns = now_ns % 1000000000;
     char digits[11];
@@ -170,7 +170,7 @@ static bool report_loss(struct conlog *l)
 
     if (!l->lost)
         return true;
-    put_time(l, &line, l->now_ns);
+    conlog_put_time(l, &line, l->now_ns);
     buf_fmt(&line, "%sF [%lld bytes of output were lost: %s]\n", stream_tags[CONLOG_STDERR], (long long)l->lost,
             strerror(why));
     n = write_records(l, buf_view(&line));
@@ -189,7 +189,7 @@ void conlog_flush(struct conlog *l)
 
     if (!l->out.n)
         return;
-    if (l->fd < 0 && open_file(l) < 0)
+    if (l->fd < 0 && conlog_open_file(l) < 0)
         l->why = errno;
     else if (report_loss(l))
         n = write_records(l, buf_view(&l->out));
@@ -208,7 +208,7 @@ static void emit_tagged(struct conlog *l, enum conlog_stream stream, struct str 
 {
     bool is_partial = tag[0] == 'P';
 
-    put_time(l, &l->out, l->now_ns);
+    conlog_put_time(l, &l->out, l->now_ns);
     buf_append(&l->out, stream_tags[stream], 8);
     buf_str(&l->out, str_of(tag));
     l->is_begun[stream] = is_partial;

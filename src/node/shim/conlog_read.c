@@ -65,18 +65,18 @@ bool conlog_parse(struct str record, struct conlog_line *ret)
 
 /* ---- files ---- */
 
-static void file_name(struct buf *out, const char *path, int i)
+static void conlog_read_file_name(struct buf *out, const char *path, int i)
 {
     buf_reset(out);
     buf_fmt(out, i ? "%s.%d" : "%s", path, i);
 }
 
-static bool is_same(const struct conlog_reader *r, int i)
+static bool conlog_read_is_same(const struct conlog_reader *r, int i)
 {
     autobuf name = { 0 };
     struct stat st;
 
-    file_name(&name, r->path, i);
+    conlog_read_file_name(&name, r->path, i);
     return stat(name.p, &st) == 0 && st.st_dev == r->dev && st.st_ino == r->ino;
 }
 
@@ -105,7 +105,7 @@ static bool open_oldest(struct conlog_reader *r)
     for (int i = CONLOG_KEPT; i >= 0; i--) {
         int fd;
 
-        file_name(&name, r->path, i);
+        conlog_read_file_name(&name, r->path, i);
         fd = open(name.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (fd >= 0)
             return take_file(r, fd);
@@ -121,7 +121,7 @@ static bool open_newer(struct conlog_reader *r)
     for (int tries = 0; tries < 10; tries++) {
         int i = 0, fd;
 
-        while (i <= CONLOG_KEPT && !is_same(r, i))
+        while (i <= CONLOG_KEPT && !conlog_read_is_same(r, i))
             i++;
         if (i == 0)
             return false;
@@ -129,9 +129,9 @@ static bool open_newer(struct conlog_reader *r)
             r->has_lost = open_oldest(r);
             return r->has_lost;
         }
-        file_name(&name, r->path, i - 1);
+        conlog_read_file_name(&name, r->path, i - 1);
         fd = open(name.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-        if (fd >= 0 && is_same(r, i))
+        if (fd >= 0 && conlog_read_is_same(r, i))
             return take_file(r, fd);
         if (fd >= 0)
             close(fd);
@@ -167,7 +167,7 @@ static struct str not_given(const struct conlog_reader *r)
     return (struct str){ r->bytes + r->at, r->n - r->at };
 }
 
-static void fill(struct conlog_reader *r)
+static void conlog_read_fill(struct conlog_reader *r)
 {
     ssize_t n = pread(r->fd, r->bytes, READ_AT_ONCE, r->offset);
 
@@ -209,8 +209,8 @@ bool conlog_next(struct conlog_reader *r, struct conlog_line *ret)
 
         if (give_record(r, ret))
             return true;
-        was_current = is_same(r, 0); /* before reading: nothing is written to a file after it was renamed */
-        fill(r);
+        was_current = conlog_read_is_same(r, 0); /* before reading: nothing is written to a file after it was renamed */
+        conlog_read_fill(r);
         if (give_record(r, ret))
             return true;
         if (r->n == READ_AT_ONCE || (r->n && !was_current)) {
@@ -241,7 +241,7 @@ static void read_end(struct buf *out, const char *path, int i, size_t max)
     struct str s;
     ssize_t n;
 
-    file_name(&name, path, i);
+    conlog_read_file_name(&name, path, i);
     autoclose int fd = open(name.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || fstat(fd, &st) < 0)
         return;

@@ -31,7 +31,7 @@ static bool has_file(int pid_dir, const char *fd, const struct stat *wanted)
     return fstatat(pid_dir, path, &st, 0) == 0 && st.st_ino == wanted->st_ino && st.st_dev == wanted->st_dev;
 }
 
-static bool holds(int pid_dir, const struct stat *wanted)
+static bool keeper_holds(int pid_dir, const struct stat *wanted)
 {
     autodir *d = dir_open(pid_dir, "fd");
     bool found = false;
@@ -52,7 +52,7 @@ static void kill_holders(const struct stat *wanted)
             continue;
         autoclose int dir = openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-        if (dir >= 0 && holds(dir, wanted))
+        if (dir >= 0 && keeper_holds(dir, wanted))
             (void)syscall(SYS_pidfd_send_signal, dir, SIGKILL, NULL, 0); /* its directory: never another of that id */
     }
 }

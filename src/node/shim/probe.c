@@ -53,7 +53,7 @@ int probe_wait(const struct probe_conn *c, short events)
 
 /* ---- connecting ---- */
 
-static int connect_to(struct probe_conn *c, const struct addrinfo *to)
+static int probe_connect_to(struct probe_conn *c, const struct addrinfo *to)
 {
     int error = 0;
     socklen_t n = sizeof(error);
@@ -74,7 +74,7 @@ static int connect_to(struct probe_conn *c, const struct addrinfo *to)
 }
 
 /* An address, without asking anybody. */
-static bool read_address(const char *name, uint16_t port, struct addrinfo *ret, struct sockaddr_storage *at)
+static bool probe_read_address(const char *name, uint16_t port, struct addrinfo *ret, struct sockaddr_storage *at)
 {
     struct sockaddr_in *v4 = (struct sockaddr_in *)at;
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)at;
@@ -108,7 +108,7 @@ static int dial_any(struct probe_conn *c, const struct addrinfo *list)
     for (const struct addrinfo *to = list; to; to = to->ai_next) {
         int error;
 
-        if (connect_to(c, to) == 0)
+        if (probe_connect_to(c, to) == 0)
             return 0;
         error = errno;
         probe_conn_done(c);
@@ -143,7 +143,7 @@ int probe_dial(struct probe_conn *c, struct str host, uint16_t port, int64_t unt
 
     *c = (struct probe_conn){ .fd = -1, .until_ms = until_ms };
     buf_str(&name, host);
-    if (read_address(name.p ? name.p : "", port, &to, &at))
+    if (probe_read_address(name.p ? name.p : "", port, &to, &at))
         rc = dial_any(c, &to);
     else
         rc = probe_libs ? dial_name(c, name.p ? name.p : "", port, out) : miss_libs();

@@ -134,7 +134,7 @@ static void put_varint(struct buf *out, size_t n)
 
 /* A header field, never indexed by the other side. 'index': of its name in the static table of HPACK; 0: the name
  * follows. */
-static void put_field(struct buf *out, unsigned index, const char *name, struct str value)
+static void grpc_put_field(struct buf *out, unsigned index, const char *name, struct str value)
 {
     if (index < 15) {
         buf_char(out, (char)index);
@@ -156,11 +156,11 @@ static void put_call(struct buf *out, const struct probe_target *t)
 
     buf_fmt(&authority, "%.*s:%u", (int)MIN_OF(t->host.n, 100), t->host.p, t->port);
     buf_append(&head, "\x83\x86", 2); /* POST, http */
-    put_field(&head, 4, NULL, STR("/grpc.health.v1.Health/Check"));
-    put_field(&head, 1, NULL, buf_view(&authority));
-    put_field(&head, 31, NULL, STR("application/grpc"));
-    put_field(&head, 58, NULL, STR("kube-probe/1.32"));
-    put_field(&head, 0, "te", STR("trailers"));
+    grpc_put_field(&head, 4, NULL, STR("/grpc.health.v1.Health/Check"));
+    grpc_put_field(&head, 1, NULL, buf_view(&authority));
+    grpc_put_field(&head, 31, NULL, STR("application/grpc"));
+    grpc_put_field(&head, 58, NULL, STR("kube-probe/1.32"));
+    grpc_put_field(&head, 0, "te", STR("trailers"));
 
     if (t->service.n) { /* HealthCheckRequest { string service = 1; } */
         buf_char(&request, 0x0a);
@@ -207,7 +207,7 @@ int probe_grpc_status(struct str answer)
     return (int)value;
 }
 
-static int exchange(struct probe_conn *c, const struct probe_target *t, struct probe_frames *f)
+static int grpc_exchange(struct probe_conn *c, const struct probe_target *t, struct probe_frames *f)
 {
     autobuf call = { 0 };
     char bytes[4096];
@@ -246,7 +246,7 @@ bool probe_grpc(const struct probe_target *t, int64_t until_ms, struct buf *out)
                 STR_ARG(t->host), t->port, why.p ? why.p : "");
         return false;
     }
-    r = exchange(&c, t, &f);
+    r = grpc_exchange(&c, t, &f);
     status = probe_grpc_status(buf_view(&f.answer));
     if (r < 0)
         buf_fmt(out, "%s", errno == ETIMEDOUT ? "timeout: health rpc did not complete in time" : strerror(errno));

@@ -19,7 +19,7 @@ struct answer {
     size_t body_n;       /* bytes of the body, as far as they are wanted; those of one in chunks are not */
 };
 
-static bool is_token(struct str s)
+static bool http_is_token(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)
         if ((unsigned char)s.p[i] <= ' ' || s.p[i] == ':' || s.p[i] == 0x7f)
@@ -74,7 +74,7 @@ static void put_request(struct buf *out, const struct probe_target *t, const str
     put_default(out, t, "User-Agent", "kube-probe/1.32");
     put_default(out, t, "Accept", "*/*");
     VEC_FOREACH(h, &t->headers) {
-        bool is_own = !is_token(h->name) || !is_line(h->value);
+        bool is_own = !http_is_token(h->name) || !is_line(h->value);
 
         for (size_t i = 0; i < ARRAY_LEN(own); i++)
             is_own |= str_eq_nocase(h->name, str_of(own[i]));
@@ -86,7 +86,7 @@ static void put_request(struct buf *out, const struct probe_target *t, const str
 
 /* ---- the answer ---- */
 
-static int parse_status(struct str line)
+static int http_parse_status(struct str line)
 {
     struct str version, code;
     int64_t status;
@@ -125,7 +125,7 @@ static int parse_head(struct str head, struct answer *ret)
 
     ret->head_n = head.n;
     ret->body_n = BODY_MAX;
-    if (!str_split(&head, '\n', &line) || (ret->status = parse_status(str_trim(line))) < 0)
+    if (!str_split(&head, '\n', &line) || (ret->status = http_parse_status(str_trim(line))) < 0)
         return -1;
     while (str_split(&head, '\n', &line)) {
         ptrdiff_t colon = str_find_char(line, ':');
@@ -250,8 +250,8 @@ static bool is_redirect(const struct answer *got)
 }
 
 /* 'body': of a redirect; else it is not read. */
-static int ask(const struct probe_target *t, const struct probe_place *p, int64_t until_ms, struct buf *in,
-               struct buf *body, struct answer *ret, struct buf *out)
+static int http_ask(const struct probe_target *t, const struct probe_place *p, int64_t until_ms, struct buf *in,
+                    struct buf *body, struct answer *ret, struct buf *out)
 {
     autoconn c = { .fd = -1 };
     autobuf request = { 0 };
@@ -271,7 +271,7 @@ static int ask(const struct probe_target *t, const struct probe_place *p, int64_
     return 0;
 }
 
-static bool verdict(const struct answer *got, const struct buf *body, struct buf *out)
+static bool http_verdict(const struct answer *got, const struct buf *body, struct buf *out)
 {
     if (is_redirect(got))
         buf_fmt(out, "Probe terminated redirects, Response body: %.*s", STR_ARG(buf_view(body)));
@@ -298,14 +298,14 @@ bool probe_http(const struct probe_target *t, int64_t until_ms, struct buf *out)
         struct probe_place next;
 
         autobuf why = { 0 };
-        if (ask(t, &p, until_ms, &in, &body, &got, &why) < 0) {
+        if (http_ask(t, &p, until_ms, &in, &body, &got, &why) < 0) {
             buf_fmt(out, "Get \"%s://%.*s:%u%.*s\": ", p.is_tls ? "https" : "http", STR_ARG(p.host), p.port,
                     (int)MIN_OF(p.path.n, 100), p.path.p);
             buf_str(out, buf_view(&why));
             return false;
         }
         if (!is_redirect(&got) || got.status == 304 || !got.location.n || !probe_follow(&a, &p, got.location, &next))
-            return verdict(&got, &body, out); /* a redirect to another host is an answer */
+            return http_verdict(&got, &body, out); /* a redirect to another host is an answer */
         p = next;
     }
     buf_fmt(out, "stopped after %d redirects", HOPS_MAX);

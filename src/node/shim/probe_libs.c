@@ -102,7 +102,7 @@ static ssize_t tls_read(struct probe_conn *c, void *p, size_t n)
     }
 }
 
-static void tls_end(struct probe_conn *c)
+static void libs_tls_end(struct probe_conn *c)
 {
     SSL_free(c->tls);
     SSL_CTX_free(c->tls_ctx);
@@ -110,7 +110,7 @@ static void tls_end(struct probe_conn *c)
 
 void probe_use_libs(void)
 {
-    static const struct probe_libs all = { look_up, freeaddrinfo, tls_start, tls_write, tls_read, tls_end };
+    static const struct probe_libs all = { look_up, freeaddrinfo, tls_start, tls_write, tls_read, libs_tls_end };
 
     probe_libs = &all;
 }

@@ -76,7 +76,7 @@ int shim_fd(const struct shim *s)
 
 /* ---- orders ---- */
 
-static int order(struct shim *s, enum shim_order kind, const struct buf *text, struct err *e)
+static int shim_shim_order(struct shim *s, enum shim_order kind, const struct buf *text, struct err *e)
 {
     struct wire_msg m = { .kind = kind, .payload = buf_view(text) };
 
@@ -109,7 +109,7 @@ int shim_signal(struct shim *s, struct str container, int signo, struct err *e)
 
     wire_put_str(&text, container);
     wire_put_i64(&text, signo);
-    return order(s, ORDER_SIGNAL, &text, e);
+    return shim_shim_order(s, ORDER_SIGNAL, &text, e);
 }
 
 int shim_log_read(struct shim *s, struct str container, int attempt, int64_t bytes, struct err *e)
@@ -119,7 +119,7 @@ int shim_log_read(struct shim *s, struct str container, int attempt, int64_t byt
     wire_put_str(&text, container);
     wire_put_i64(&text, attempt);
     wire_put_i64(&text, bytes);
-    return order(s, ORDER_LOG_READ, &text, e);
+    return shim_shim_order(s, ORDER_LOG_READ, &text, e);
 }
 
 int shim_exec(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, int64_t timeout_ms,
@@ -133,7 +133,7 @@ int shim_exec(struct shim *s, uint64_t id, struct str container, const struct st
     wire_put_i64(&text, (int64_t)n);
     for (size_t i = 0; i < n; i++)
         wire_put_str(&text, argv[i]);
-    return order(s, ORDER_EXEC, &text, e);
+    return shim_shim_order(s, ORDER_EXEC, &text, e);
 }
 
 int shim_exec_on(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, const int fds[3],
@@ -180,7 +180,7 @@ int shim_cancel(struct shim *s, uint64_t id, struct err *e)
     autobuf text = { 0 };
 
     wire_put_i64(&text, (int64_t)id);
-    return order(s, ORDER_CANCEL, &text, e);
+    return shim_shim_order(s, ORDER_CANCEL, &text, e);
 }
 
 int shim_probe(struct shim *s, uint64_t id, const struct probe_target *target, int64_t timeout_ms, struct err *e)
@@ -191,19 +191,19 @@ int shim_probe(struct shim *s, uint64_t id, const struct probe_target *target, i
     wire_put_i64(&text, (int64_t)id);
     wire_put_i64(&text, timeout_ms);
     wire_put_str(&text, buf_view(&probe));
-    return order(s, ORDER_PROBE, &text, e);
+    return shim_shim_order(s, ORDER_PROBE, &text, e);
 }
 
 /* ---- events ---- */
 
-static int gone(struct shim *s, struct shim_event *ret)
+static int shim_gone(struct shim *s, struct shim_event *ret)
 {
     s->is_gone = true;
     *ret = (struct shim_event){ .kind = SHIM_GONE, .net_fd = -1, .nl_fd = -1, .text = buf_view(&s->why) };
     return 1;
 }
 
-static bool take_event(struct shim *s, struct wire_msg *m, struct shim_event *ret)
+static bool shim_take_event(struct shim *s, struct wire_msg *m, struct shim_event *ret)
 {
     *ret = (struct shim_event){ .kind = (enum shim_event_kind)m->kind, .net_fd = -1, .nl_fd = -1 };
     if (m->kind >= SHIM_EVENT_KIND_MAX || shim_get_event(m->payload, ret) < 0)
@@ -236,9 +236,9 @@ int shim_next(struct shim *s, struct shim_event *ret)
         if (r < 0) {
             if (e.code != ERR_GONE && !s->why.n)
                 buf_str(&s->why, str_of(e.text));
-            return gone(s, ret);
+            return shim_gone(s, ret);
         }
-        bool is_event = take_event(s, &m, ret);
+        bool is_event = shim_take_event(s, &m, ret);
         wire_close_fds(&m);
         if (is_event)
             return 1;

@@ -23,7 +23,7 @@ static struct shim_past *past_of(struct pod *p, struct str name)
     return past;
 }
 
-static void set_text(struct buf *b, struct str text)
+static void shim_adopt_set_text(struct buf *b, struct str text)
 {
     buf_reset(b);
     buf_str(b, text);
@@ -44,8 +44,8 @@ void pod_note_end(struct pod *p, const struct con *c, const struct shim_event *e
                                    .status = has_failed ? ev->report.status : ev->status,
                                    .is_oom = ev->is_oom,
                                    .by_itself = ev->by_itself };
-    set_text(&past->reason, has_failed ? str_of(ev->report.reason) : STR_NULL);
-    set_text(&past->text, has_failed ? str_of(ev->report.text) : ev->text);
+    shim_adopt_set_text(&past->reason, has_failed ? str_of(ev->report.reason) : STR_NULL);
+    shim_adopt_set_text(&past->text, has_failed ? str_of(ev->report.text) : ev->text);
 }
 
 /* ---- told ---- */

@@ -19,7 +19,7 @@ static void sink_free(struct shim_sink *s)
     free(s);
 }
 
-static void end(struct pod *p, struct shim_sink *s, bool tells)
+static void shim_attach_end(struct pod *p, struct shim_sink *s, bool tells)
 {
     struct shim_event ev = { .kind = SHIM_RESULT, .id = s->id, .is_ok = true };
 
@@ -32,7 +32,7 @@ bool con_detach(struct pod *p, struct con *c, uint64_t id)
 {
     LIST_FOREACH(struct shim_sink, s, &c->sinks, link)
         if (s->id == id) {
-            end(p, s, true);
+            shim_attach_end(p, s, true);
             return true;
         }
     return false;
@@ -41,7 +41,7 @@ bool con_detach(struct pod *p, struct con *c, uint64_t id)
 void con_detach_all(struct pod *p, struct con *c, bool tells)
 {
     LIST_FOREACH(struct shim_sink, s, &c->sinks, link)
-        end(p, s, tells);
+        shim_attach_end(p, s, tells);
 }
 
 void con_show(struct con *c, enum conlog_stream stream, struct str bytes)
@@ -72,7 +72,7 @@ static int copy_of(int fd)
     return copy;
 }
 
-static size_t count(const struct con *c)
+static size_t shim_attach_count(const struct con *c)
 {
     size_t n = 0;
 
@@ -81,7 +81,7 @@ static size_t count(const struct con *c)
     return n;
 }
 
-static const char *refusal(const struct con *c, bool wants_input)
+static const char *shim_attach_refusal(const struct con *c, bool wants_input)
 {
     if (!c || c->state != CON_RUNNING)
         return "the container is not running";
@@ -89,7 +89,7 @@ static const char *refusal(const struct con *c, bool wants_input)
         return "the container has no input: its stdin is not true";
     if (wants_input && c->in < 0)
         return "somebody has the input of the container, or had it: its stdinOnce is true";
-    return count(c) >= SHIM_SESSIONS_MAX ? "too many are attached" : NULL;
+    return shim_attach_count(c) >= SHIM_SESSIONS_MAX ? "too many are attached" : NULL;
 }
 
 void pod_attach(struct pod *p, const struct wire_msg *m)
@@ -98,7 +98,7 @@ void pod_attach(struct pod *p, const struct wire_msg *m)
     uint64_t id = (uint64_t)wire_get_i64(&r);
     struct con *c = pod_find(p, wire_get_str(&r));
     bool wants_input = wire_get_i64(&r) != 0;
-    const char *why = wire_is_read(&r) && m->n_fds == 3 ? refusal(c, wants_input) : "not an order";
+    const char *why = wire_is_read(&r) && m->n_fds == 3 ? shim_attach_refusal(c, wants_input) : "not an order";
     struct shim_sink *s;
 
     if (!why && wants_input && give_input(c, m->fds[0]) < 0)

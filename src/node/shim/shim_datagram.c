@@ -48,7 +48,7 @@ bool is_datagram_socket(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) == 0 && type == SOCK_DGRAM;
 }
 
-static int connect_to(uint16_t port)
+static int datagram_connect_to(uint16_t port)
 {
     struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = { htonl(INADDR_LOOPBACK) } };
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -84,7 +84,7 @@ static size_t find_client(struct relay *r, const struct client *c)
         if (r->clients[i].from_n == c->from_n && memcmp(&r->clients[i].from, &c->from, c->from_n) == 0 &&
             r->clients[i].to_n == c->to_n && memcmp(r->clients[i].to, c->to, c->to_n) == 0)
             return i;
-    fd = connect_to(r->port);
+    fd = datagram_connect_to(r->port);
     if (fd < 0)
         return CLIENTS;
     i = place_for_client(r);
@@ -94,7 +94,7 @@ static size_t find_client(struct relay *r, const struct client *c)
     return i;
 }
 
-static bool take_one(struct relay *r)
+static bool datagram_take_one(struct relay *r)
 {
     struct client c = { 0 };
     struct iovec part = { r->bytes, sizeof(r->bytes) };
@@ -156,7 +156,7 @@ _Noreturn void relay_datagrams(int fd, uint16_t port)
         for (size_t i = 0; i < n; i++)
             for (int k = 0; r.polled[i].revents && k < AT_ONCE && give_one(&r, i); k++)
                 ;
-        for (int k = 0; has_news && k < AT_ONCE && take_one(&r); k++)
+        for (int k = 0; has_news && k < AT_ONCE && datagram_take_one(&r); k++)
             ;
     }
 }

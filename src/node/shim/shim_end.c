@@ -82,7 +82,7 @@ void con_read_pipe(struct pod *p, struct con *c, enum conlog_stream stream)
 }
 
 /* All that its writers left. They are dead, so this ends. */
-static void drain(struct pod *p, struct con *c)
+static void shim_end_drain(struct pod *p, struct con *c)
 {
     for (int i = 0; i < CONLOG_STREAM_MAX; i++) {
         for (int n = 0; n < DRAIN_MAX && read_piece(p, c, (enum conlog_stream)i, SHIM_READ); n++)
@@ -116,7 +116,7 @@ void pod_say_news(struct pod *p, int64_t now_ms)
 
 /* ---- reports ---- */
 
-static void started(struct pod *p, struct con *c)
+static void shim_end_started(struct pod *p, struct con *c)
 {
     struct shim_event ev = { .kind = SHIM_STARTED, .container = str_of(c->name), .attempt = c->attempt, .pid = c->pid };
 
@@ -131,7 +131,7 @@ static void take_report(struct pod *p, struct con *c, struct box_report *r)
 {
     r->reason[sizeof(r->reason) - 1] = r->text[sizeof(r->text) - 1] = '\0';
     if (r->kind == BOX_STARTED && c->state == CON_STARTING) {
-        started(p, c);
+        shim_end_started(p, c);
     } else if (r->kind == BOX_FAILED && c->state == CON_STARTING) {
         c->state = CON_FAILED;
         c->failure = *r;
@@ -186,7 +186,7 @@ void con_leave_group(struct pod *p, const struct con *c)
         p->has_leftover |= cgroup_remove(p->own->opt->cgroups, c->group, NULL) < 0;
 }
 
-static void count(struct pod *p, const struct con *c, struct cgroup_stats *ret)
+static void shim_end_count(struct pod *p, const struct con *c, struct cgroup_stats *ret)
 {
     if (cgroup_use(p->own->opt->cgroups, c->group, ret, NULL) < 0) {
         memset(ret, -1, sizeof(*ret));
@@ -203,11 +203,11 @@ static void con_ended(struct pod *p, struct con *c, int status)
 
     c->pid = 0;
     con_read_report(p, c);
-    count(p, c, &ev.stats);
+    shim_end_count(p, c, &ev.stats);
     con_leave_group(p, c);
     if (p->driver->clean && !c->has_status && c->state != CON_FAILED)
         p->driver->clean(&c->place);
-    drain(p, c);
+    shim_end_drain(p, c);
     if (con_has_news(c))
         say_log(p, c, clock_mono_ms(&clock_real));
     ev.is_oom = ev.stats.oom_kills > 0;
@@ -226,7 +226,7 @@ static void con_ended(struct pod *p, struct con *c, int status)
     con_free(p, c);
 }
 
-static void ended(struct pod *p, pid_t pid, int status)
+static void shim_end_ended(struct pod *p, pid_t pid, int status)
 {
     LIST_FOREACH(struct con, c, &p->cons, link)
         if (c->pid == pid) {
@@ -247,7 +247,7 @@ void pod_reap(struct pod *p)
     int status, n = 0;
 
     for (pid_t pid; n < REAP_MAX && (pid = waitpid(-1, &status, WNOHANG)) > 0; n++)
-        ended(p, pid, status);
+        shim_end_ended(p, pid, status);
     p->has_more_ended = n == REAP_MAX;
 }
 
@@ -324,7 +324,7 @@ _Noreturn void pod_end(struct pod *p)
             p->driver->clean(&c->place);
     is_clean &= shim_kill_strays(keeps_none, NULL, STRAYS_MS);
     LIST_FOREACH(struct con, c, &p->cons, link) {
-        drain(p, c);
+        shim_end_drain(p, c);
         con_free(p, c);
     }
     _exit(is_clean ? 0 : 1);

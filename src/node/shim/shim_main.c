@@ -151,7 +151,7 @@ static void take_orders(struct pod *p)
 
 /* ---- the loop ---- */
 
-static void watch(struct pod *p, int fd, short events)
+static void shim_main_watch(struct pod *p, int fd, short events)
 {
     p->fds[p->n_fds++] = (struct pollfd){ .fd = fd, .events = events };
 }
@@ -159,7 +159,7 @@ static void watch(struct pod *p, int fd, short events)
 enum { SOCK, SIGNALS, CON_SLOTS = CONLOG_STREAM_MAX + 1 };
 
 /* Each container has three slots and each task one, used or not: a slot is found again without looking. */
-static void gather(struct pod *p)
+static void shim_main_gather(struct pod *p)
 {
     size_t need = 2 + p->n_cons * CON_SLOTS + p->n_jobs;
 
@@ -168,23 +168,23 @@ static void gather(struct pod *p)
         p->fds = xrealloc(p->fds, p->cap_fds * sizeof(*p->fds));
     }
     p->n_fds = 0;
-    watch(p, p->sock, list_is_empty(&p->queue) ? POLLIN : POLLIN | POLLOUT);
-    watch(p, p->signals, POLLIN);
+    shim_main_watch(p, p->sock, list_is_empty(&p->queue) ? POLLIN : POLLIN | POLLOUT);
+    shim_main_watch(p, p->signals, POLLIN);
     LIST_FOREACH(struct con, c, &p->cons, link) {
         bool waits = con_must_wait(p, c);
 
         c->slot = p->n_fds;
         for (int i = 0; i < CONLOG_STREAM_MAX; i++)
-            watch(p, waits ? -1 : c->pipes[i], POLLIN);
-        watch(p, c->state == CON_STARTING ? c->report : -1, POLLIN); /* what comes later is read at its end */
+            shim_main_watch(p, waits ? -1 : c->pipes[i], POLLIN);
+        shim_main_watch(p, c->state == CON_STARTING ? c->report : -1, POLLIN); /* what comes later is read at its end */
     }
     LIST_FOREACH(struct shim_task, j, &p->tasks, link) {
         j->slot = p->n_fds;
-        watch(p, j->out, POLLIN);
+        shim_main_watch(p, j->out, POLLIN);
     }
 }
 
-static void read_all(struct pod *p)
+static void shim_main_read_all(struct pod *p)
 {
     LIST_FOREACH(struct con, c, &p->cons, link) {
         for (int i = 0; i < CONLOG_STREAM_MAX; i++)
@@ -215,16 +215,16 @@ static int wait_ms(struct pod *p, int64_t now_ms)
     return due_ms == INT64_MAX ? -1 : due_ms <= now_ms ? 0 : (int)MIN_OF(due_ms - now_ms, 1 << 30);
 }
 
-static void turn(struct pod *p)
+static void shim_main_turn(struct pod *p)
 {
     struct signalfd_siginfo info;
     int64_t now_ms;
 
-    gather(p);
+    shim_main_gather(p);
     if (poll(p->fds, p->n_fds, wait_ms(p, clock_mono_ms(&clock_real))) < 0 && errno != EINTR)
         _exit(1); /* the spawner cleans up */
     short sock = p->fds[SOCK].revents, signals = p->fds[SIGNALS].revents;
-    read_all(p); /* before anything is added or removed: slots are as gathered */
+    shim_main_read_all(p); /* before anything is added or removed: slots are as gathered */
     if (signals)
         (void)!read(p->signals, &info, sizeof(info));
     if (signals || p->has_more_ended)
@@ -274,6 +274,6 @@ _Noreturn void shim_main(const struct spawner_own *own, const struct shim_option
         pod_end(p);
     }
     while (!p->is_over)
-        turn(p);
+        shim_main_turn(p);
     pod_end(p);
 }

@@ -96,7 +96,7 @@ void pod_cancel(struct pod *p, const struct wire_msg *m)
 
 /* ---- connections to a port of the pod ---- */
 
-static int connect_to(uint16_t port)
+static int shim_session_connect_to(uint16_t port)
 {
     struct sockaddr_in v4 = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = { htonl(INADDR_LOOPBACK) } };
     struct sockaddr_in6 v6 = { .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT };
@@ -158,7 +158,7 @@ static _Noreturn void be_relay(const struct pod *p, uint16_t port, int fd, int e
         close(end);
         relay_datagrams(fd, port);
     }
-    to = connect_to(port);
+    to = shim_session_connect_to(port);
     if (to < 0) {
         (void)dprintf(end, "connect to port %d of the pod: %s", port, strerror(errno));
         _exit(1);

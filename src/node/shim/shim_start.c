@@ -113,7 +113,7 @@ static void ends_done(struct ends *ends)
 }
 
 /* A terminal: one stream for both, as everywhere. */
-static int open_terminal(struct con *c, struct ends *ends, struct err *e)
+static int start_open_terminal(struct con *c, struct ends *ends, struct err *e)
 {
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 
@@ -161,7 +161,7 @@ static int open_ends(struct con *c, struct ends *ends, struct err *e)
         return err_errno(e, "a socket for reports");
     c->report = pair[0];
     ends->report = pair[1];
-    return c->spec.has_tty ? open_terminal(c, ends, e) : open_pipes(c, ends, e);
+    return c->spec.has_tty ? start_open_terminal(c, ends, e) : open_pipes(c, ends, e);
 }
 
 static _Noreturn void be_container(struct pod *p, struct con *c, const struct ends *ends, const struct err *e)
@@ -244,7 +244,7 @@ static void fill_place(struct pod *p, struct con *c)
     };
 }
 
-static int start(struct pod *p, struct con *c, const struct wire_msg *m, struct wire_read *r, struct err *e)
+static int start_start(struct pod *p, struct con *c, const struct wire_msg *m, struct wire_read *r, struct err *e)
 {
     struct cgroup_limits limits;
     struct str box;
@@ -264,7 +264,7 @@ static int start(struct pod *p, struct con *c, const struct wire_msg *m, struct 
     return -1;
 }
 
-static void refuse(struct pod *p, struct str name, int attempt, const char *why)
+static void start_refuse(struct pod *p, struct str name, int attempt, const char *why)
 {
     struct shim_event ev = { .kind = SHIM_FAILED, .container = name, .attempt = attempt };
 
@@ -282,8 +282,8 @@ void pod_start(struct pod *p, const struct wire_msg *m)
     struct err e;
 
     if (!shim_name_is_good(name) || pod_find(p, name)) {
-        refuse(p, name, attempt,
-               shim_name_is_good(name) ? "a container of this name is running" : "not a container's name");
+        start_refuse(p, name, attempt,
+                     shim_name_is_good(name) ? "a container of this name is running" : "not a container's name");
         return;
     }
     c = xcalloc(1, sizeof(*c));
@@ -293,8 +293,8 @@ void pod_start(struct pod *p, const struct wire_msg *m)
     c->name = arena_str(&c->arena, name).p;
     c->is_only = str_eq(p->opt.only, name);
     c->group = c->is_only ? p->opt.group : arena_fmt(&c->arena, "%s/%s", p->opt.group, c->name).p;
-    if (start(p, c, m, &r, &e) < 0) {
-        refuse(p, name, attempt, e.text);
+    if (start_start(p, c, m, &r, &e) < 0) {
+        start_refuse(p, name, attempt, e.text);
         con_free(p, c);
         return;
     }

@@ -187,7 +187,7 @@ int spawner_keep(struct spawner *s, struct str note, const int *fds, size_t n, s
 /* ---- finding one ---- */
 
 /* By its directory's descriptor: a path may be longer than an address has room for. */
-static int connect_to(int dir, const char *name, struct err *e)
+static int spawner_connect_to(int dir, const char *name, struct err *e)
 {
     struct sockaddr_un at = { .sun_family = AF_UNIX };
     struct timeval patience = { .tv_sec = SPAWNER_ANSWER_MS / 1000 };
@@ -245,7 +245,7 @@ static int take_word(struct spawner *s, struct wire_msg *m, struct err *e)
     return m->kind == SPAWNER_WORD_END;
 }
 
-static int greet(struct spawner *s, struct err *e)
+static int spawner_greet(struct spawner *s, struct err *e)
 {
     struct wire_msg m = { .kind = SPAWNER_HELLO };
     struct wire_in in = { 0 };
@@ -272,7 +272,7 @@ static int greet(struct spawner *s, struct err *e)
 
 int spawner_find(int dir, const char *name, struct spawner **ret, struct err *e)
 {
-    int fd = connect_to(dir, name, e);
+    int fd = spawner_connect_to(dir, name, e);
     struct spawner *s;
 
     if (fd < 0)
@@ -281,7 +281,7 @@ int spawner_find(int dir, const char *name, struct spawner **ret, struct err *e)
     *s = (struct spawner){ .sock = fd, .pid = peer_of(fd), .outlives = true, .kept = { .mnt_fd = -1, .user_fd = -1 } };
     if (s->pid > 1)
         (void)kill(s->pid, SIGCONT); /* somebody may have stopped it, and we wait */
-    if (greet(s, e) < 0)
+    if (spawner_greet(s, e) < 0)
         return err_wrap(e, "%s (process %d)", name, (int)s->pid);
     return 0;
 }

@@ -181,7 +181,7 @@ static void shim_ended(struct spawning *s, struct entry *entry, int status)
 }
 
 /* A shim that somebody stopped passes no signal on and keeps no log: it goes on at once. */
-static void reap(struct spawning *s)
+static void spawner_main_reap(struct spawning *s)
 {
     int status;
 
@@ -269,13 +269,13 @@ static void wait_all(struct spawning *s, int ms)
 
         if (poll(&p, 1, (int)left) > 0)
             (void)!read(s->signals, &info, sizeof(info));
-        reap(s);
+        spawner_main_reap(s);
     }
 }
 
-static _Noreturn void finish(struct spawning *s)
+static _Noreturn void spawner_main_finish(struct spawning *s)
 {
-    reap(s);
+    spawner_main_reap(s);
     LIST_FOREACH(struct entry, entry, &s->entries, link)
         (void)shutdown(entry->sock, SHUT_RD); /* a shim sees this as the end of the program */
     wait_all(s, LET_GO_MS);
@@ -316,7 +316,7 @@ static void stop_listening(struct spawning *s)
 }
 
 /* Nobody else can open the socket; still, look. */
-static bool is_ours(int fd)
+static bool spawner_main_is_ours(int fd)
 {
     struct ucred peer = { 0 };
     socklen_t size = sizeof(peer);
@@ -331,7 +331,7 @@ static void take_program(struct spawning *s)
 
     if (fd < 0)
         return;
-    if (!is_ours(fd)) {
+    if (!spawner_main_is_ours(fd)) {
         close(fd);
         return;
     }
@@ -366,14 +366,14 @@ static int say_shims(struct spawning *s)
     return wire_send(s->sock, &(struct wire_msg){ .kind = SPAWNER_WORD_END }, NULL);
 }
 
-static void let_go(struct spawning *s)
+static void spawner_main_let_go(struct spawning *s)
 {
     close(s->sock);
     s->sock = -1;
 }
 
 /* A program of another version is told ours, and can only stop us. */
-static void greet(struct spawning *s, const struct wire_msg *m)
+static void spawner_main_greet(struct spawning *s, const struct wire_msg *m)
 {
     struct wire_read r = { .rest = m->payload };
     bool is_same = wire_get_i64(&r) == SHIM_WIRE && wire_is_read(&r);
@@ -382,10 +382,10 @@ static void greet(struct spawning *s, const struct wire_msg *m)
         return;
     s->is_old |= is_same;
     if (say_kept(s) < 0 || say_shims(s) < 0)
-        let_go(s); /* it connects again, or another does */
+        spawner_main_let_go(s); /* it connects again, or another does */
 }
 
-static void keep(struct spawning *s, struct wire_msg *m)
+static void spawner_main_keep(struct spawning *s, struct wire_msg *m)
 {
     if (m->n_fds > SPAWNER_KEEPS)
         return;
@@ -408,22 +408,22 @@ static void take_order(struct spawning *s)
 
     if (r < 0 && e.code != ERR_INVALID) {
         if (s->listener < 0)
-            finish(s);
-        let_go(s);
+            spawner_main_finish(s);
+        spawner_main_let_go(s);
         return;
     }
     if (r != 1)
         return;
     if (m.kind == SPAWNER_STOP) {
         stop_listening(s);
-        finish(s);
+        spawner_main_finish(s);
     }
     if (m.kind == SPAWNER_SHIM)
         fork_shim(s, &m);
     else if (m.kind == SPAWNER_HELLO)
-        greet(s, &m);
+        spawner_main_greet(s, &m);
     else if (m.kind == SPAWNER_KEEP)
-        keep(s, &m);
+        spawner_main_keep(s, &m);
     wire_close_fds(&m);
 }
 
@@ -461,7 +461,7 @@ static int highest_fd(void)
     return (int)most;
 }
 
-static void turn(struct spawning *s)
+static void spawner_main_turn(struct spawning *s)
 {
     struct pollfd p[] = { { .fd = s->sock, .events = POLLIN },
                           { .fd = s->signals, .events = POLLIN },
@@ -471,7 +471,7 @@ static void turn(struct spawning *s)
     if (poll(p, ARRAY_LEN(p), -1) < 0 && errno != EINTR)
         _exit(1);
     if (p[1].revents && read(s->signals, &info, sizeof(info)) >= 0)
-        reap(s);
+        spawner_main_reap(s);
     if (p[0].revents)
         take_order(s);
     if (p[2].revents)
@@ -509,5 +509,5 @@ _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
     if (opt->outlives)
         begin_listening(&s);
     for (;;)
-        turn(&s);
+        spawner_main_turn(&s);
 }

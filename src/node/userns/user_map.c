@@ -61,7 +61,7 @@ struct task {
     uint32_t own[ARRAY_LEN(kinds)];
 };
 
-static bool prepare(struct task *t, struct user_helper *h)
+static bool user_map_prepare(struct task *t, struct user_helper *h)
 {
     const struct passwd *pw = getpwuid(geteuid());
     const char *name = pw ? pw->pw_name : NULL;
@@ -135,7 +135,7 @@ void user_helper_start(struct user_helper *h)
     int go[2];
 
     *h = (struct user_helper){ .go = -1, .words = -1 };
-    if (!prepare(&t, h))
+    if (!user_map_prepare(&t, h))
         return;
     (void)snprintf(h->why, sizeof(h->why), "cannot start a helper: %s", strerror(errno)); /* until it is there */
     if (pipe2(go, O_CLOEXEC) < 0)

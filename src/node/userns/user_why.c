@@ -7,7 +7,7 @@
 #include <fcntl.h>
 
 /* -1: there is no such file. */
-static long read_number(const char *path)
+static long user_why_read_number(const char *path)
 {
     autofile FILE *f = fopen(path, "re");
     long v;
@@ -44,7 +44,7 @@ static const struct {
 static const char *find_reason(int error)
 {
     for (size_t i = 0; i < ARRAY_LEN(switches); i++)
-        if (read_number(switches[i].path) == switches[i].bad)
+        if (user_why_read_number(switches[i].path) == switches[i].bad)
             return switches[i].says;
     switch (error) {
     case ENOSPC:

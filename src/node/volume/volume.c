@@ -110,7 +110,7 @@ static bool has_entry(int dir, const char *name)
     return faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-static int open_dir(struct volume_set *s, struct err *e)
+static int volume_open_dir(struct volume_set *s, struct err *e)
 {
     s->made_dir = mkdir(s->dir.p, 0755) == 0;
     if (!s->made_dir && errno != EEXIST)
@@ -214,7 +214,7 @@ static const struct volume_kind kinds[] = {
     { "ephemeral", volume_make_ephemeral },
 };
 
-static const struct volume_kind *find_kind(struct str member)
+static const struct volume_kind *volume_find_kind(struct str member)
 {
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         if (str_is(member, kinds[i].member))
@@ -222,7 +222,7 @@ static const struct volume_kind *find_kind(struct str member)
     return NULL;
 }
 
-static int kind_of(const struct json *volume, const struct volume_kind **ret, struct err *e)
+static int volume_kind_of(const struct json *volume, const struct volume_kind **ret, struct err *e)
 {
     const struct volume_kind *kind = NULL;
 
@@ -231,7 +231,7 @@ static int kind_of(const struct json *volume, const struct volume_kind **ret, st
             continue;
         if (kind)
             return err_set(e, ERR_INVALID, "is of two types, %s and %.*s", kind->member, STR_ARG(json_key(member)));
-        kind = find_kind(json_key(member));
+        kind = volume_find_kind(json_key(member));
         if (!kind)
             return err_set(e, ERR_INVALID, "%.*s volumes are not supported on this node", STR_ARG(json_key(member)));
         if (member->type != JSON_OBJECT)
@@ -252,7 +252,7 @@ struct volume *volume_find(const struct volume_set *s, struct str name)
     return NULL;
 }
 
-static int make_one(struct volume_call *c, const struct json *volume, struct err *e)
+static int volume_make_one(struct volume_call *c, const struct json *volume, struct err *e)
 {
     struct str name = json_member_text(volume, "name");
     const char *problem = name_check_dns_label(c->arena, name);
@@ -263,7 +263,7 @@ static int make_one(struct volume_call *c, const struct json *volume, struct err
         return err_set(e, ERR_INVALID, "name: %s", problem);
     if (volume_find(c->set, name))
         return err_set(e, ERR_INVALID, "there are two of that name");
-    if (kind_of(volume, &kind, e) < 0)
+    if (volume_kind_of(volume, &kind, e) < 0)
         return -1;
     v = vec_push(&c->set->arena, &c->set->volumes);
     v->name = arena_str(&c->set->arena, name);
@@ -279,7 +279,7 @@ static int make_all(struct volume_call *c, struct err *e)
     if (json_count(list) > VOLUMES_MAX)
         return err_set(e, ERR_TOO_BIG, "spec.volumes: more than %d volumes", VOLUMES_MAX);
     JSON_FOREACH(volume, list)
-        if (make_one(c, volume, e) < 0)
+        if (volume_make_one(c, volume, e) < 0)
             return err_wrap(e, "volume \"%.*s\"", STR_ARG(json_member_text(volume, "name")));
     return 0;
 }
@@ -315,7 +315,7 @@ int volumes_make(const char *dir, const struct json *pod, const struct volume_so
     struct volume_call c = { .set = s, .arena = &a, .pod = pod, .source = source };
     bool has_any = json_count(json_find(pod, "spec", "volumes", NULL)) > 0;
 
-    if (volume_host_user(pod, &s->host_user, e) < 0 || (has_any && open_dir(s, e) < 0) || make_all(&c, e) < 0) {
+    if (volume_host_user(pod, &s->host_user, e) < 0 || (has_any && volume_open_dir(s, e) < 0) || make_all(&c, e) < 0) {
         undo_make(s);
         return -1;
     }

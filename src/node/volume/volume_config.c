@@ -16,7 +16,7 @@ typedef int (*collect_f)(struct collect *c, const struct json *spec, struct err 
 
 /* ---- one file ---- */
 
-static int read_mode(const struct json *j, mode_t fallback, mode_t *ret, struct err *e)
+static int volume_config_read_mode(const struct json *j, mode_t fallback, mode_t *ret, struct err *e)
 {
     int64_t mode;
 
@@ -29,7 +29,7 @@ static int read_mode(const struct json *j, mode_t fallback, mode_t *ret, struct 
     return 0;
 }
 
-static int add_file(struct collect *c, struct str path, struct str data, mode_t mode, struct err *e)
+static int volume_config_add_file(struct collect *c, struct str path, struct str data, mode_t mode, struct err *e)
 {
     struct volume_files *files = c->files;
     struct str clean;
@@ -150,7 +150,7 @@ static int add_key(struct collect *c, const struct object_kind *kind, const stru
         return err_set(e, ERR_INVALID, "%s", problem);
     if (key_bytes(c->files->arena, kind, key, &data, e) < 0)
         return -1;
-    return add_file(c, key->key, data, c->mode, e);
+    return volume_config_add_file(c, key->key, data, c->mode, e);
 }
 
 static int add_all_keys(struct collect *c, const struct object_kind *kind, const struct object_keys *keys,
@@ -162,14 +162,14 @@ static int add_all_keys(struct collect *c, const struct object_kind *kind, const
     return 0;
 }
 
-static int add_item(struct collect *c, const struct object_kind *kind, const struct object_keys *keys,
-                    const struct json *item, bool is_optional, struct err *e)
+static int volume_config_add_item(struct collect *c, const struct object_kind *kind, const struct object_keys *keys,
+                                  const struct json *item, bool is_optional, struct err *e)
 {
     const struct object_key *key = object_keys_find(keys, json_member_text(item, "key"));
     struct str data;
     mode_t mode;
 
-    if (read_mode(json_get(item, "mode"), c->mode, &mode, e) < 0)
+    if (volume_config_read_mode(json_get(item, "mode"), c->mode, &mode, e) < 0)
         return -1;
     if (!key && is_optional) {
         c->files->lacks_optional = true;
@@ -179,7 +179,7 @@ static int add_item(struct collect *c, const struct object_kind *kind, const str
         return err_set(e, ERR_NOT_FOUND, "no such key");
     if (key_bytes(c->files->arena, kind, key, &data, e) < 0)
         return -1;
-    return add_file(c, json_member_text(item, "path"), data, mode, e);
+    return volume_config_add_file(c, json_member_text(item, "path"), data, mode, e);
 }
 
 static int add_keys(struct collect *c, const struct object_kind *kind, const struct json *object,
@@ -191,13 +191,13 @@ static int add_keys(struct collect *c, const struct object_kind *kind, const str
     if (json_count(items) == 0)
         return add_all_keys(c, kind, &keys, e);
     JSON_FOREACH(item, items)
-        if (add_item(c, kind, &keys, item, json_bool(json_get(spec, "optional"), false), e) < 0)
+        if (volume_config_add_item(c, kind, &keys, item, json_bool(json_get(spec, "optional"), false), e) < 0)
             return err_wrap(e, "key \"%.*s\"", STR_ARG(json_member_text(item, "key")));
     return 0;
 }
 
-static int add_object(struct collect *c, const struct object_kind *kind, struct str name, const struct json *spec,
-                      struct err *e)
+static int volume_config_add_object(struct collect *c, const struct object_kind *kind, struct str name,
+                                    const struct json *spec, struct err *e)
 {
     const struct volume_source *source = c->call->source;
     const struct json *object = source->find ? source->find(source->ctx, kind->kind, name) : NULL;
@@ -215,17 +215,17 @@ static int add_object(struct collect *c, const struct object_kind *kind, struct 
 
 static int collect_config_map(struct collect *c, const struct json *spec, struct err *e)
 {
-    return add_object(c, &config_map, json_member_text(spec, "name"), spec, e);
+    return volume_config_add_object(c, &config_map, json_member_text(spec, "name"), spec, e);
 }
 
 static int collect_secret(struct collect *c, const struct json *spec, struct err *e)
 {
-    return add_object(c, &secret, json_member_text(spec, "secretName"), spec, e);
+    return volume_config_add_object(c, &secret, json_member_text(spec, "secretName"), spec, e);
 }
 
 static int collect_projected_secret(struct collect *c, const struct json *spec, struct err *e)
 {
-    return add_object(c, &secret, json_member_text(spec, "name"), spec, e);
+    return volume_config_add_object(c, &secret, json_member_text(spec, "name"), spec, e);
 }
 
 /* ---- downwardAPI ---- */
@@ -247,9 +247,9 @@ static int add_downward(struct collect *c, const struct json *item, struct err *
     struct str data;
     mode_t mode;
 
-    if (read_mode(json_get(item, "mode"), c->mode, &mode, e) < 0 || downward_value(c, item, &data, e) < 0)
+    if (volume_config_read_mode(json_get(item, "mode"), c->mode, &mode, e) < 0 || downward_value(c, item, &data, e) < 0)
         return -1;
-    return add_file(c, json_member_text(item, "path"), data, mode, e);
+    return volume_config_add_file(c, json_member_text(item, "path"), data, mode, e);
 }
 
 static int collect_downward(struct collect *c, const struct json *spec, struct err *e)
@@ -272,7 +272,8 @@ static int collect_token(struct collect *c, const struct json *spec, struct err 
         return err_set(e, ERR_INVALID, "serviceAccountToken: there are no service account tokens on this node");
     if (source->token(source->ctx, json_member_text(spec, "audience"), seconds, &token, e) < 0)
         return err_wrap(e, "serviceAccountToken");
-    if (add_file(c, json_member_text(spec, "path"), arena_str(c->files->arena, buf_view(&token)), c->mode, e) < 0)
+    if (volume_config_add_file(c, json_member_text(spec, "path"), arena_str(c->files->arena, buf_view(&token)), c->mode,
+                               e) < 0)
         return err_wrap(e, "serviceAccountToken");
     return 0;
 }
@@ -339,7 +340,7 @@ static int ordered_cmp(const void *x, const void *y)
 }
 
 /* Sort, keep the last of equal paths, refuse a file that is a directory too. */
-static int settle(struct volume_files *files, struct err *e)
+static int volume_config_settle(struct volume_files *files, struct err *e)
 {
     struct ordered *all = arena_array(files->arena, struct ordered, files->list.n);
     size_t n = files->list.n;
@@ -365,10 +366,10 @@ int volume_files_of(const struct volume_call *call, const char *member, const st
     struct collect c = { .call = call, .files = ret };
 
     *ret = (struct volume_files){ .arena = call->arena };
-    if (read_mode(json_get(spec, "defaultMode"), MODE_DEFAULT, &c.mode, e) < 0)
+    if (volume_config_read_mode(json_get(spec, "defaultMode"), MODE_DEFAULT, &c.mode, e) < 0)
         return err_wrap(e, "defaultMode");
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(member, kinds[i].member) == 0 && kinds[i].collect(&c, spec, e) < 0)
             return -1;
-    return settle(ret, e);
+    return volume_config_settle(ret, e);
 }

@@ -137,7 +137,7 @@ static int make_parent(int dir, struct str path, struct volume_owner *owner, int
 }
 
 /* Nobody may read it before it has its mode, so it begins with 0600. */
-static int write_file(int dir, const struct volume_file *f, struct volume_owner owner, struct err *e)
+static int volume_files_write_file(int dir, const struct volume_file *f, struct volume_owner owner, struct err *e)
 {
     autoclose int parent = -1, fd = -1;
 
@@ -159,12 +159,12 @@ static int write_file(int dir, const struct volume_file *f, struct volume_owner 
 static int write_files(int dir, const struct volume_files *files, struct volume_owner owner, struct err *e)
 {
     VEC_FOREACH(f, &files->list)
-        if (write_file(dir, f, owner, e) < 0)
+        if (volume_files_write_file(dir, f, owner, e) < 0)
             return err_wrap(e, "file \"%.*s\"", STR_ARG(f->path));
     return 0;
 }
 
-static int publish(int root, const char *name, struct err *e)
+static int volume_files_publish(int root, const char *name, struct err *e)
 {
     if (unlinkat(root, data_link_new, 0) < 0 && errno != ENOENT)
         return io_errno(e, "remove %s", data_link_new);
@@ -188,7 +188,7 @@ static int write_generation(int root, uint64_t number, const struct volume_files
         return -1;
     if (owner.has_group && tree_own_fd(dir, owner.group, true, e) < 0)
         goto undo;
-    if (write_files(dir, files, owner, e) < 0 || publish(root, name, e) < 0)
+    if (write_files(dir, files, owner, e) < 0 || volume_files_publish(root, name, e) < 0)
         goto undo;
     return 0;
 

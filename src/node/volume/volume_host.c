@@ -40,7 +40,7 @@ static const struct host_type *find_type(struct str name)
     return NULL;
 }
 
-static int check_path(struct str path, struct err *e)
+static int volume_host_check_path(struct str path, struct err *e)
 {
     struct str rest = path, part;
 
@@ -55,7 +55,7 @@ static int check_path(struct str path, struct err *e)
 }
 
 /* Parents are not made, as in Kubernetes. */
-static int make_file(const char *path, struct err *e)
+static int volume_host_make_file(const char *path, struct err *e)
 {
     autoclose int fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 
@@ -72,7 +72,7 @@ static int open_or_make(struct arena *a, struct str path, enum creates creates, 
         goto done;
     if (creates == CREATES_DIR && make_dirs(name, 0755, &why) < 0)
         return err_set(e, ERR_IO, "hostPath %s: %s", name, why.text);
-    if (creates == CREATES_FILE && make_file(name, e) < 0)
+    if (creates == CREATES_FILE && volume_host_make_file(name, e) < 0)
         return -1;
     fd = open(name, O_PATH | O_CLOEXEC);
 done:
@@ -83,7 +83,7 @@ done:
 
 /* ---- as whom ---- */
 
-static int64_t id_of(struct str text)
+static int64_t volume_host_id_of(struct str text)
 {
     int64_t id;
 
@@ -97,11 +97,11 @@ int volume_host_user(const struct json *pod, struct volume_user *ret, struct err
     *ret = (struct volume_user){ .is_given = text.n > 0 };
     if (!text.n)
         return 0;
-    if (!str_split(&rest, ':', &uid) || id_of(uid) < 0 || id_of(rest) < 0)
+    if (!str_split(&rest, ':', &uid) || volume_host_id_of(uid) < 0 || volume_host_id_of(rest) < 0)
         return err_set(e, ERR_INVALID, "metadata.annotations[" HOST_USER_ANNOTATION "]: must be UID:GID (got \"%.*s\")",
                        STR_ARG(str_cut(text, 40)));
-    ret->uid = (uid_t)id_of(uid);
-    ret->gid = (gid_t)id_of(rest);
+    ret->uid = (uid_t)volume_host_id_of(uid);
+    ret->gid = (gid_t)volume_host_id_of(rest);
     return 0;
 }
 
@@ -123,7 +123,7 @@ int volume_make_host(struct volume_call *c, struct volume *v, const struct json 
         return err_set(e, ERR_FORBIDDEN, "hostPath %.*s: host paths are not allowed", STR_ARG(path));
     if (!type)
         return err_set(e, ERR_INVALID, "hostPath type \"%.*s\" is not known", STR_ARG(type_name));
-    if (check_path(path, e) < 0)
+    if (volume_host_check_path(path, e) < 0)
         return -1;
     if (volume_host_begin(c->set, &as, e) < 0)
         return -1;

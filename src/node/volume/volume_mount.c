@@ -20,7 +20,7 @@ static struct volume_held *held_of(struct volume_set *s, struct str container)
     return held;
 }
 
-static void held_done(struct volume_held *h)
+static void volume_mount_held_done(struct volume_held *h)
 {
     for (size_t i = 0; i < h->n; i++)
         close(h->fds[i]);
@@ -29,7 +29,7 @@ static void held_done(struct volume_held *h)
     h->n = 0;
 }
 
-static void held_add(struct volume_held *h, int take_fd)
+static void volume_mount_held_add(struct volume_held *h, int take_fd)
 {
     h->fds = xrealloc(h->fds, (h->n + 1) * sizeof(*h->fds));
     h->fds[h->n++] = take_fd;
@@ -156,7 +156,7 @@ static int read_mount(struct arena *a, const struct volume_set *s, const struct 
         return 0;
     if (open_sub_path(a, s, v, sub, &ret->fd, e) < 0)
         return -1;
-    held_add(held, ret->fd);
+    volume_mount_held_add(held, ret->fd);
     if (fstat(ret->fd, &st) < 0)
         return io_errno(e, "look at subPath");
     ret->is_file = !S_ISDIR(st.st_mode);
@@ -204,12 +204,12 @@ int volumes_mounts(struct volume_set *s, struct arena *a, const struct json *con
     struct volume_mount *mounts = arena_array(a, struct volume_mount, json_count(list));
     struct volume_held *held = held_of(s, name);
 
-    held_done(held);
+    volume_mount_held_done(held);
     if (json_count(json_get(container, "volumeDevices")))
         return err_set(e, ERR_INVALID, "container \"%.*s\": volumeDevices are not supported on this node",
                        STR_ARG(name));
     if (read_mounts(s, a, list, env, held, mounts, e) < 0) {
-        held_done(held);
+        volume_mount_held_done(held);
         return err_wrap(e, "container \"%.*s\"", STR_ARG(name));
     }
     *ret = mounts;
@@ -220,5 +220,5 @@ int volumes_mounts(struct volume_set *s, struct arena *a, const struct json *con
 void volume_held_free(struct volume_set *s)
 {
     VEC_FOREACH(h, &s->held)
-        held_done(h);
+        volume_mount_held_done(h);
 }

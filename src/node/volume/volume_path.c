@@ -8,7 +8,7 @@ static int check_part(struct str part, struct err *e)
     return part.n > NAME_MAX ? err_set(e, ERR_INVALID, "a part of the path is longer than %d bytes", NAME_MAX) : 0;
 }
 
-static int check_path(struct str path, struct err *e)
+static int volume_path_check(struct str path, struct err *e)
 {
     if (str_has_char(path, '\0'))
         return err_set(e, ERR_INVALID, "a path must not hold a NUL character");
@@ -22,7 +22,7 @@ int volume_path_clean(struct arena *a, struct str path, struct str *ret, struct 
     autobuf out = { 0 };
     struct str part, rest = path;
 
-    if (check_path(path, e) < 0)
+    if (volume_path_check(path, e) < 0)
         return -1;
     if (str_starts(path, STR("/")))
         return err_set(e, ERR_INVALID, "path \"%.*s\" must be relative", STR_ARG(path));
@@ -50,7 +50,7 @@ int volume_target_clean(struct arena *a, struct str path, struct str *ret, struc
 
     if (path.n == 0)
         return err_set(e, ERR_INVALID, "mountPath: must not be empty");
-    if (check_path(path, e) < 0)
+    if (volume_path_check(path, e) < 0)
         return err_wrap(e, "mountPath");
     while (rest.n && str_split(&rest, '/', &part)) {
         if (part.n == 0 || str_is(part, "."))

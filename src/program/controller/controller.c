@@ -20,7 +20,7 @@ enum { WEBHOOK_LIFE_MIN_MS = 10000, WEBHOOK_DRAIN_MS = 1000 };
 
 /* ---- options ---- */
 
-static int read_time(const char *flag, const char *text, int64_t *ret_ms, struct err *e)
+static int controller_read_time(const char *flag, const char *text, int64_t *ret_ms, struct err *e)
 {
     int64_t ns;
 
@@ -32,19 +32,19 @@ static int read_time(const char *flag, const char *text, int64_t *ret_ms, struct
     return 0;
 }
 
-static int read_times(struct controller *c, struct err *e)
+static int controller_read_times(struct controller *c, struct err *e)
 {
     c->times = (struct election_times){ .duration_ms = 15000, .deadline_ms = 10000, .retry_ms = 2000 };
-    if (read_time("leader-elect-lease-duration", c->o->lease_duration, &c->times.duration_ms, e) < 0 ||
-        read_time("leader-elect-renew-deadline", c->o->renew_deadline, &c->times.deadline_ms, e) < 0 ||
-        read_time("leader-elect-retry-period", c->o->retry_period, &c->times.retry_ms, e) < 0)
+    if (controller_read_time("leader-elect-lease-duration", c->o->lease_duration, &c->times.duration_ms, e) < 0 ||
+        controller_read_time("leader-elect-renew-deadline", c->o->renew_deadline, &c->times.deadline_ms, e) < 0 ||
+        controller_read_time("leader-elect-retry-period", c->o->retry_period, &c->times.retry_ms, e) < 0)
         return -1;
     if (election_times_check(&c->times, e) < 0)
         return err_wrap(e, "--leader-elect-…");
     return 0;
 }
 
-static int check_options(const struct controller_options *o, struct err *e)
+static int controller_check_options(const struct controller_options *o, struct err *e)
 {
     if (o->native_groups && o->scheduler)
         return err_set(e, ERR_INVALID,
@@ -64,7 +64,7 @@ static void add_view(struct controller *c, struct kube_view view)
 
 /* Pods by label, unless others are to be scheduled as well. Secrets are never listed: ours are known by name, and the
  * others are nobody's business. Of ConfigMaps one that every namespace has is left out. */
-static void make_views(struct controller *c)
+static void controller_make_views(struct controller *c)
 {
     const struct known_types *k = known_types();
     const struct resource_type *plain[] = { k->job, k->group, k->command, k->service };
@@ -150,7 +150,7 @@ static int open_webhook(struct controller *c, struct err *e)
                                    .service = str_of(o->webhook_service ? o->webhook_service : "pumice-webhook"),
                                    .scheduler_name = o->scheduler_name ? str_of(o->scheduler_name) : STR_NULL };
 
-    if (read_time("webhook-certificate-lifetime", o->webhook_life, &opt.life_ms, e) < 0)
+    if (controller_read_time("webhook-certificate-lifetime", o->webhook_life, &opt.life_ms, e) < 0)
         return -1;
     if (o->webhook_life && opt.life_ms < WEBHOOK_LIFE_MIN_MS)
         return err_set(e, ERR_INVALID, "--webhook-certificate-lifetime: must be at least 10s (got %s)",
@@ -192,14 +192,14 @@ static int read_scheduler(struct controller *c, struct err *e)
     return 0;
 }
 
-static int start(struct controller *c, struct err *e)
+static int controller_start(struct controller *c, struct err *e)
 {
     if (load_config(c, e) < 0 || read_scheduler(c, e) < 0 || check_native(c, e) < 0 ||
         signals_open((int[]){ SIGINT, SIGTERM, 0 }, &c->signal_fd, e) < 0)
         return -1;
     if (c->o->scheduler_config && !c->o->scheduler)
         log_warn("--scheduler-config is for --scheduler, which is not given: pods are left to another scheduler");
-    make_views(c);
+    controller_make_views(c);
     c->begin_ms = clock_now_ms(&clock_real);
     c->stage_ms = INT64_MAX;
     log_info("pumice controller", LOG_TEXT("version", PUMICE_VERSION), LOG_STR("server", c->config.server),
@@ -209,7 +209,7 @@ static int start(struct controller *c, struct err *e)
     return elects(c) ? open_lease(c, e) : 0;
 }
 
-static void finish(struct controller *c)
+static void controller_finish(struct controller *c)
 {
     http_server_free(c->status);
     if (c->webhook)
@@ -232,11 +232,11 @@ static int controller_run(struct arena *a, const void *options, const struct tex
     int status;
 
     (void)arguments;
-    if (check_options(c.o, &e) < 0 || read_times(&c, &e) < 0)
+    if (controller_check_options(c.o, &e) < 0 || controller_read_times(&c, &e) < 0)
         return command_fail("controller", &e, EXIT_USAGE);
     log_options_apply(c.o->log_level, c.o->log_format);
-    status = start(&c, &e) < 0 ? command_fail("controller", &e, EXIT_FAILED) : controller_loop(&c);
-    finish(&c);
+    status = controller_start(&c, &e) < 0 ? command_fail("controller", &e, EXIT_FAILED) : controller_loop(&c);
+    controller_finish(&c);
     return status;
 }
 

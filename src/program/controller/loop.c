@@ -39,26 +39,26 @@ const char *const controller_stage_names[STAGE_MAX] = {
     [STAGE_RELEASES] = "stopping", [STAGE_OVER] = "stopped",
 };
 
-static int64_t mono(void)
+static int64_t loop_mono(void)
 {
     return clock_mono_ms(&clock_real);
 }
 
-static void enter(struct controller *c, enum controller_stage stage, int64_t patience_ms)
+static void loop_enter(struct controller *c, enum controller_stage stage, int64_t patience_ms)
 {
     c->stage = stage;
-    c->stage_ms = patience_ms == INT64_MAX ? INT64_MAX : mono() + patience_ms;
+    c->stage_ms = patience_ms == INT64_MAX ? INT64_MAX : loop_mono() + patience_ms;
 }
 
-static void end(struct controller *c, int status)
+static void loop_end(struct controller *c, int status)
 {
     c->exit_status = status;
-    enter(c, STAGE_OVER, INT64_MAX);
+    loop_enter(c, STAGE_OVER, INT64_MAX);
 }
 
 /* ---- leading ---- */
 
-static bool may_write(void *ctx)
+static bool loop_may_write(void *ctx)
 {
     const struct controller *c = ctx;
 
@@ -70,7 +70,7 @@ static int open_door(struct controller *c, struct err *e)
     struct cluster_kube_options opt = { .config = &c->config,
                                         .views = c->views,
                                         .n_views = c->n_views,
-                                        .may_write = c->lease ? may_write : NULL,
+                                        .may_write = c->lease ? loop_may_write : NULL,
                                         .ctx = c };
     struct cluster_kube_options others = { .config = &c->config, .views = &c->others, .n_views = 1 };
     struct driver_options drive = { .scheduler_name = c->sched.scheduler_name,
@@ -93,16 +93,16 @@ static void lead(struct controller *c)
     if (c->lease)
         log_info("leading", LOG_STR("identity", lease_identity(c->lease)),
                  LOG_INT("transitions", lease_transitions(c->lease)));
-    enter(c, STAGE_LEADS, INT64_MAX);
+    loop_enter(c, STAGE_LEADS, INT64_MAX);
     if (open_door(c, &e) == 0)
         return;
     log_error("cannot begin", LOG_TEXT("error", e.text));
-    end(c, EXIT_FAILED);
+    loop_end(c, EXIT_FAILED);
 }
 
 /* ---- the Lease ---- */
 
-static void lost(struct controller *c)
+static void loop_lost(struct controller *c)
 {
     struct str holder = lease_holder(c->lease);
 
@@ -112,7 +112,7 @@ static void lost(struct controller *c)
         log_error(
             "the Lease could not be renewed in time; ending, to be started again",
             LOG_TEXT("error", lease_trouble(c->lease) ? lease_trouble(c->lease)->text : "the program stood still"));
-    end(c, EXIT_FAILED);
+    loop_end(c, EXIT_FAILED);
 }
 
 /* What follows from the state of the Lease. */
@@ -125,9 +125,9 @@ static void follow_lease(struct controller *c)
     if (c->stage == STAGE_WAITS && state == ELECTION_LEADER)
         lead(c);
     else if (c->stage == STAGE_RELEASES && state >= ELECTION_LOST)
-        end(c, EXIT_FINE);
+        loop_end(c, EXIT_FINE);
     else if (state == ELECTION_LOST)
-        lost(c);
+        loop_lost(c);
 }
 
 static void follow_with_fence(struct controller *c)
@@ -180,8 +180,8 @@ static void tell_trouble(struct controller *c)
         c->told.code = ERR_OK;
         c->trouble_ms = 0;
     } else if (e.code != ERR_OK && !c->trouble_ms) {
-        c->trouble_ms = mono() + TROUBLE_MS;
-    } else if (e.code != ERR_OK && mono() >= c->trouble_ms &&
+        c->trouble_ms = loop_mono() + TROUBLE_MS;
+    } else if (e.code != ERR_OK && loop_mono() >= c->trouble_ms &&
                (c->told.code == ERR_OK || strcmp(e.text, c->told.text) != 0)) {
         log_warn("the API server does not give what is needed", LOG_TEXT("error", e.text),
                  LOG_TEXT("advice", advice_for(e.code)));
@@ -215,12 +215,12 @@ static void tell_throttling(struct controller *c)
                  LOG_TEXT("advice", "a FlowSchema of its own: docs/controller.md, Throttling"));
         if (c->driver)
             driver_warn(c->driver, STR("Throttled"), STR(THROTTLED ": jobs take longer; see docs/controller.md"));
-    } else if (n == c->n_throttled && c->throttled_ms && mono() >= c->throttled_ms + THROTTLED_MS) {
+    } else if (n == c->n_throttled && c->throttled_ms && loop_mono() >= c->throttled_ms + THROTTLED_MS) {
         log_info("API server no longer throttles requests", LOG_INT("answers", (int64_t)n));
         c->throttled_ms = 0;
     }
     if (n != c->n_throttled)
-        c->throttled_ms = mono();
+        c->throttled_ms = loop_mono();
     c->n_throttled = n;
 }
 
@@ -259,50 +259,50 @@ static void tell_native(struct controller *c)
                   LOG_STR("api", native_api_version(c->arena)), LOG_TEXT("advice", NATIVE_ADVICE));
     c->lacks_native = lacks;
     if (lacks && !c->had_native)
-        end(c, EXIT_FAILED);
+        loop_end(c, EXIT_FAILED);
     c->had_native |= s.is_synced && !lacks;
 }
 
 /* ---- the end ---- */
 
-static void stop(struct controller *c)
+static void loop_stop(struct controller *c)
 {
     if (c->stage == STAGE_WAITS || c->stage >= STAGE_STOPS) {
-        end(c, c->stage == STAGE_WAITS ? EXIT_FINE : EXIT_FAILED);
+        loop_end(c, c->stage == STAGE_WAITS ? EXIT_FINE : EXIT_FAILED);
         return;
     }
     driver_stop(c->driver);
-    enter(c, STAGE_STOPS, STOP_MS);
+    loop_enter(c, STAGE_STOPS, STOP_MS);
 }
 
-static void take_signals(struct controller *c)
+static void loop_take_signals(struct controller *c)
 {
     int number;
 
     while ((number = signals_next(c->signal_fd)) > 0) {
         log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)));
-        stop(c);
+        loop_stop(c);
     }
 }
 
 /* A Lease is given back only when nothing is on its way any more: the next leader begins at once. */
-static void advance(struct controller *c)
+static void loop_advance(struct controller *c)
 {
     struct driver_stats s = { 0 };
 
     if (c->stage == STAGE_STOPS) {
         driver_stats(c->driver, &s);
-        if (s.in_flight && mono() < c->stage_ms)
+        if (s.in_flight && loop_mono() < c->stage_ms)
             return;
         if (!c->lease || s.in_flight) {
-            end(c, EXIT_FINE);
+            loop_end(c, EXIT_FINE);
             return;
         }
         lease_release(c->lease);
-        enter(c, STAGE_RELEASES, RELEASE_MS);
+        loop_enter(c, STAGE_RELEASES, RELEASE_MS);
         follow_with_fence(c);
-    } else if (c->stage == STAGE_RELEASES && mono() >= c->stage_ms) {
-        end(c, EXIT_FINE);
+    } else if (c->stage == STAGE_RELEASES && loop_mono() >= c->stage_ms) {
+        loop_end(c, EXIT_FINE);
     }
 }
 
@@ -310,7 +310,7 @@ static void advance(struct controller *c)
 
 enum { WAIT_DOOR, WAIT_OTHERS, WAIT_LEASE, WAIT_SIGNAL, WAIT_STATUS, WAIT_WEBHOOK, WAIT_MAX };
 
-static void sleep_for(struct controller *c, int64_t ms)
+static void loop_sleep_for(struct controller *c, int64_t ms)
 {
     struct pollfd p[WAIT_MAX] = {
         [WAIT_DOOR] = { .fd = c->door ? cluster_kube_fd(c->door) : -1, .events = POLLIN },
@@ -325,7 +325,7 @@ static void sleep_for(struct controller *c, int64_t ms)
     if (p[WAIT_STATUS].revents)
         http_server_turn(c->status);
     if (p[WAIT_SIGNAL].revents)
-        take_signals(c);
+        loop_take_signals(c);
 }
 
 /* News of many pods come one at a time, each would wake us, and waking costs as much as the news. So what comes while
@@ -360,26 +360,26 @@ static int64_t driver_part(struct controller *c)
         config_watch_tell(&c->watch, c->driver);
     due_ms = driver_turn(c->driver, &is_busy);
     if (is_busy) {
-        c->settle_ms = mono() + SETTLE_MS;
+        c->settle_ms = loop_mono() + SETTLE_MS;
         nap();
         return 0;
     }
     return due_ms == INT64_MAX ? due_ms : MAX_OF(due_ms - cluster_now_ms(c->door), 0);
 }
 
-static int64_t until(int64_t at_ms)
+static int64_t loop_until(int64_t at_ms)
 {
-    return at_ms == INT64_MAX ? at_ms : MAX_OF(at_ms - mono(), 0);
+    return at_ms == INT64_MAX ? at_ms : MAX_OF(at_ms - loop_mono(), 0);
 }
 
 /* At rest. Returns how long until then. */
 static int64_t settle_part(struct controller *c)
 {
-    if (mono() >= c->settle_ms) {
+    if (loop_mono() >= c->settle_ms) {
         memory_settle();
         c->settle_ms = INT64_MAX;
     }
-    return until(c->settle_ms);
+    return loop_until(c->settle_ms);
 }
 
 static int64_t webhook_part(struct controller *c)
@@ -400,12 +400,12 @@ int controller_loop(struct controller *c)
         tell_throttling(c);
         tell_lacks(c);
         tell_native(c);
-        advance(c);
+        loop_advance(c);
         follow_lease(c); /* planning may have taken its time */
-        wait_ms = MIN_OF(wait_ms, until(c->stage_ms));
-        wait_ms = MIN_OF(wait_ms, until(config_watch_due_ms(&c->watch)));
+        wait_ms = MIN_OF(wait_ms, loop_until(c->stage_ms));
+        wait_ms = MIN_OF(wait_ms, loop_until(config_watch_due_ms(&c->watch)));
         if (c->stage != STAGE_OVER)
-            sleep_for(c, c->stage == before ? wait_ms : 0);
+            loop_sleep_for(c, c->stage == before ? wait_ms : 0);
     }
     return c->exit_status;
 }

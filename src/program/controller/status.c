@@ -23,14 +23,14 @@
 
 /* ---- one figure ---- */
 
-static void head(struct buf *out, const char *name, const char *type, const char *help)
+static void status_head(struct buf *out, const char *name, const char *type, const char *help)
 {
     buf_fmt(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void figure(struct buf *out, const char *name, const char *type, const char *help, double value)
+static void status_figure(struct buf *out, const char *name, const char *type, const char *help, double value)
 {
-    head(out, name, type, help);
+    status_head(out, name, type, help);
     buf_fmt(out, "%s %.17g\n", name, value);
 }
 
@@ -97,7 +97,7 @@ static void put_queues(struct buf *out, struct driver *d)
         struct per_queue p = { out, queue_rows[i].name, i };
         autoarena a = { 0 };
 
-        head(out, p.name, queue_rows[i].type, queue_rows[i].help);
+        status_head(out, p.name, queue_rows[i].type, queue_rows[i].help);
         driver_queues(d, &a, on_queue, &p);
     }
 }
@@ -161,13 +161,13 @@ static void put_shares(struct buf *out, struct sched *s)
             struct per_share p = { out, dims, name, row, units[i].from, units[i].to };
 
             (void)snprintf(name, sizeof(name), "volcano_queue_%s_%s", share_rows[row].name, units[i].name);
-            head(out, name, "gauge", share_rows[row].help);
+            status_head(out, name, "gauge", share_rows[row].help);
             sched_queues(s, on_share, &p);
         }
 }
 
 /* One figure of each queue. */
-static double share_of(const struct sched_queue_view *q)
+static double status_share_of(const struct sched_queue_view *q)
 {
     double most = 0;
 
@@ -199,7 +199,7 @@ static const struct {
     const char *name, *help;
     double (*value)(const struct sched_queue_view *q);
 } view_rows[] = {
-    { "volcano_queue_share", "allocated in parts of deserved, of the resource with the largest", share_of },
+    { "volcano_queue_share", "allocated in parts of deserved, of the resource with the largest", status_share_of },
     { "volcano_queue_weight", "the weight of the queue", weight_of },
     { "volcano_queue_overused", "1 when pods of the queue have more than deserved", is_overused },
     { "volcano_unschedule_task_count", "Pods without a node whose PodGroup lacks members", waiting_pods_of },
@@ -212,7 +212,7 @@ static void on_view(void *ctx, const struct sched_queue_view *q)
     labelled(p->out, p->name, "queue_name", q->name, view_rows[p->row].value(q));
 }
 
-static void add_waiting(void *ctx, const struct sched_queue_view *q)
+static void status_add_waiting(void *ctx, const struct sched_queue_view *q)
 {
     *(uint64_t *)ctx += q->n_waiting;
 }
@@ -224,11 +224,11 @@ static void put_views(struct buf *out, struct sched *s)
     for (size_t i = 0; i < ARRAY_LEN(view_rows); i++) {
         struct per_queue p = { out, view_rows[i].name, i };
 
-        head(out, p.name, "gauge", view_rows[i].help);
+        status_head(out, p.name, "gauge", view_rows[i].help);
         sched_queues(s, on_view, &p);
     }
-    sched_queues(s, add_waiting, &waiting);
-    figure(out, "volcano_unschedule_job_count", "gauge", "PodGroups that lack members", (double)waiting);
+    sched_queues(s, status_add_waiting, &waiting);
+    status_figure(out, "volcano_unschedule_job_count", "gauge", "PodGroups that lack members", (double)waiting);
 }
 
 /* ---- the driver ---- */
@@ -237,7 +237,7 @@ static void put_latency(struct buf *out, const char *name, const char *help, con
 {
     uint64_t sum = 0;
 
-    head(out, name, "histogram", help);
+    status_head(out, name, "histogram", help);
     for (size_t i = 0; i < LATENCY_BUCKETS; i++) {
         sum += l->buckets[i];
         buf_fmt(out, "%s_bucket{le=\"%g\"} %llu\n", name, (double)l->bounds_us[i] / 1e3, (unsigned long long)sum);
@@ -254,7 +254,7 @@ struct count {
 static void put_counts(struct buf *out, const char *name, const char *help, const char *label, const struct count *list,
                        size_t n)
 {
-    head(out, name, "counter", help);
+    status_head(out, name, "counter", help);
     for (size_t i = 0; i < n; i++)
         labelled(out, name, label, str_of(list[i].label), (double)list[i].n);
 }
@@ -264,19 +264,20 @@ static void put_driver(struct buf *out, struct controller *c)
     struct driver_stats s;
 
     driver_stats(c->driver, &s);
-    figure(out, "pumice_jobs", "gauge", "Jobs in the cache", (double)s.jobs);
-    figure(out, "pumice_pods", "gauge", "Pods in the cache: of Jobs; with --scheduler all", (double)s.pods);
-    figure(out, "pumice_queue_depth", "gauge", "Keys that wait for a plan", (double)s.queued);
-    figure(out, "pumice_writes_in_flight", "gauge", "Writes without an answer", (double)s.in_flight);
-    figure(out, "pumice_synced", "gauge", "1 when everything was listed", s.is_synced);
-    figure(out, "pumice_plans_total", "counter", "Plans made", (double)s.plans);
-    figure(out, "pumice_plan_seconds_total", "counter", "Time spent on plans", (double)s.plan_us / 1e6);
+    status_figure(out, "pumice_jobs", "gauge", "Jobs in the cache", (double)s.jobs);
+    status_figure(out, "pumice_pods", "gauge", "Pods in the cache: of Jobs; with --scheduler all", (double)s.pods);
+    status_figure(out, "pumice_queue_depth", "gauge", "Keys that wait for a plan", (double)s.queued);
+    status_figure(out, "pumice_writes_in_flight", "gauge", "Writes without an answer", (double)s.in_flight);
+    status_figure(out, "pumice_synced", "gauge", "1 when everything was listed", s.is_synced);
+    status_figure(out, "pumice_plans_total", "counter", "Plans made", (double)s.plans);
+    status_figure(out, "pumice_plan_seconds_total", "counter", "Time spent on plans", (double)s.plan_us / 1e6);
     put_latency(out, "volcano_controller_job_to_pod_creation_latency_milliseconds",
                 "From the creation of a job to that of each of its pods", &s.pod_latency);
     if (!c->o->scheduler)
         return;
-    figure(out, "pumice_scheduler_rounds_total", "counter", "Rounds of the scheduler", (double)s.rounds);
-    figure(out, "pumice_scheduler_round_seconds_total", "counter", "Time spent on rounds", (double)s.round_us / 1e6);
+    status_figure(out, "pumice_scheduler_rounds_total", "counter", "Rounds of the scheduler", (double)s.rounds);
+    status_figure(out, "pumice_scheduler_round_seconds_total", "counter", "Time spent on rounds",
+                  (double)s.round_us / 1e6);
     put_latency(out, "volcano_e2e_scheduling_latency_milliseconds",
                 "A round of the scheduler and sending what it decided", &s.round_latency);
     put_latency(out, "volcano_e2e_job_scheduling_latency_milliseconds",
@@ -288,9 +289,9 @@ static void put_driver(struct buf *out, struct controller *c)
                                        { "unschedulable", s.refusals }, /* told so: not at every round */
                                        { "error", s.failed_binds } },
                3);
-    figure(out, "volcano_pod_preemption_victims", "gauge", "Pods that were evicted", (double)s.evictions);
-    figure(out, "volcano_total_preemption_attempts", "counter", "PodGroups that pods of others were evicted for",
-           (double)(s.preempts + s.reclaims));
+    status_figure(out, "volcano_pod_preemption_victims", "gauge", "Pods that were evicted", (double)s.evictions);
+    status_figure(out, "volcano_total_preemption_attempts", "counter", "PodGroups that pods of others were evicted for",
+                  (double)(s.preempts + s.reclaims));
     put_counts(out, "volcano_eviction_transactions_total", "The same, by why", "action",
                (const struct count[]){ { "preempt", s.preempts }, { "reclaim", s.reclaims } }, 2);
     put_views(out, driver_sched(c->driver));
@@ -307,7 +308,7 @@ static const char *const verb_names[OP_KIND_MAX] = {
 
 static void put_writes(struct buf *out, const struct kube_stats *s)
 {
-    head(out, "pumice_writes_total", "counter", "Writes by verb and what came of them");
+    status_head(out, "pumice_writes_total", "counter", "Writes by verb and what came of them");
     for (int v = 0; v < OP_KIND_MAX; v++)
         for (int o = 0; o < KUBE_OUTCOME_MAX; o++)
             if (s->outcomes[v][o])
@@ -321,22 +322,22 @@ static void put_server(struct buf *out, struct cluster *door)
 
     cluster_kube_stats(door, &s);
     put_writes(out, &s);
-    figure(out, "pumice_reads_total", "counter", "Single objects read", (double)s.reads);
-    figure(out, "pumice_lists_total", "counter", "Lists asked for", (double)s.lists);
-    figure(out, "pumice_watches_total", "counter", "Watches begun", (double)s.watches);
-    figure(out, "pumice_relists_total", "counter", "Lists because the server had forgotten our version",
-           (double)s.relists);
-    figure(out, "pumice_watch_events_total", "counter", "Changes told by watches", (double)s.events);
-    figure(out, "pumice_watch_lag_seconds", "gauge",
-           "From the answer to a write to its change in the watch, the last one", (double)s.last_lag_us / 1e6);
-    figure(out, "pumice_watch_lag_seconds_total", "counter", "The same, added up", (double)s.lag_us / 1e6);
-    figure(out, "pumice_watch_lags_total", "counter", "The same, counted", (double)s.n_lags);
-    figure(out, "pumice_requests_limit", "gauge", "Requests the server takes at a time", s.limit);
-    figure(out, "pumice_throttled_total", "counter", "Requests the server answered with 429", (double)s.busy);
-    figure(out, "pumice_requests_in_flight", "gauge", "Reads and writes sent", s.in_flight);
-    figure(out, "pumice_requests_waiting", "gauge", "Reads and writes that wait for room", s.waiting);
-    figure(out, "pumice_received_bytes_total", "counter", "Bodies received", (double)s.received_bytes);
-    figure(out, "pumice_sent_bytes_total", "counter", "Bodies sent", (double)s.sent_bytes);
+    status_figure(out, "pumice_reads_total", "counter", "Single objects read", (double)s.reads);
+    status_figure(out, "pumice_lists_total", "counter", "Lists asked for", (double)s.lists);
+    status_figure(out, "pumice_watches_total", "counter", "Watches begun", (double)s.watches);
+    status_figure(out, "pumice_relists_total", "counter", "Lists because the server had forgotten our version",
+                  (double)s.relists);
+    status_figure(out, "pumice_watch_events_total", "counter", "Changes told by watches", (double)s.events);
+    status_figure(out, "pumice_watch_lag_seconds", "gauge",
+                  "From the answer to a write to its change in the watch, the last one", (double)s.last_lag_us / 1e6);
+    status_figure(out, "pumice_watch_lag_seconds_total", "counter", "The same, added up", (double)s.lag_us / 1e6);
+    status_figure(out, "pumice_watch_lags_total", "counter", "The same, counted", (double)s.n_lags);
+    status_figure(out, "pumice_requests_limit", "gauge", "Requests the server takes at a time", s.limit);
+    status_figure(out, "pumice_throttled_total", "counter", "Requests the server answered with 429", (double)s.busy);
+    status_figure(out, "pumice_requests_in_flight", "gauge", "Reads and writes sent", s.in_flight);
+    status_figure(out, "pumice_requests_waiting", "gauge", "Reads and writes that wait for room", s.waiting);
+    status_figure(out, "pumice_received_bytes_total", "counter", "Bodies received", (double)s.received_bytes);
+    status_figure(out, "pumice_sent_bytes_total", "counter", "Bodies sent", (double)s.sent_bytes);
 }
 
 /* ---- the process ---- */
@@ -359,13 +360,13 @@ static void put_process(struct buf *out, const struct controller *c)
     struct rusage use = { 0 };
 
     (void)getrusage(RUSAGE_SELF, &use); /* zeros, then */
-    figure(out, "process_cpu_seconds_total", "counter", "User and system time",
-           (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-               (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6);
-    figure(out, "process_resident_memory_bytes", "gauge", "Memory", resident_bytes());
-    figure(out, "process_start_time_seconds", "gauge", "Since 1970", (double)c->begin_ms / 1e3);
-    figure(out, "pumice_leader", "gauge", "1 when this process leads", c->stage == STAGE_LEADS);
-    head(out, "pumice_build_info", "gauge", "Always 1");
+    status_figure(out, "process_cpu_seconds_total", "counter", "User and system time",
+                  (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+                      (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6);
+    status_figure(out, "process_resident_memory_bytes", "gauge", "Memory", resident_bytes());
+    status_figure(out, "process_start_time_seconds", "gauge", "Since 1970", (double)c->begin_ms / 1e3);
+    status_figure(out, "pumice_leader", "gauge", "1 when this process leads", c->stage == STAGE_LEADS);
+    status_head(out, "pumice_build_info", "gauge", "Always 1");
     labelled(out, "pumice_build_info", "version", STR(PUMICE_VERSION), 1);
 }
 
@@ -374,12 +375,12 @@ static void put_webhook(struct buf *out, const struct webhook *w)
     struct webhook_stats s;
 
     webhook_stats(w, &s);
-    head(out, "pumice_admissions_total", "counter", "Reviews by what came of them");
+    status_head(out, "pumice_admissions_total", "counter", "Reviews by what came of them");
     labelled(out, "pumice_admissions_total", "result", STR("allowed"), (double)s.allowed);
     labelled(out, "pumice_admissions_total", "result", STR("denied"), (double)s.denied);
     labelled(out, "pumice_admissions_total", "result", STR("failed"), (double)s.failed);
-    figure(out, "pumice_admissions_looked_twice_total", "counter", "Reviews that were answered after a fresh look",
-           (double)s.looked_twice);
+    status_figure(out, "pumice_admissions_looked_twice_total", "counter",
+                  "Reviews that were answered after a fresh look", (double)s.looked_twice);
 }
 
 static void put_metrics(struct controller *c, struct buf *out)
@@ -389,7 +390,7 @@ static void put_metrics(struct controller *c, struct buf *out)
         put_webhook(out, c->webhook);
     if (c->door)
         put_server(out, c->door);
-    figure(out, CONFIG_WARNINGS_METRIC, "gauge", CONFIG_WARNINGS_HELP, (double)c->watch.n_warnings);
+    status_figure(out, CONFIG_WARNINGS_METRIC, "gauge", CONFIG_WARNINGS_HELP, (double)c->watch.n_warnings);
     if (c->driver) {
         put_driver(out, c);
         put_queues(out, c->driver);
@@ -398,7 +399,7 @@ static void put_metrics(struct controller *c, struct buf *out)
 
 /* ---- health ---- */
 
-static bool is_ready(struct controller *c, struct buf *why)
+static bool status_is_ready(struct controller *c, struct buf *why)
 {
     struct driver_stats s;
 
@@ -425,7 +426,7 @@ static void answer_ready(struct controller *c, struct http_reply *a, struct buf 
 {
     autobuf why = { 0 };
 
-    if (is_ready(c, &why)) {
+    if (status_is_ready(c, &why)) {
         a->status = 200;
         buf_fmt(body, "ok (%s)\n", controller_stage_names[c->stage]);
         if (c->throttled_ms)
@@ -474,7 +475,7 @@ static bool is_local(const struct http_call *call)
 
 /* ---- all of it ---- */
 
-static void answer(struct controller *c, const struct http_call *call, struct http_reply *a, struct buf *body)
+static void status_answer(struct controller *c, const struct http_call *call, struct http_reply *a, struct buf *body)
 {
     struct str path = call->path;
 
@@ -497,7 +498,7 @@ static void answer(struct controller *c, const struct http_call *call, struct ht
     }
 }
 
-static void on_request(void *ctx, struct http_call *call)
+static void status_on_request(void *ctx, struct http_call *call)
 {
     struct http_reply a = { .status = 404 };
     autobuf body = { 0 };
@@ -505,7 +506,7 @@ static void on_request(void *ctx, struct http_call *call)
     if (!str_is(call->method, "GET") && !str_is(call->method, "HEAD"))
         a.status = 405;
     else
-        answer(ctx, call, &a, &body);
+        status_answer(ctx, call, &a, &body);
     http_answer(call, &a, buf_view(&body));
 }
 
@@ -521,7 +522,7 @@ int controller_listen(struct controller *c, struct err *e)
 {
     const char *address = c->o->listen ? c->o->listen : "127.0.0.1:8081";
     struct http_server_options opt = {
-        .address = address, .limits = status_limits, .ctx = c, .on_request = on_request
+        .address = address, .limits = status_limits, .ctx = c, .on_request = status_on_request
     };
 
     if (!address[0])

@@ -32,7 +32,7 @@ struct node_lease {
     bool was_read, gives;
 };
 
-static int64_t mono(void)
+static int64_t lease_mono(void)
 {
     return clock_mono_ms(&clock_real);
 }
@@ -66,7 +66,7 @@ static void sent(struct node_lease *l, int flight, uint64_t token)
 {
     l->flight = flight;
     l->token = token;
-    l->sent_ms = mono();
+    l->sent_ms = lease_mono();
 }
 
 static void add_owner(struct node_lease *l, struct arena *a, struct json *lease)
@@ -113,7 +113,7 @@ static bool lacks_owner(const struct node_lease *l)
 
 static void send_due(struct node_lease *l)
 {
-    if (l->flight != FLIGHT_NONE || mono() < l->due_ms || l->state >= LEASE_TAKEN)
+    if (l->flight != FLIGHT_NONE || lease_mono() < l->due_ms || l->state >= LEASE_TAKEN)
         return;
     if (!l->was_read)
         sent(l, FLIGHT_READ, cluster_read(l->door, l->type, LEASE_NAMESPACE, buf_view(&l->node)));
@@ -126,7 +126,7 @@ static void send_due(struct node_lease *l)
 /* ---- answers ---- */
 
 /* Another's, which has not run out. */
-static bool is_taken(const struct node_lease *l, const struct object *o)
+static bool lease_is_taken(const struct node_lease *l, const struct object *o)
 {
     const struct json *spec = json_get(o->root, "spec");
     struct str holder = json_member_text(spec, "holderIdentity");
@@ -143,8 +143,8 @@ static void saw(struct node_lease *l, const struct object *o)
     object_unref(l->seen);
     l->seen = o ? object_ref(o) : NULL;
     l->was_read = true;
-    l->due_ms = mono();
-    if (!o || !is_taken(l, o))
+    l->due_ms = lease_mono();
+    if (!o || !lease_is_taken(l, o))
         return;
     l->state = LEASE_TAKEN;
     buf_reset(&l->holder);
@@ -156,11 +156,11 @@ static void wrote(struct node_lease *l, const struct object *o)
     object_unref(l->seen);
     l->seen = o ? object_ref(o) : NULL;
     l->state = l->gives ? LEASE_GIVEN : LEASE_OURS;
-    l->due_ms = mono() + (lacks_owner(l) ? RETRY_MS : RENEW_MS);
+    l->due_ms = lease_mono() + (lacks_owner(l) ? RETRY_MS : RENEW_MS);
 }
 
 /* Somebody else was faster: look who. */
-static void look_again(struct node_lease *l)
+static void lease_look_again(struct node_lease *l)
 {
     sent(l, FLIGHT_READ, cluster_read(l->door, l->type, LEASE_NAMESPACE, buf_view(&l->node)));
 }
@@ -169,10 +169,10 @@ static void saw_node(struct node_lease *l, const struct object *o)
 {
     if (o)
         buf_str(&l->node_uid, o->uid);
-    l->due_ms = o ? mono() : mono() + RETRY_MS;
+    l->due_ms = o ? lease_mono() : lease_mono() + RETRY_MS;
 }
 
-static void answered(struct node_lease *l, const struct cluster_event *ev)
+static void node_lease_answered(struct node_lease *l, const struct cluster_event *ev)
 {
     int flight = l->flight;
 
@@ -180,9 +180,9 @@ static void answered(struct node_lease *l, const struct cluster_event *ev)
     l->trouble = ev->err;
     l->pause_ms = ev->err.code == ERR_OK ? 0 : MIN_OF(MAX_OF(2 * l->pause_ms, (int64_t)RETRY_MS), (int64_t)RENEW_MS);
     if (ev->err.code == ERR_CONFLICT || ev->err.code == ERR_EXISTS || (ev->err.code == ERR_NOT_FOUND && l->seen))
-        look_again(l);
+        lease_look_again(l);
     else if (ev->err.code != ERR_OK)
-        l->due_ms = mono() + l->pause_ms;
+        l->due_ms = lease_mono() + l->pause_ms;
     else if (flight == FLIGHT_READ)
         saw(l, ev->object);
     else if (flight == FLIGHT_WRITE)
@@ -197,15 +197,15 @@ int64_t node_lease_turn(struct node_lease *l)
 
     while (cluster_next(l->door, &ev))
         if (ev.kind == CLUSTER_RESULT && l->flight != FLIGHT_NONE && ev.token == l->token)
-            answered(l, &ev);
-    if (l->flight != FLIGHT_NONE && mono() >= l->sent_ms + PATIENCE_MS) {
+            node_lease_answered(l, &ev);
+    if (l->flight != FLIGHT_NONE && lease_mono() >= l->sent_ms + PATIENCE_MS) {
         l->flight = FLIGHT_NONE;
         (void)err_set(&l->trouble, ERR_IO, "no answer within %d s", PATIENCE_MS / 1000);
     }
     send_due(l);
     if (l->state >= LEASE_TAKEN)
         return INT64_MAX;
-    return MAX_OF((l->flight != FLIGHT_NONE ? l->sent_ms + PATIENCE_MS : l->due_ms) - mono(), 0);
+    return MAX_OF((l->flight != FLIGHT_NONE ? l->sent_ms + PATIENCE_MS : l->due_ms) - lease_mono(), 0);
 }
 
 enum node_lease_state node_lease_state(const struct node_lease *l)
@@ -226,5 +226,5 @@ const struct err *node_lease_trouble(const struct node_lease *l)
 void node_lease_give(struct node_lease *l)
 {
     l->gives = true;
-    l->due_ms = mono();
+    l->due_ms = lease_mono();
 }

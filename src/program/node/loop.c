@@ -21,32 +21,32 @@ enum {
     SLEEP_MAX_MS = 60000, /* clocks are set */
 };
 
-static int64_t mono(void)
+static int64_t node_loop_mono(void)
 {
     return clock_mono_ms(&clock_real);
 }
 
-static void enter(struct node *n, enum node_stage stage, int64_t patience_ms)
+static void node_loop_enter(struct node *n, enum node_stage stage, int64_t patience_ms)
 {
     n->stage = stage;
-    n->stage_ms = patience_ms == INT64_MAX ? INT64_MAX : mono() + patience_ms;
+    n->stage_ms = patience_ms == INT64_MAX ? INT64_MAX : node_loop_mono() + patience_ms;
 }
 
-static void end(struct node *n, int status)
+static void node_loop_end(struct node *n, int status)
 {
     n->exit_status = status;
-    enter(n, NODE_OVER, INT64_MAX);
+    node_loop_enter(n, NODE_OVER, INT64_MAX);
 }
 
 /* ---- the Lease ---- */
 
-static void taken(struct node *n)
+static void loop_taken(struct node *n)
 {
     log_error("another machine is the node of this name; ending", LOG_STR("node", n->name),
               LOG_STR("holder", node_lease_holder(n->lease)),
               LOG_TEXT("advice", "give this one another name by --name, or stop that one"));
     n->ends_pods = true; /* they are the other's to run */
-    end(n, EXIT_FAILED);
+    node_loop_end(n, EXIT_FAILED);
 }
 
 static int64_t lease_part(struct node *n)
@@ -57,13 +57,13 @@ static int64_t lease_part(struct node *n)
     if (n->stage == NODE_OVER)
         return 0;
     if (state == LEASE_TAKEN) {
-        taken(n);
+        loop_taken(n);
     } else if (state == LEASE_OURS && n->stage == NODE_ASKS) {
         log_info("working", LOG_STR("node", n->name), LOG_STR("address", n->ip));
-        enter(n, NODE_WORKS, INT64_MAX);
+        node_loop_enter(n, NODE_WORKS, INT64_MAX);
         agent_attach(n->agent, n->door);
     } else if (state == LEASE_GIVEN) {
-        end(n, n->exit_status);
+        node_loop_end(n, n->exit_status);
     }
     return wait_ms;
 }
@@ -100,8 +100,8 @@ static void tell_trouble(struct node *n)
         n->told.code = ERR_OK;
         n->trouble_ms = 0;
     } else if (!n->trouble_ms) {
-        n->trouble_ms = mono() + TROUBLE_MS;
-    } else if (mono() >= n->trouble_ms && (n->told.code == ERR_OK || strcmp(e.text, n->told.text) != 0)) {
+        n->trouble_ms = node_loop_mono() + TROUBLE_MS;
+    } else if (node_loop_mono() >= n->trouble_ms && (n->told.code == ERR_OK || strcmp(e.text, n->told.text) != 0)) {
         log_warn("the API server does not give what is needed", LOG_TEXT("error", e.text),
                  LOG_TEXT("advice", advice_for(e.code)));
         n->told = e;
@@ -110,18 +110,18 @@ static void tell_trouble(struct node *n)
 
 /* ---- the end ---- */
 
-static void stop(struct node *n, bool drains)
+static void node_loop_stop(struct node *n, bool drains)
 {
     if (n->stage != NODE_WORKS || !drains) {
-        end(n, n->stage <= NODE_WORKS ? EXIT_FINE : EXIT_FAILED);
+        node_loop_end(n, n->stage <= NODE_WORKS ? EXIT_FINE : EXIT_FAILED);
         return;
     }
     n->ends_pods = true;
     agent_shut_down(n->agent, n->grace_ms);
-    enter(n, NODE_STOPS, n->grace_ms + WRITE_MS);
+    node_loop_enter(n, NODE_STOPS, n->grace_ms + WRITE_MS);
 }
 
-static void take_signals(struct node *n)
+static void node_loop_take_signals(struct node *n)
 {
     int number;
 
@@ -130,19 +130,19 @@ static void take_signals(struct node *n)
 
         log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(n->agent)),
                  LOG_TEXT("they", drains ? "end" : "go on"));
-        stop(n, drains);
+        node_loop_stop(n, drains);
     }
 }
 
-static void advance(struct node *n)
+static void node_loop_advance(struct node *n)
 {
-    if (n->stage == NODE_STOPS && (agent_is_quiet(n->agent) || mono() >= n->stage_ms)) {
+    if (n->stage == NODE_STOPS && (agent_is_quiet(n->agent) || node_loop_mono() >= n->stage_ms)) {
         if (!agent_is_quiet(n->agent))
             log_warn("not all could be written; the cluster learns of these pods when their node is given up");
         node_lease_give(n->lease);
-        enter(n, NODE_GIVES, GIVE_MS);
-    } else if (n->stage == NODE_GIVES && mono() >= n->stage_ms) {
-        end(n, n->exit_status);
+        node_loop_enter(n, NODE_GIVES, GIVE_MS);
+    } else if (n->stage == NODE_GIVES && node_loop_mono() >= n->stage_ms) {
+        node_loop_end(n, n->exit_status);
     }
 }
 
@@ -159,7 +159,7 @@ static int64_t agent_part(struct node *n)
     if (agent_is_broken(n->agent)) {
         log_error("a part of this program, its spawner, was killed: no pod can start any more; ending");
         n->ends_pods = true; /* those that it started would not outlive us */
-        end(n, EXIT_FAILED);
+        node_loop_end(n, EXIT_FAILED);
     }
     if (is_busy)
         return 0;
@@ -168,7 +168,7 @@ static int64_t agent_part(struct node *n)
 
 enum { WAIT_DOOR, WAIT_LEASE, WAIT_AGENT, WAIT_SIGNAL, WAIT_SERVING, WAIT_MAX };
 
-static void sleep_for(struct node *n, int64_t ms)
+static void node_loop_sleep_for(struct node *n, int64_t ms)
 {
     struct pollfd p[WAIT_MAX] = {
         [WAIT_DOOR] = { .fd = n->stage == NODE_ASKS ? -1 : cluster_kube_fd(n->door), .events = POLLIN },
@@ -181,9 +181,9 @@ static void sleep_for(struct node *n, int64_t ms)
     (void)poll(p, WAIT_MAX, (int)MAX_OF(MIN_OF(ms, (int64_t)SLEEP_MAX_MS), 0));
 }
 
-static int64_t until(int64_t at_ms)
+static int64_t node_loop_until(int64_t at_ms)
 {
-    return at_ms == INT64_MAX ? at_ms : MAX_OF(at_ms - mono(), 0);
+    return at_ms == INT64_MAX ? at_ms : MAX_OF(at_ms - node_loop_mono(), 0);
 }
 
 int node_loop(struct node *n)
@@ -197,12 +197,12 @@ int node_loop(struct node *n)
             wait_ms = MIN_OF(wait_ms, serving_turn(n->serving));
         tell_trouble(n);
         if (n->trouble_ms && n->told.code == ERR_OK)
-            wait_ms = MIN_OF(wait_ms, until(n->trouble_ms));
-        advance(n);
-        wait_ms = MIN_OF(wait_ms, until(n->stage_ms));
+            wait_ms = MIN_OF(wait_ms, node_loop_until(n->trouble_ms));
+        node_loop_advance(n);
+        wait_ms = MIN_OF(wait_ms, node_loop_until(n->stage_ms));
         if (n->stage != NODE_OVER)
-            sleep_for(n, n->stage == before ? wait_ms : 0);
-        take_signals(n);
+            node_loop_sleep_for(n, n->stage == before ? wait_ms : 0);
+        node_loop_take_signals(n);
     }
     return n->exit_status;
 }

@@ -133,7 +133,7 @@ static void read_security(struct node *n)
             n->security = (enum node_security)i;
 }
 
-static int read_options(struct node *n, struct json **ret_capacity, struct err *e)
+static int node_read_options(struct node *n, struct json **ret_capacity, struct err *e)
 {
     read_security(n);
     if (machine_node_name(n->arena, n->o->name, &n->name, e) < 0 || read_labels(n, e) < 0 || read_taints(n, e) < 0 ||
@@ -224,7 +224,7 @@ static int clean_up(struct node *n, struct err *e)
 /* ---- what is watched ---- */
 
 /* Of pods those of this machine; ConfigMaps, Secrets and claims one by one, as pods name them. */
-static void make_views(struct node *n)
+static void node_make_views(struct node *n)
 {
     static const char *const by_name[] = { "ConfigMap", "Secret", "PersistentVolumeClaim" };
 
@@ -262,7 +262,7 @@ static void on_token_came(void *ctx, const struct json *answer, const struct err
     free(ask);
 }
 
-static void on_token(void *ctx, uint64_t id, struct str namespace, struct str account, const struct json *request)
+static void node_on_token(void *ctx, uint64_t id, struct str namespace, struct str account, const struct json *request)
 {
     const struct node *n = ctx;
     struct token_ask *ask = xcalloc(1, sizeof(*ask));
@@ -273,7 +273,7 @@ static void on_token(void *ctx, uint64_t id, struct str namespace, struct str ac
     cluster_kube_ask(n->door, "POST", buf_view(&path), request, on_token_came, ask);
 }
 
-static void on_notice(void *ctx, struct str sentence)
+static void node_on_notice(void *ctx, struct str sentence)
 {
     (void)ctx;
     log_info("notice", LOG_STR("text", sentence));
@@ -304,14 +304,14 @@ static int open_doors(struct node *n, struct str identity, struct err *e)
 }
 
 /* The agent first: it wants a process of one thread. */
-static int start(struct node *n, struct json *capacity, struct err *e)
+static int node_start(struct node *n, struct json *capacity, struct err *e)
 {
     struct agent_options opt = { .node_name = n->name.p,
                                  .capacity = capacity,
                                  .cluster_domain = n->o->domain,
                                  .remote = &n->remote,
                                  .outlives = true,
-                                 .hooks = { .ctx = n, .notice = on_notice, .admit = node_admit } };
+                                 .hooks = { .ctx = n, .notice = node_on_notice, .admit = node_admit } };
     struct str identity;
 
     if (load_config(n, e) < 0 || find_machine(n, &identity, e) < 0)
@@ -323,7 +323,7 @@ static int start(struct node *n, struct json *capacity, struct err *e)
         agent_found_free(opt.found);
         return -1;
     }
-    make_views(n);
+    node_make_views(n);
     n->remote.host_ip = n->ip;
     log_info("pumice node", LOG_TEXT("version", PUMICE_VERSION), LOG_STR("name", n->name),
              LOG_STR("server", n->config.server), LOG_STR("by", n->config.origin));
@@ -336,7 +336,7 @@ static int start(struct node *n, struct json *capacity, struct err *e)
     return 0;
 }
 
-static void finish(struct node *n)
+static void node_finish(struct node *n)
 {
     if (n->ends_pods) /* either lets go of what it follows: before the doors */
         agent_close(n->agent);
@@ -364,15 +364,15 @@ static int node_run(struct arena *a, const void *options, const struct text_list
     n.remote.ctx = &n;
     n.remote.follow = on_follow;
     n.remote.unfollow = on_unfollow;
-    n.remote.token = on_token;
-    if (read_options(&n, &capacity, &e) < 0)
+    n.remote.token = node_on_token;
+    if (node_read_options(&n, &capacity, &e) < 0)
         return command_fail("node", &e, EXIT_USAGE);
     log_options_apply(n.o->log_level, n.o->log_format);
     if (n.o->cleanup)
         status = clean_up(&n, &e) < 0 ? command_fail("node", &e, EXIT_FAILED) : EXIT_FINE;
     else
-        status = start(&n, capacity, &e) < 0 ? command_fail("node", &e, EXIT_FAILED) : node_loop(&n);
-    finish(&n);
+        status = node_start(&n, capacity, &e) < 0 ? command_fail("node", &e, EXIT_FAILED) : node_loop(&n);
+    node_finish(&n);
     return status;
 }
 

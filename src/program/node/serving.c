@@ -44,7 +44,7 @@ struct serving {
     bool is_torn;     /* they do not fit, and that was told */
 };
 
-static int64_t mono(void)
+static int64_t serving_mono(void)
 {
     return clock_mono_ms(&clock_real);
 }
@@ -90,7 +90,7 @@ static const char *kept_path(const struct serving *s, const char *end)
     return arena_fmt(s->node->arena, "%.*s%s", STR_ARG(s->files), end).p;
 }
 
-static void keep(const struct serving *s, const char *end, struct str text)
+static void serving_keep(const struct serving *s, const char *end, struct str text)
 {
     if (file_write(AT_FDCWD, kept_path(s, end), O_TRUNC, 0600, text) < 0) /* the next start asks again, then */
         log_warn("Failed to store the serving certificate", LOG_TEXT("file", kept_path(s, end)));
@@ -117,7 +117,7 @@ static void name_files(struct serving *s)
 /* Again when four fifths of its time are over. */
 static void renew_later(struct serving *s, int64_t end_ms)
 {
-    s->due_ms = mono() + MAX_OF((end_ms - clock_now_ms(&clock_real)) / 5 * 4, (int64_t)LOOK_MAX_MS);
+    s->due_ms = serving_mono() + MAX_OF((end_ms - clock_now_ms(&clock_real)) / 5 * 4, (int64_t)LOOK_MAX_MS);
 }
 
 /* That of an earlier start, if it is still good. */
@@ -152,10 +152,10 @@ static void look_later(struct serving *s)
 {
     s->is_busy = false;
     s->pause_ms = MIN_OF(MAX_OF(2 * s->pause_ms, (int64_t)LOOK_MS), (int64_t)LOOK_MAX_MS);
-    s->due_ms = mono() + s->pause_ms;
+    s->due_ms = serving_mono() + s->pause_ms;
 }
 
-static void give_up(struct serving *s, const char *why)
+static void serving_give_up(struct serving *s, const char *why)
 {
     log_warn("the cluster signs no certificate for this node; it goes on with one that nobody signed",
              LOG_TEXT("why", why));
@@ -170,7 +170,7 @@ static void take_certificate(struct serving *s, struct str base64)
     struct err e;
 
     if (buf_unbase64(&pem, base64) < 0 || certificate_end(buf_view(&pem), &end_ms, &e) < 0) {
-        give_up(s, "what came is no certificate");
+        serving_give_up(s, "what came is no certificate");
         return;
     }
     buf_reset(&s->cert);
@@ -183,8 +183,8 @@ static void take_certificate(struct serving *s, struct str base64)
     s->path[0] = '\0';
     s->is_busy = false;
     s->pause_ms = 0;
-    keep(s, ".crt", buf_view(&s->cert));
-    keep(s, ".key", buf_view(&s->key));
+    serving_keep(s, ".crt", buf_view(&s->cert));
+    serving_keep(s, ".key", buf_view(&s->key));
     keep_no_request(s);
     renew_later(s, end_ms);
 }
@@ -202,12 +202,12 @@ static void on_request_seen(void *ctx, const struct json *answer, const struct e
     struct str cert = json_member_text(json_get(answer, "status"), "certificate");
 
     if (e && e->code == ERR_FORBIDDEN) {
-        give_up(s, e->text);
+        serving_give_up(s, e->text);
     } else if (e && e->code == ERR_NOT_FOUND) { /* too old: it was taken away */
         s->path[0] = '\0';
         look_later(s);
     } else if (!e && is_denied(answer)) {
-        give_up(s, "the request was denied");
+        serving_give_up(s, "the request was denied");
     } else if (cert.n) {
         take_certificate(s, cert);
     } else {
@@ -221,13 +221,13 @@ static void on_request_made(void *ctx, const struct json *answer, const struct e
     struct str name = object_name(answer);
 
     if (e && (e->code == ERR_FORBIDDEN || e->code == ERR_INVALID)) {
-        give_up(s, e->text);
+        serving_give_up(s, e->text);
         return;
     }
     if (name.n) {
         (void)snprintf(s->path, sizeof(s->path), REQUESTS "/%.*s", STR_ARG(name));
-        keep(s, ".next.key", buf_view(&s->next_key));
-        keep(s, ".csr", name);
+        serving_keep(s, ".next.key", buf_view(&s->next_key));
+        serving_keep(s, ".csr", name);
     }
     if (name.n && !s->was_told)
         log_info("asked for a certificate; until it is there nobody can check who this node is",
@@ -236,7 +236,7 @@ static void on_request_made(void *ctx, const struct json *answer, const struct e
     look_later(s);
 }
 
-static void ask(struct serving *s)
+static void serving_ask(struct serving *s)
 {
     static const char *const usages[] = { "digital signature", "server auth" };
     autoarena a = { 0 };
@@ -247,7 +247,7 @@ static void ask(struct serving *s)
 
     buf_reset(&s->next_key);
     if (csr_make(s->node->name, s->node->ip, &pem, &s->next_key, &e) < 0) {
-        give_up(s, e.text);
+        serving_give_up(s, e.text);
         return;
     }
     buf_base64(&base64, buf_view(&pem));
@@ -262,7 +262,7 @@ static void ask(struct serving *s)
 
 /* ---- beginning, turns, end ---- */
 
-static int read_file(const char *flag, const char *path, struct buf *out, struct err *e)
+static int serving_read_file(const char *flag, const char *path, struct buf *out, struct err *e)
 {
     if (file_read(AT_FDCWD, path, 0, FILE_MAX, out) < 0)
         return err_errno(e, "--%s %s", flag, path);
@@ -285,10 +285,10 @@ static int make_own(struct serving *s, struct err *e)
 /* --client-ca-file, --tls-cert-file and its key, those that are given. */
 static int read_files(const struct node_options *o, struct buf *cert, struct buf *key, struct buf *ca, struct err *e)
 {
-    if (o->client_ca && read_file("client-ca-file", o->client_ca, ca, e) < 0)
+    if (o->client_ca && serving_read_file("client-ca-file", o->client_ca, ca, e) < 0)
         return -1;
-    if (o->cert &&
-        (read_file("tls-cert-file", o->cert, cert, e) < 0 || read_file("tls-private-key-file", o->key, key, e) < 0))
+    if (o->cert && (serving_read_file("tls-cert-file", o->cert, cert, e) < 0 ||
+                    serving_read_file("tls-private-key-file", o->key, key, e) < 0))
         return -1;
     return 0;
 }
@@ -297,7 +297,7 @@ static int find_certificates(struct serving *s, struct err *e)
 {
     const struct node_options *o = s->node->o;
 
-    s->files_ms = o->client_ca || o->cert ? mono() + FILES_MS : INT64_MAX;
+    s->files_ms = o->client_ca || o->cert ? serving_mono() + FILES_MS : INT64_MAX;
     if (read_files(o, &s->cert, &s->key, &s->client_ca, e) < 0)
         return -1;
     if (o->cert)
@@ -307,7 +307,7 @@ static int find_certificates(struct serving *s, struct err *e)
     return take_kept(s) ? 0 : make_own(s, e);
 }
 
-static bool replace(struct buf *old, struct buf *new)
+static bool serving_replace(struct buf *old, struct buf *new)
 {
     struct buf was = *old;
 
@@ -321,10 +321,10 @@ static bool replace(struct buf *old, struct buf *new)
 /* 'cert', 'key' and 'ca' become what was in force before. */
 static bool swap(struct serving *s, struct buf *cert, struct buf *key, struct buf *ca)
 {
-    bool is_new = replace(&s->cert, cert);
+    bool is_new = serving_replace(&s->cert, cert);
 
-    is_new |= replace(&s->key, key);
-    return replace(&s->client_ca, ca) || is_new;
+    is_new |= serving_replace(&s->key, key);
+    return serving_replace(&s->client_ca, ca) || is_new;
 }
 
 static void torn(struct serving *s, const struct err *e)
@@ -341,7 +341,7 @@ static void look_at_files(struct serving *s)
     struct http_server_tls tls;
     struct err e;
 
-    s->files_ms = mono() + FILES_MS;
+    s->files_ms = serving_mono() + FILES_MS;
     if (read_files(s->node->o, &cert, &key, &ca, &e) < 0) {
         torn(s, &e);
         return;
@@ -399,13 +399,13 @@ int serving_fd(const struct serving *s)
     return kubelet_fd(s->kubelet);
 }
 
-static void begin(struct serving *s)
+static void serving_begin(struct serving *s)
 {
     s->has_begun = true;
     if (!s->node->o->client_ca)
         cluster_kube_ask(s->node->door, "GET", STR(CA_MAP), NULL, on_client_ca, s);
     if (!s->node->o->cert && s->due_ms == INT64_MAX)
-        s->due_ms = mono();
+        s->due_ms = serving_mono();
 }
 
 int64_t serving_turn(struct serving *s)
@@ -413,19 +413,19 @@ int64_t serving_turn(struct serving *s)
     int64_t wait_ms = kubelet_turn(s->kubelet);
 
     if (!s->has_begun)
-        begin(s);
-    if (mono() >= s->files_ms)
+        serving_begin(s);
+    if (serving_mono() >= s->files_ms)
         look_at_files(s);
     if (s->files_ms != INT64_MAX)
-        wait_ms = MIN_OF(wait_ms, MAX_OF(s->files_ms - mono(), 0));
-    if (!s->is_busy && mono() >= s->due_ms) {
+        wait_ms = MIN_OF(wait_ms, MAX_OF(s->files_ms - serving_mono(), 0));
+    if (!s->is_busy && serving_mono() >= s->due_ms) {
         s->is_busy = true;
         if (s->path[0])
             cluster_kube_ask(s->node->door, "GET", str_of(s->path), NULL, on_request_seen, s);
         else
-            ask(s);
+            serving_ask(s);
     }
     if (!s->is_busy && s->due_ms != INT64_MAX)
-        wait_ms = MIN_OF(wait_ms, MAX_OF(s->due_ms - mono(), 0));
+        wait_ms = MIN_OF(wait_ms, MAX_OF(s->due_ms - serving_mono(), 0));
     return wait_ms;
 }

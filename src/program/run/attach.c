@@ -101,7 +101,7 @@ static _Noreturn void be_attach(const struct run *r, const struct history_pod *p
     _exit(cli_main(ARRAY_LEN(argv) - 1, (char **)argv));
 }
 
-static void begin(struct run *r, const struct history_pod *p)
+static void attach_begin(struct run *r, const struct history_pod *p)
 {
     if (isatty(STDIN_FILENO))
         run_progress_hide(&r->progress);
@@ -120,7 +120,7 @@ static void begin(struct run *r, const struct history_pod *p)
     r->progress.is_live = r->progress.is_live && !isatty(STDIN_FILENO);
 }
 
-static void over(struct run *r)
+static void attach_over(struct run *r)
 {
     r->attach.pid = 0;
     r->progress.is_live = r->attach.was_live;
@@ -129,12 +129,12 @@ static void over(struct run *r)
 void run_attach_turn(struct run *r)
 {
     if (r->attach.pid && waitpid(r->attach.pid, NULL, WNOHANG) != 0)
-        over(r);
+        attach_over(r);
     if (!r->attach.is_wanted)
         return;
     VEC_FOREACH(p, &r->history->pods)
         if ((*p)->state == HISTORY_RUNNING && r->attach.is_wanted)
-            begin(r, *p);
+            attach_begin(r, *p);
 }
 
 bool run_attach_shows(const struct run *r, struct str pod_uid)
@@ -149,5 +149,5 @@ void run_attach_end(struct run *r)
         return;
     (void)kill(r->attach.pid, SIGTERM);
     (void)proc_wait_gone(r->attach.pid, END_MS);
-    over(r);
+    attach_over(r);
 }

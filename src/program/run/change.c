@@ -30,7 +30,7 @@ static int need_a_job(const struct load *l, struct err *e)
 }
 
 /* "name" or "namespace/name". */
-static bool is_named(const struct loaded *doc, struct str name)
+static bool change_is_named(const struct loaded *doc, struct str name)
 {
     ptrdiff_t slash = str_find_char(name, '/');
 
@@ -75,7 +75,7 @@ static int64_t total(const struct json *tasks)
 }
 
 /* A minimum that meant "all of them" still does, and none is above what there is. */
-static void follow(struct arena *a, struct json *parent, int64_t before, int64_t now)
+static void change_follow(struct arena *a, struct json *parent, int64_t before, int64_t now)
 {
     const struct json *min = json_get(parent, "minAvailable");
     int64_t n;
@@ -90,11 +90,11 @@ static void set_replicas(struct arena *a, struct json *job, struct json *task, i
     int64_t before = json_i64(json_get(task, "replicas"), 1), all = total(json_get(spec, "tasks"));
 
     json_set(task, "replicas", json_int(a, n));
-    follow(a, task, before, n);
-    follow(a, spec, all, all - before + n);
+    change_follow(a, task, before, n);
+    change_follow(a, spec, all, all - before + n);
 }
 
-static struct json *task_of(const struct json *job, struct str name)
+static struct json *change_task_of(const struct json *job, struct str name)
 {
     JSON_FOREACH(task, json_find(job, "spec", "tasks", NULL))
         if (str_eq(json_member_text(task, "name"), name))
@@ -134,8 +134,8 @@ static int change_replicas(struct load *l, struct str text, struct err *e)
         struct loaded *doc = l->docs.v[i];
         struct json *task = NULL;
 
-        if (is_job(doc) && (slash < 0 || is_named(doc, job)))
-            task = task_of(doc->root, str_from(name, (size_t)(slash + 1)));
+        if (is_job(doc) && (slash < 0 || change_is_named(doc, job)))
+            task = change_task_of(doc->root, str_from(name, (size_t)(slash + 1)));
         if (task && found)
             return err_set(e, ERR_INVALID, "the Jobs %.*s and %.*s both have it: say JOB/TASK=%lld",
                            STR_ARG(object_name(found_job)), STR_ARG(object_name(doc->root)), (long long)n);
@@ -257,7 +257,7 @@ struct step { /* of a path */
 };
 
 /* "spec.tasks[0].template.metadata.labels[a.b/c]": the next step; false at the end. -1 in '*ret_bad': not a path. */
-static bool next_step(struct str *rest, struct step *ret, bool *ret_bad)
+static bool change_next_step(struct str *rest, struct step *ret, bool *ret_bad)
 {
     size_t n = 0;
 
@@ -323,7 +323,7 @@ static struct json *descend(struct arena *a, struct json *at, const struct step 
 }
 
 /* A missing node becomes what the next step needs. */
-static void become(struct json *node, const struct step *next)
+static void change_become(struct json *node, const struct step *next)
 {
     uint64_t number;
     bool is_list = next->is_bracket && str_to_u64(next->key, &number) == 0;
@@ -349,8 +349,8 @@ static int set_path(struct arena *a, struct json *root, struct str path, struct 
     struct step s;
     bool is_bad;
 
-    while (next_step(&path, &s, &is_bad)) {
-        become(at, &s);
+    while (change_next_step(&path, &s, &is_bad)) {
+        change_become(at, &s);
         parent = at;
         at = descend(a, at, &s, e);
         if (!at)
@@ -379,7 +379,7 @@ static int parse_value(struct arena *a, struct str text, struct json **ret, stru
 }
 
 /* "JOB/spec.x" or "NAMESPACE/JOB/spec.x": a slash inside brackets belongs to the path. */
-static struct str take_job(struct str *path)
+static struct str change_take_job(struct str *path)
 {
     ptrdiff_t bracket = str_find_char(*path, '['), slash;
     struct str job;
@@ -415,11 +415,11 @@ static int change_set(struct load *l, struct str text, struct err *e)
     if (eq <= 0)
         return err_set(e, ERR_INVALID, "this is not spec.path=VALUE or JOB/spec.path=VALUE");
     path = str_sub(text, 0, (size_t)eq);
-    job = take_job(&path);
+    job = change_take_job(&path);
     if (!str_starts(path, STR("spec.")) && !str_starts(path, STR("metadata.")))
         return err_set(e, ERR_INVALID, "a path begins with spec. or metadata.");
     for (size_t i = 0; i < l->docs.n; i++) {
-        if (!is_job(l->docs.v[i]) || (job.n && !is_named(l->docs.v[i], job)))
+        if (!is_job(l->docs.v[i]) || (job.n && !change_is_named(l->docs.v[i], job)))
             continue;
         if (parse_value(l->arena, str_from(text, (size_t)eq + 1), &value, e) < 0 ||
             set_path(l->arena, l->docs.v[i]->root, path, value, e) < 0)

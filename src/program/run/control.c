@@ -69,7 +69,7 @@ struct question {
     struct agent_place place;
 };
 
-static void answer(const struct question *q, const struct buf *json)
+static void control_answer(const struct question *q, const struct buf *json)
 {
     http_answer(q->call, &(struct http_reply){ .status = 200, .type = "application/json" }, buf_view(json));
 }
@@ -79,7 +79,7 @@ static void answer_tree(const struct question *q, const struct json *tree)
     autobuf out = { 0 };
 
     json_print(&out, tree);
-    answer(q, &out);
+    control_answer(q, &out);
 }
 
 static struct json *text_json(struct arena *a, struct str text)
@@ -136,7 +136,7 @@ static void tell_use(const struct question *q)
     answer_tree(q, list);
 }
 
-static void add_pod(void *ctx, const struct object *o)
+static void control_add_pod(void *ctx, const struct object *o)
 {
     struct buf *out = ctx;
 
@@ -149,9 +149,9 @@ static void tell_pods(const struct question *q)
     autobuf out = { 0 };
 
     buf_str(&out, STR("{\"kind\":\"PodList\",\"apiVersion\":\"v1\",\"metadata\":{},\"items\":["));
-    store_list(q->control->run->store, known_types()->pod, STR_NULL, add_pod, &out);
+    store_list(q->control->run->store, known_types()->pod, STR_NULL, control_add_pod, &out);
     buf_str(&out, STR("]}"));
-    answer(q, &out);
+    control_answer(q, &out);
 }
 
 static void tell_log(const struct question *q)
@@ -185,7 +185,7 @@ struct search {
     pid_t found;
 };
 
-static void look_at(void *ctx, const struct agent_process *p)
+static void control_look_at(void *ctx, const struct agent_process *p)
 {
     struct search *s = ctx;
     autoarena a = { 0 };
@@ -206,7 +206,7 @@ static pid_t process_of(const struct question *q)
     if (!first || !pod || is_inside(first))
         return pod ? first : 0;
     s.uid = pod->uid;
-    agent_processes(q->control->agent, look_at, &s);
+    agent_processes(q->control->agent, control_look_at, &s);
     return s.found;
 }
 
@@ -233,7 +233,7 @@ static void published_end(struct published *p)
     free(p);
 }
 
-static void on_gone(void *ctx, struct http_call *call)
+static void control_on_gone(void *ctx, struct http_call *call)
 {
     (void)call;
     published_end(ctx);
@@ -248,7 +248,7 @@ static void on_trouble(void *ctx, struct str sentence)
     http_answer_write(p->call, buf_view(&line));
 }
 
-static bool read_port(const struct question *q, const char *name, uint16_t *ret)
+static bool control_read_port(const struct question *q, const char *name, uint16_t *ret)
 {
     autobuf text = { 0 };
     uint64_t number;
@@ -268,7 +268,7 @@ static void do_publish(const struct question *q)
 
     if (http_call_param(q->call, "address", &address)) /* without: this machine's own */
         what.address = buf_view(&address);
-    if (!read_port(q, "port", &what.port) || !read_port(q, "to", &what.to) || !what.to) {
+    if (!control_read_port(q, "port", &what.port) || !control_read_port(q, "to", &what.to) || !what.to) {
         free(p);
         server_refuse(q->call, 400, STR("port, to: must be ports"));
         return;
@@ -280,7 +280,7 @@ static void do_publish(const struct question *q)
     }
     p->call = q->call;
     list_push(&q->control->published, &p->link);
-    http_call_watch(q->call, &(struct http_call_events){ .ctx = p, .on_gone = on_gone });
+    http_call_watch(q->call, &(struct http_call_events){ .ctx = p, .on_gone = control_on_gone });
     buf_fmt(&line, "%.*s\n", STR_ARG(run_publish_address(p->port, q->arena)));
     http_answer_begin(q->call, &(struct http_reply){ .status = 200 });
     http_answer_write(q->call, buf_view(&line));
@@ -318,7 +318,7 @@ static struct str read_place(struct question *q)
     return n == ARRAY_LEN(words) ? parts[7] : STR_NULL;
 }
 
-static void on_request(void *ctx, struct http_call *call)
+static void control_on_request(void *ctx, struct http_call *call)
 {
     autoarena a = { 0 };
     struct question q = { .control = ctx, .call = call, .arena = &a };
@@ -338,7 +338,7 @@ static void on_request(void *ctx, struct http_call *call)
 
 /* ---- life ---- */
 
-static int watch(struct run_control *c, int fd, struct err *e)
+static int control_watch(struct run_control *c, int fd, struct err *e)
 {
     if (epoll_ctl(c->epoll, EPOLL_CTL_ADD, fd, &(struct epoll_event){ .events = EPOLLIN }) < 0)
         return err_errno(e, "epoll");
@@ -353,7 +353,7 @@ static int listen_in(struct run_control *c, struct err *e)
 {
     struct kubelet_options kubelet = { .agent = c->agent, .refuse = server_refuse };
     struct http_server_options http = { .ctx = c,
-                                        .on_request = on_request,
+                                        .on_request = control_on_request,
                                         .limits = { .connections = 4096, .send_ms = PATIENCE_MS } };
     char address[64];
 
@@ -365,7 +365,7 @@ static int listen_in(struct run_control *c, struct err *e)
     http.address = address;
     if (kubelet_open(&kubelet, &c->kubelet, e) < 0 || http_server_new(&http, &c->http, e) < 0)
         return -1;
-    return watch(c, http_server_fd(c->http), e) < 0 || watch(c, kubelet_fd(c->kubelet), e) < 0 ? -1 : 0;
+    return control_watch(c, http_server_fd(c->http), e) < 0 || control_watch(c, kubelet_fd(c->kubelet), e) < 0 ? -1 : 0;
 }
 
 int run_control_open(struct run *r, struct agent *agent, struct run_publishes *publishes, struct run_control **ret,

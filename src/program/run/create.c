@@ -65,7 +65,7 @@ struct run_sink run_sink_store(struct store *s)
 
 /* ---- objects ---- */
 
-static int need_namespace(const struct run_sink *s, struct arena *a, struct str name, struct err *e)
+static int create_need_namespace(const struct run_sink *s, struct arena *a, struct str name, struct err *e)
 {
     const struct resource_type *type = type_by_name(STR("namespaces"));
     struct str uid;
@@ -160,7 +160,7 @@ static int create_one(const struct run_sink *s, struct load *l, struct loaded *d
         if (str_empty(object_namespace(doc->root)))
             json_set(meta, "namespace",
                      json_str(l->arena, str_of(l->namespace && l->namespace[0] ? l->namespace : "default")));
-        if (need_namespace(s, l->arena, object_namespace(doc->root), e) < 0)
+        if (create_need_namespace(s, l->arena, object_namespace(doc->root), e) < 0)
             return -1;
     }
     json_remove(meta, "resourceVersion");
@@ -176,7 +176,7 @@ static int create_one(const struct run_sink *s, struct load *l, struct loaded *d
     return 0;
 }
 
-static void leave_out(struct load *l, const struct loaded *doc, const struct run_listener *say, const char *why)
+static void create_leave_out(struct load *l, const struct loaded *doc, const struct run_listener *say, const char *why)
 {
     bool is_cron = doc->type && strcmp(doc->type->kind, "CronJob") == 0;
 
@@ -233,7 +233,7 @@ int run_create(const struct run_sink *s, struct load *l, const struct run_listen
         const char *why;
 
         if (own_turn(*doc, &why) < 0)
-            leave_out(l, *doc, say, why);
+            create_leave_out(l, *doc, say, why);
     }
     return run_create_later(s, l, -1, 0, e);
 }

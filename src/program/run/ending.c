@@ -20,7 +20,7 @@ enum {
 
 enum { EXIT_TIMED_OUT = 124 }; /* as timeout(1) has it */
 
-static int64_t now_of(const struct run *r)
+static int64_t ending_now_of(const struct run *r)
 {
     return clock_now_ms(r->clock);
 }
@@ -50,27 +50,27 @@ static int64_t delete_pods(struct run *r, bool only_own)
     return grace_s;
 }
 
-static void enter(struct run *r, enum run_stage stage, int64_t patience_ms)
+static void ending_enter(struct run *r, enum run_stage stage, int64_t patience_ms)
 {
     r->stage = stage;
     r->is_kicked = true;
-    r->stage_due_ms = now_of(r) + patience_ms;
+    r->stage_due_ms = ending_now_of(r) + patience_ms;
     r->progress.is_stopping = stage == RUN_STOPS;
     r->progress.is_ending = true;
 }
 
-static void kill_all(struct run *r)
+static void ending_kill_all(struct run *r)
 {
     if (r->stage == RUN_KILLED)
         return;
     r->node.kill_all(r->node.ctx);
-    enter(r, RUN_KILLED, KILL_MS);
+    ending_enter(r, RUN_KILLED, KILL_MS);
 }
 
 void run_stop(struct run *r, int status, struct str reason)
 {
     if (r->stage != RUN_GOES) {
-        kill_all(r);
+        ending_kill_all(r);
         return;
     }
     r->end.status = status;
@@ -83,10 +83,10 @@ void run_stop(struct run *r, int status, struct str reason)
             run_record_stopped(r, *j);
             run_delete(r, known_types()->job, (*j)->namespace, (*j)->name, (*j)->uid);
         }
-    enter(r, RUN_STOPS, delete_pods(r, true) * 1000 + PATIENCE_MS);
+    ending_enter(r, RUN_STOPS, delete_pods(r, true) * 1000 + PATIENCE_MS);
 }
 
-static bool is_empty(const struct run *r)
+static bool ending_is_empty(const struct run *r)
 {
     if (r->node.pods(r->node.ctx))
         return false;
@@ -133,8 +133,8 @@ static void watch_for_stuck(struct run *r)
         return;
     }
     if (r->stuck_ms == INT64_MAX)
-        r->stuck_ms = now_of(r);
-    if (now_of(r) < r->stuck_ms + r->stuck_after_ms)
+        r->stuck_ms = ending_now_of(r);
+    if (ending_now_of(r) < r->stuck_ms + r->stuck_after_ms)
         return;
     r->end.hint = stuck_hint(r);
     run_stop(r, EXIT_FAILED,
@@ -158,7 +158,7 @@ static int64_t later_ms(const struct run *r)
 
 static void put_in_later(struct run *r)
 {
-    int64_t upto_ms = now_of(r) - r->begin_ms;
+    int64_t upto_ms = ending_now_of(r) - r->begin_ms;
     struct err e;
 
     if (run_create_later(&r->sink, r->load, r->created_ms, upto_ms, &e) < 0)
@@ -186,7 +186,7 @@ static void forget_jobs(struct run *r)
 
 bool run_advance(struct run *r, bool is_settled)
 {
-    int64_t now_ms = now_of(r);
+    int64_t now_ms = ending_now_of(r);
 
     if (later_ms(r) <= now_ms)
         put_in_later(r);
@@ -194,19 +194,19 @@ bool run_advance(struct run *r, bool is_settled)
         forget_jobs(r);
     if (r->stage == RUN_GOES && later_ms(r) == INT64_MAX && !r->is_kicked && history_is_over(r->history)) {
         r->end.status = history_status(r->history, r->o->fail_on_any);
-        enter(r, RUN_CLOSES, delete_pods(r, false) * 1000 + PATIENCE_MS);
+        ending_enter(r, RUN_CLOSES, delete_pods(r, false) * 1000 + PATIENCE_MS);
         return false; /* the deletions have not been seen yet */
     }
     if (r->stage == RUN_GOES && now_ms >= r->timeout_ms)
         time_out(r);
     else if (r->stage == RUN_GOES && is_settled && later_ms(r) == INT64_MAX)
         watch_for_stuck(r);
-    else if (r->stage != RUN_GOES && is_settled && is_empty(r))
+    else if (r->stage != RUN_GOES && is_settled && ending_is_empty(r))
         return true;
     else if (r->stage != RUN_GOES && now_ms >= r->stage_due_ms) {
         if (r->stage == RUN_KILLED)
             return true;
-        kill_all(r);
+        ending_kill_all(r);
     }
     return false;
 }

@@ -48,8 +48,8 @@ static int64_t new_failures(struct run_failures *f, const struct history_failure
     return n;
 }
 
-static struct run_kind *kind_of(struct run_failures *f, const struct history_failure *w, const struct history_pod *p,
-                                int64_t now_ms)
+static struct run_kind *failures_kind_of(struct run_failures *f, const struct history_failure *w,
+                                         const struct history_pod *p, int64_t now_ms)
 {
     autobuf key = { 0 }, plain = { 0 };
     struct run_kind *k;
@@ -82,7 +82,7 @@ struct run_kind *run_failures_add(struct run_failures *f, const struct history_f
                                   int64_t now_ms)
 {
     int64_t n = new_failures(f, w);
-    struct run_kind *k = kind_of(f, w, p, now_ms);
+    struct run_kind *k = failures_kind_of(f, w, p, now_ms);
     struct str name = arena_fmt(&f->arena, "%.*s/%.*s", STR_ARG(w->namespace), STR_ARG(w->pod));
 
     if (!k)
@@ -137,7 +137,7 @@ void run_kind_name(struct run_kind *k)
     k->told_times = k->n_times;
 }
 
-static void kind_name(struct buf *out, const struct run_kind *k, bool has_lines)
+static void failures_kind_name(struct buf *out, const struct run_kind *k, bool has_lines)
 {
     if (!has_lines && !k->hint.n)
         return;
@@ -164,7 +164,7 @@ void run_kind_tell(struct buf *out, struct run_kind *k, int64_t now_ms)
 {
     bool is_first = !k->told_times, has_lines = is_first && k->tail.n && !k->is_seen;
 
-    (k->is_named ? kind_name : kind_sentence)(out, k, has_lines);
+    (k->is_named ? failures_kind_name : kind_sentence)(out, k, has_lines);
     if (has_lines)
         kind_lines(out, k->tail);
     if (is_first && k->hint.n) {

@@ -35,7 +35,7 @@ struct pods {
 };
 
 /* What is not as it must be is left to admission, which says so. */
-static void add_pod(struct pods *p, struct json *spec, const char *file)
+static void files_add_pod(struct pods *p, struct json *spec, const char *file)
 {
     if (json_is(spec, JSON_OBJECT))
         *vec_push(p->arena, &p->list) = (struct pod){ spec, file };
@@ -48,9 +48,9 @@ static void find_pods(struct load *l, struct pods *ret)
         const struct loaded *doc = *at;
 
         if (doc->type && strcmp(doc->type->kind, "Pod") == 0)
-            add_pod(ret, json_get(doc->root, "spec"), doc->file);
+            files_add_pod(ret, json_get(doc->root, "spec"), doc->file);
         JSON_FOREACH(task, doc->type ? json_find(doc->root, "spec", "tasks", NULL) : NULL)
-            add_pod(ret, json_find(task, "template", "spec", NULL), doc->file);
+            files_add_pod(ret, json_find(task, "template", "spec", NULL), doc->file);
     }
 }
 
@@ -84,7 +84,7 @@ static struct str dir_of(struct arena *a, const char *file)
 }
 
 /* "/a/b" and "../c/./d": "/a/c/d". By the text: what it names may be made later. Empty where 'dir' is and it matters. */
-static struct str join(struct arena *a, struct str dir, struct str path)
+static struct str files_join(struct arena *a, struct str dir, struct str path)
 {
     struct str rest = arena_fmt(a, "%.*s/%.*s", STR_ARG(str_starts(path, STR("/")) ? STR("") : dir), STR_ARG(path));
     struct str part;
@@ -106,7 +106,7 @@ static struct str host_path(struct arena *a, struct str path, const char *file)
     bool is_here = str_is(path, ".") || str_is(path, "..") || str_starts(path, STR("./")) ||
                    str_starts(path, STR("../"));
 
-    return join(a, is_here ? working_dir(a) : dir_of(a, file), path);
+    return files_join(a, is_here ? working_dir(a) : dir_of(a, file), path);
 }
 
 /* ---- hostPaths of the files ---- */
@@ -120,7 +120,7 @@ static void make_absolute(struct pods *pods)
             struct json *source = json_get(volume, "hostPath");
             struct str path = json_member_text(source, "path");
 
-            struct str whole = path.n ? join(a, dir_of(a, pod->file), path) : path;
+            struct str whole = path.n ? files_join(a, dir_of(a, pod->file), path) : path;
 
             if (whole.n && path.p[0] != '/')
                 json_set(source, "path", json_str(a, whole));
@@ -130,7 +130,7 @@ static void make_absolute(struct pods *pods)
 /* ---- --mount ---- */
 
 /* A path in a pod begins with '/' and has no ':', so one of ours may have some. */
-static int parse(struct str text, struct mount *ret, struct err *e)
+static int files_parse(struct str text, struct mount *ret, struct err *e)
 {
     const char *place = memmem(text.p, text.n, ":/", 2);
     ptrdiff_t colon = place ? place - text.p : str_find_char(text, ':');
@@ -246,7 +246,7 @@ int run_place_files(struct load *l, const struct run_options *o, struct err *e)
     for (size_t i = 0; i < o->mounts.list.n; i++) {
         struct mount m = { 0 };
 
-        if (parse(str_of(o->mounts.list.v[i]), &m, e) < 0 || mount_all(&pods, &m, i + 1, e) < 0)
+        if (files_parse(str_of(o->mounts.list.v[i]), &m, e) < 0 || mount_all(&pods, &m, i + 1, e) < 0)
             return err_wrap(e, "--mount %s", o->mounts.list.v[i]);
     }
     if (o->workdir && change_workdir(&pods, str_of(o->workdir), e) < 0)

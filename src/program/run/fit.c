@@ -12,7 +12,7 @@
 
 static const char *const parts[] = { "initContainers", "containers" };
 
-static bool is_whole(struct str resource)
+static bool fit_is_whole(struct str resource)
 {
     return str_has_char(resource, '/') || str_starts(resource, STR("hugepages-"));
 }
@@ -35,7 +35,7 @@ static struct quantity scaled(struct str resource, struct quantity q, struct qua
     return q;
 }
 
-static struct str text_of(struct arena *a, struct quantity q)
+static struct str fit_text_of(struct arena *a, struct quantity q)
 {
     autobuf text = { 0 };
 
@@ -50,7 +50,7 @@ struct fit {
     struct quantity use;        /* of what there is */
 };
 
-static void forget(struct json *amounts, struct str resource)
+static void fit_forget(struct json *amounts, struct str resource)
 {
     struct json *amount = json_get_str(amounts, resource);
 
@@ -59,7 +59,7 @@ static void forget(struct json *amounts, struct str resource)
 }
 
 /* A limit stands in for a request that is not there. NULL: neither is. */
-static const struct quantity *amount_of(const struct fit *f, const struct json *resources)
+static const struct quantity *fit_amount_of(const struct fit *f, const struct json *resources)
 {
     static const char *const kinds[] = { "requests", "limits" };
     const struct quantity *q = NULL;
@@ -76,17 +76,17 @@ static const struct quantity *amount_of(const struct fit *f, const struct json *
 static void fit_amount(const struct fit *f, struct json *holder)
 {
     struct json *resources = json_get(holder, "resources"), *requests;
-    const struct quantity *asked = amount_of(f, resources);
+    const struct quantity *asked = fit_amount_of(f, resources);
 
     if (f->have.nano == 0) {
-        forget(json_get(resources, "requests"), f->resource);
-        forget(json_get(resources, "limits"), f->resource);
+        fit_forget(json_get(resources, "requests"), f->resource);
+        fit_forget(json_get(resources, "limits"), f->resource);
         return;
     }
     requests = asked ? json_need_object(f->arena, resources, "requests") : NULL;
     if (requests)
         json_set_key(requests, f->resource,
-                     json_str(f->arena, text_of(f->arena, scaled(f->resource, *asked, f->use, f->want))));
+                     json_str(f->arena, fit_text_of(f->arena, scaled(f->resource, *asked, f->use, f->want))));
 }
 
 static void fit_pod(const struct fit *f, struct json *spec)
@@ -116,9 +116,9 @@ static void add_up(struct arena *a, const struct loaded *doc, struct resources *
 static void fit_resource(const struct fit *f, const struct loaded *doc, const struct run_listener *say)
 {
     struct arena *a = f->arena;
-    struct str job = object_name(doc->root), want = text_of(a, f->want), have = text_of(a, f->have);
+    struct str job = object_name(doc->root), want = fit_text_of(a, f->want), have = fit_text_of(a, f->have);
 
-    if (is_whole(f->resource) && f->have.nano > 0) {
+    if (fit_is_whole(f->resource) && f->have.nano > 0) {
         say->say(say->ctx, arena_fmt(a,
                                      "--fit: job %.*s asks for %.*s %.*s, and the machine has %.*s: that stays as it "
                                      "is (fewer pods: --replicas)",

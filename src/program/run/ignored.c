@@ -54,7 +54,7 @@ static bool says_something(const struct json *j, const char *value)
            !((json_is(j, JSON_ARRAY) || json_is(j, JSON_OBJECT)) && !json_count(j));
 }
 
-static void find(struct search *s, struct finding *f, const struct json *at, struct str rest, struct str path)
+static void ignored_find(struct search *s, struct finding *f, const struct json *at, struct str rest, struct str path)
 {
     struct str name;
     size_t i = 0;
@@ -68,12 +68,13 @@ static void find(struct search *s, struct finding *f, const struct json *at, str
     }
     (void)str_split(&rest, '.', &name);
     if (!str_ends(name, STR("[]"))) {
-        find(s, f, json_get_str(at, name), rest, arena_fmt(s->arena, "%.*s.%.*s", STR_ARG(path), STR_ARG(name)));
+        ignored_find(s, f, json_get_str(at, name), rest,
+                     arena_fmt(s->arena, "%.*s.%.*s", STR_ARG(path), STR_ARG(name)));
         return;
     }
     name.n -= 2;
     JSON_FOREACH(item, json_get_str(at, name))
-        find(s, f, item, rest, arena_fmt(s->arena, "%.*s.%.*s[%zu]", STR_ARG(path), STR_ARG(name), i++));
+        ignored_find(s, f, item, rest, arena_fmt(s->arena, "%.*s.%.*s[%zu]", STR_ARG(path), STR_ARG(name), i++));
 }
 
 static void find_in_pod(struct search *s, const struct pod_spec *p)
@@ -85,14 +86,14 @@ static void find_in_pod(struct search *s, const struct pod_spec *p)
 
         f->row = r < ARRAY_LEN(of_pods) ? &of_pods[r] : &of_containers[r - ARRAY_LEN(of_pods)];
         if (r < ARRAY_LEN(of_pods)) {
-            find(s, f, p->spec, str_of(f->row->path), p->path);
+            ignored_find(s, f, p->spec, str_of(f->row->path), p->path);
             continue;
         }
         for (size_t k = 0; k < ARRAY_LEN(lists); k++)
             JSON_FOREACH(c, json_get(p->spec, lists[k]))
-                find(s, f, c, str_of(f->row->path),
-                     arena_fmt(s->arena, "%.*s.%s[%.*s]", STR_ARG(p->path), lists[k],
-                               STR_ARG(json_member_text(c, "name"))));
+                ignored_find(s, f, c, str_of(f->row->path),
+                             arena_fmt(s->arena, "%.*s.%s[%.*s]", STR_ARG(p->path), lists[k],
+                                       STR_ARG(json_member_text(c, "name"))));
     }
 }
 

@@ -64,7 +64,7 @@ static int no_task(const struct load *l, struct str word, struct err *e)
                    names.n ? names.p : "none");
 }
 
-static int read_mode(struct run_logs *g, const char *mode, const struct load *l, struct err *e)
+static int logs_read_mode(struct run_logs *g, const char *mode, const struct load *l, struct err *e)
 {
     static const struct {
         const char *word;
@@ -96,7 +96,7 @@ static size_t digits(int64_t n)
 }
 
 /* As wide as the widest prefix the files can give; what comes later may be wider. */
-static void measure(struct run_logs *g, const struct load *l)
+static void logs_measure(struct run_logs *g, const struct load *l)
 {
     size_t n_jobs = load_count_jobs(l);
 
@@ -124,9 +124,9 @@ int run_logs_init(struct run_logs *g, const struct run_options *o, const struct 
     *g = (struct run_logs){ .dir = o->log_dir, .dir_fd = -1, .has_namespaces = has_namespaces };
     map_init(&g->containers, map_seed_default());
     map_init(&g->names, map_seed_default());
-    if (read_mode(g, o->logs, l, e) < 0)
+    if (logs_read_mode(g, o->logs, l, e) < 0)
         return -1;
-    measure(g, l);
+    logs_measure(g, l);
     return 0;
 }
 
@@ -165,7 +165,7 @@ void run_logs_done(struct run_logs *g)
 
 /* ---- one container ---- */
 
-static bool is_wanted(const struct run_logs *g, const struct history_pod *p)
+static bool run_logs_is_wanted(const struct run_logs *g, const struct history_pod *p)
 {
     if (g->mode != RUN_LOGS_TASKS)
         return g->mode != RUN_LOGS_NONE;
@@ -230,7 +230,7 @@ static struct str prefix_of(struct run_logs *g, const struct history_pod *p, con
     return arena_str(&g->arena, buf_view(&out));
 }
 
-static struct str names_of(struct run_logs *g, const struct history_pod *p, const struct agent_output *line)
+static struct str logs_names_of(struct run_logs *g, const struct history_pod *p, const struct agent_output *line)
 {
     autobuf text = { 0 };
 
@@ -239,7 +239,7 @@ static struct str names_of(struct run_logs *g, const struct history_pod *p, cons
 }
 
 /* "pod.container.log", and "pod.container.2.log" for another pod of the name. */
-static struct str file_name(struct run_logs *g, const struct agent_output *line)
+static struct str logs_file_name(struct run_logs *g, const struct agent_output *line)
 {
     struct str base = arena_fmt(&g->arena, "%.*s%s%.*s.%.*s", STR_ARG(g->has_namespaces ? line->namespace : STR_NULL),
                                 g->has_namespaces ? "." : "", STR_ARG(line->pod), STR_ARG(line->container)),
@@ -253,7 +253,7 @@ static struct str file_name(struct run_logs *g, const struct agent_output *line)
 
 enum { KEY_SIZE = 600 };
 
-static struct str key_of(char key[KEY_SIZE], struct str uid, struct str container)
+static struct str logs_key_of(char key[KEY_SIZE], struct str uid, struct str container)
 {
     int n = snprintf(key, KEY_SIZE, "%.*s/%.*s", STR_ARG(uid), STR_ARG(container));
 
@@ -263,7 +263,7 @@ static struct str key_of(char key[KEY_SIZE], struct str uid, struct str containe
 bool run_logs_is_last(const struct run_logs *g, struct str uid, struct str container)
 {
     char key[KEY_SIZE];
-    const struct run_log *log = map_get(&g->containers, key_of(key, uid, container));
+    const struct run_log *log = map_get(&g->containers, logs_key_of(key, uid, container));
 
     return log && log == g->last;
 }
@@ -271,7 +271,7 @@ bool run_logs_is_last(const struct run_logs *g, struct str uid, struct str conta
 static struct run_log *log_of(struct run_logs *g, const struct agent_output *line)
 {
     char key[KEY_SIZE];
-    struct str view = key_of(key, line->uid, line->container);
+    struct str view = logs_key_of(key, line->uid, line->container);
     struct run_log *log = map_get(&g->containers, view);
     const struct history_pod *p;
 
@@ -282,18 +282,18 @@ static struct run_log *log_of(struct run_logs *g, const struct agent_output *lin
     log->uid = arena_str(&g->arena, line->uid);
     log->prefix = prefix_of(g, p, line);
     if (g->events)
-        log->names = names_of(g, p, line);
-    log->is_shown = is_wanted(g, p);
+        log->names = logs_names_of(g, p, line);
+    log->is_shown = run_logs_is_wanted(g, p);
     log->keeps = g->mode == RUN_LOGS_FAILED && !(p && p->state == HISTORY_FAILED);
     if (g->dir_fd >= 0 && !str_has_char(line->pod, '/') && !str_has_char(line->container, '/'))
-        log->file = file_name(g, line);
+        log->file = logs_file_name(g, line);
     map_put(&g->containers, arena_str(&g->arena, view), log);
     return log;
 }
 
 /* ---- files ---- */
 
-static void write_file(struct run_logs *g, struct run_log *log)
+static void logs_write_file(struct run_logs *g, struct run_log *log)
 {
     autoclose int fd = -1;
 
@@ -321,14 +321,14 @@ static void to_file(struct run_logs *g, struct run_log *log, const struct agent_
         *vec_push(&g->arena, &g->dirty) = log;
     }
     if (log->unwritten.n >= FILE_CHUNK)
-        write_file(g, log);
+        logs_write_file(g, log);
 }
 
 void run_logs_flush(struct run_logs *g)
 {
     VEC_FOREACH(log, &g->dirty) {
         if ((*log)->unwritten.n)
-            write_file(g, *log);
+            logs_write_file(g, *log);
         (*log)->is_dirty = false;
     }
     g->dirty.n = 0;
@@ -336,8 +336,8 @@ void run_logs_flush(struct run_logs *g)
 
 /* ---- lines ---- */
 
-static void put_text(struct run_logs *g, struct run_log *log, enum conlog_stream stream, struct buf *to,
-                     struct str text)
+static void logs_put_text(struct run_logs *g, struct run_log *log, enum conlog_stream stream, struct buf *to,
+                          struct str text)
 {
     if (g->is_terminal)
         term_line(to, text, g->has_colour, &log->colours[stream]);
@@ -346,7 +346,7 @@ static void put_text(struct run_logs *g, struct run_log *log, enum conlog_stream
 }
 
 /* The oldest whole lines go. */
-static void shorten(struct run_log *log)
+static void logs_shorten(struct run_log *log)
 {
     const char *end;
     size_t cut;
@@ -361,7 +361,7 @@ static void shorten(struct run_log *log)
     log->dropped += cut;
 }
 
-static void show(struct run_logs *g, struct run_log *log, enum conlog_stream stream, struct str text)
+static void logs_show(struct run_logs *g, struct run_log *log, enum conlog_stream stream, struct str text)
 {
     struct buf *to = log->keeps ? &log->kept : &g->out->queue;
 
@@ -370,10 +370,10 @@ static void show(struct run_logs *g, struct run_log *log, enum conlog_stream str
     if (!log->keeps)
         g->last = log;
     buf_str(to, log->prefix);
-    put_text(g, log, stream, to, text);
+    logs_put_text(g, log, stream, to, text);
     buf_char(to, '\n');
     if (log->keeps)
-        shorten(log);
+        logs_shorten(log);
 }
 
 /* -o json: the same, as an event. Kept ones are kept as events. */
@@ -388,7 +388,7 @@ static void show_event(struct run_logs *g, struct run_log *log, const struct age
     }
     run_event_log(&keeper, line, log->names, text);
     log->kept = kept.queue;
-    shorten(log);
+    logs_shorten(log);
 }
 
 /* A line that is written over, on a terminal: only its newest writing is kept, for the block to show it. */
@@ -458,7 +458,7 @@ void run_logs_line(struct run_logs *g, const struct agent_output *line)
     if (g->events)
         show_event(g, log, line, part->n ? buf_view(part) : line->text);
     else
-        show(g, log, line->stream, part->n ? buf_view(part) : line->text);
+        logs_show(g, log, line->stream, part->n ? buf_view(part) : line->text);
     buf_reset(part);
 }
 
@@ -468,7 +468,7 @@ static void finish_parts(struct run_logs *g, struct run_log *log)
 {
     for (int s = 0; s < CONLOG_STREAM_MAX; s++)
         if (log->part[s].n && !g->events) {
-            show(g, log, s, buf_view(&log->part[s]));
+            logs_show(g, log, s, buf_view(&log->part[s]));
             end_bar(g, log, s);
             buf_reset(&log->part[s]);
         }

@@ -25,13 +25,13 @@ enum {
     SLEEP_MAX_MS = 60000, /* clocks are set */
 };
 
-static int64_t now_of(const struct run *r)
+static int64_t loop_now_of(const struct run *r)
 {
     return clock_now_ms(r->clock);
 }
 
 /* The machine comes later than the driver. */
-static int open_socket(void *ctx)
+static int loop_open_socket(void *ctx)
 {
     struct run *r = ctx;
 
@@ -42,7 +42,7 @@ static int open_socket(void *ctx)
 static void begin_here(struct run *r)
 {
     struct driver_options opt = {
-        .schedules = true, .collects_garbage = true, .open_socket = open_socket, .socket_ctx = r
+        .schedules = true, .collects_garbage = true, .open_socket = loop_open_socket, .socket_ctx = r
     };
 
     r->sink = run_sink_store(r->store);
@@ -60,7 +60,7 @@ void run_begin(struct run *r, int64_t from_ms, size_t n_jobs, bool has_namespace
     struct history_options history = { from_ms, n_jobs, has_namespaces, run_news(r) };
 
     history.is_shared = !r->store;
-    r->begin_ms = now_of(r);
+    r->begin_ms = loop_now_of(r);
     if (!r->stuck_after_ms)
         r->stuck_after_ms = STUCK_MS;
     r->stuck_ms = r->stage_due_ms = r->control_due_ms = INT64_MAX;
@@ -105,7 +105,7 @@ size_t run_output_room(const struct run *r)
 /* ---- signals ---- */
 
 /* Ctrl-Z: the pods stop too, for who takes a run off the processors means these; 'fg' has them go on. */
-static void rest(struct run *r)
+static void loop_rest(struct run *r)
 {
     bool is_frozen = r->node.freeze && r->node.freeze(r->node.ctx, true) == 0;
 
@@ -120,7 +120,7 @@ static void rest(struct run *r)
     r->history->changes++;
 }
 
-static void take_signals(struct run *r)
+static void run_loop_take_signals(struct run *r)
 {
     int number;
 
@@ -132,7 +132,7 @@ static void take_signals(struct run *r)
             continue;
         }
         if (number == SIGQUIT || number == SIGTSTP) {
-            (number == SIGQUIT ? run_stacks : rest)(r);
+            (number == SIGQUIT ? run_stacks : loop_rest)(r);
             continue;
         }
         if (r->stage == RUN_GOES && is_key)
@@ -166,7 +166,7 @@ static void turn_control(struct run *r)
 {
     int64_t ms = r->control ? run_control_turn(r->control) : INT64_MAX;
 
-    r->control_due_ms = ms == INT64_MAX ? ms : now_of(r) + ms;
+    r->control_due_ms = ms == INT64_MAX ? ms : loop_now_of(r) + ms;
 }
 
 static void sleep_until(struct run *r, int64_t due_ms)
@@ -179,21 +179,21 @@ static void sleep_until(struct run *r, int64_t due_ms)
         [WAIT_CONTROL] = { .fd = r->control ? run_control_fd(r->control) : -1, .events = POLLIN },
         [WAIT_PORTS] = { .fd = r->publishes.run ? r->publishes.epoll : -1, .events = POLLIN },
     };
-    int64_t ms = MAX_OF(due_ms - now_of(r), 0);
+    int64_t ms = MAX_OF(due_ms - loop_now_of(r), 0);
 
     (void)poll(p, WAIT_MAX, (int)MIN_OF(ms, (int64_t)SLEEP_MAX_MS));
     if (p[WAIT_SIGNAL].revents)
-        take_signals(r);
+        run_loop_take_signals(r);
     if (p[WAIT_LOG].revents)
         take_log(r);
-    if (p[WAIT_CONTROL].revents || r->control_due_ms <= now_of(r))
+    if (p[WAIT_CONTROL].revents || r->control_due_ms <= loop_now_of(r))
         turn_control(r);
     if (p[WAIT_PORTS].revents)
         run_publishes_turn(&r->publishes);
 }
 
 /* Give the reader what it takes. Where it is far behind the node reads no more output, and containers wait. */
-static void flush(struct run *r)
+static void loop_flush(struct run *r)
 {
     if (r->progress.shares_screen && run_out_left(&r->out))
         run_progress_hide(&r->progress);
@@ -204,7 +204,7 @@ static void flush(struct run *r)
 
 /* ---- turns ---- */
 
-static bool turn(struct run *r, int64_t *ret_due_ms)
+static bool loop_turn(struct run *r, int64_t *ret_due_ms)
 {
     bool is_driver_busy = false, is_node_busy = false, any;
     int64_t driver_ms = r->driver ? driver_turn(r->driver, &is_driver_busy) : INT64_MAX,
@@ -216,7 +216,7 @@ static bool turn(struct run *r, int64_t *ret_due_ms)
 }
 
 /* What nobody has to read any more is forgotten. */
-static void compact(struct run *r)
+static void loop_compact(struct run *r)
 {
     uint64_t rev = r->store ? store_revision(r->store) : r->compacted_rev;
 
@@ -233,16 +233,16 @@ void run_loop(struct run *r)
     while (!is_over) {
         was_busy = is_busy;
         r->is_kicked = false;
-        is_busy = turn(r, &due_ms);
+        is_busy = loop_turn(r, &due_ms);
         if (is_busy || was_busy)
             run_ask_why(r, !is_busy);
         if (!is_busy)
-            compact(r);
+            loop_compact(r);
         run_silence_turn(r);
         run_attach_turn(r);
         is_over = run_advance(r, !is_busy);
-        flush(r);
-        shown_ms = run_progress_turn(&r->progress, now_of(r));
+        loop_flush(r);
+        shown_ms = run_progress_turn(&r->progress, loop_now_of(r));
         if (is_over)
             break;
         due_ms = MIN_OF(due_ms, shown_ms);
@@ -253,5 +253,5 @@ void run_loop(struct run *r)
     }
     run_attach_end(r);
     r->end.begin_ms = r->begin_ms;
-    r->end.end_ms = now_of(r);
+    r->end.end_ms = loop_now_of(r);
 }

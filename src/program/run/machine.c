@@ -78,7 +78,7 @@ static void on_output(void *ctx, const struct agent_output *line)
     run_output(((struct run_machine *)ctx)->run, &plain);
 }
 
-static size_t on_room(void *ctx)
+static size_t machine_on_room(void *ctx)
 {
     return run_output_room(((struct run_machine *)ctx)->run);
 }
@@ -89,7 +89,7 @@ static void on_usage(void *ctx, struct str pod_uid, const struct cgroup_stats *s
                   stats->memory_peak_bytes, now_ms);
 }
 
-static void on_notice(void *ctx, struct str sentence)
+static void machine_on_notice(void *ctx, struct str sentence)
 {
     run_notice(((struct run_machine *)ctx)->run, sentence);
 }
@@ -150,9 +150,9 @@ int run_machine_open(struct run_machine *m, const struct run_options *o, struct 
                                  .clock = m->run->clock,
                                  .hooks = { .ctx = m,
                                             .output = on_output,
-                                            .room = on_room,
+                                            .room = machine_on_room,
                                             .usage = on_usage,
-                                            .notice = on_notice,
+                                            .notice = machine_on_notice,
                                             .written = on_written,
                                             .pulling = on_pulling } };
 

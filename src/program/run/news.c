@@ -12,7 +12,7 @@
 
 enum { ASK_MS = 250 }; /* the scheduler is asked so often while things go on */
 
-static int64_t now_of(const struct run *r)
+static int64_t news_now_of(const struct run *r)
 {
     return clock_now_ms(r->clock);
 }
@@ -23,9 +23,9 @@ static void on_job(void *ctx, const struct history_job *j)
 {
     struct run *r = ctx;
 
-    run_progress_job(&r->progress, j, now_of(r));
+    run_progress_job(&r->progress, j, news_now_of(r));
     if (r->is_json)
-        run_event_job(&r->events, j, now_of(r));
+        run_event_job(&r->events, j, news_now_of(r));
 }
 
 static void on_pod(void *ctx, const struct history_pod *p)
@@ -35,18 +35,18 @@ static void on_pod(void *ctx, const struct history_pod *p)
     run_heard(r);
     run_logs_pod(&r->logs, p);
     run_record_pod(r, p);
-    run_progress_pod(&r->progress, p, now_of(r));
+    run_progress_pod(&r->progress, p, news_now_of(r));
     if (r->is_json)
-        run_event_pod(&r->events, p, now_of(r));
+        run_event_pod(&r->events, p, news_now_of(r));
 }
 
 static void on_decision(void *ctx, const struct history_job *j, struct str reason, struct str message)
 {
     struct run *r = ctx;
 
-    run_progress_decision(&r->progress, j, message, now_of(r));
+    run_progress_decision(&r->progress, j, message, news_now_of(r));
     if (r->is_json)
-        run_event_decision(&r->events, j, reason, message, now_of(r));
+        run_event_decision(&r->events, j, reason, message, news_now_of(r));
 }
 
 static void on_timer(void *ctx, const struct history_decision *d)
@@ -55,26 +55,26 @@ static void on_timer(void *ctx, const struct history_decision *d)
     autobuf sentence = { 0 };
 
     decision_sentence(&sentence, d);
-    run_progress_decision(&r->progress, d->job, buf_view(&sentence), now_of(r));
+    run_progress_decision(&r->progress, d->job, buf_view(&sentence), news_now_of(r));
     if (r->is_json)
-        run_event_timer(&r->events, d, now_of(r));
+        run_event_timer(&r->events, d, news_now_of(r));
 }
 
 static void tell_wait(struct run *r, const struct history_job *j)
 {
     if (r->is_json && j->why_text.n && job_is_waiting(j))
-        run_event_wait(&r->events, j, now_of(r));
+        run_event_wait(&r->events, j, news_now_of(r));
 }
 
-static void tell_failures(struct run *r)
+static void news_tell_failures(struct run *r)
 {
     struct history_failure w;
 
     while (history_next_failure(r->history, &w)) {
         if (r->is_json)
-            run_event_failure(&r->events, r->history, &w, now_of(r));
+            run_event_failure(&r->events, r->history, &w, news_now_of(r));
         else
-            run_progress_failure(&r->progress, &w, run_logs_is_last(&r->logs, w.uid, w.container), now_of(r));
+            run_progress_failure(&r->progress, &w, run_logs_is_last(&r->logs, w.uid, w.container), news_now_of(r));
         run_crashes_add(r, &w);
     }
 }
@@ -106,10 +106,10 @@ bool run_feed(struct run *r)
             run_flows_seen(r, ev.object, ev.kind == CLUSTER_GONE);
         if (ev.kind == CLUSTER_GONE && !r->store)
             tell_deleted(r, ev.object);
-        now_ms = now_of(r);
+        now_ms = news_now_of(r);
         history_changed(r->history, ev.object, ev.kind == CLUSTER_GONE, now_ms);
         run_record_object(r, ev.object, ev.kind == CLUSTER_GONE, now_ms);
-        tell_failures(r);
+        news_tell_failures(r);
         any = true;
     }
     return any;
@@ -146,7 +146,7 @@ static void read_why(struct run *r, struct history_job *j, int64_t now_ms)
 
 void run_ask_why(struct run *r, bool is_settled)
 {
-    int64_t now_ms = now_of(r);
+    int64_t now_ms = news_now_of(r);
 
     if (!is_settled && now_ms < r->asked_ms + ASK_MS)
         return;

@@ -40,7 +40,7 @@ static void drop_written(struct run_out *o)
     }
 }
 
-static bool is_ready(const struct run_out *o)
+static bool out_is_ready(const struct run_out *o)
 {
     struct pollfd p = { .fd = o->fd, .events = POLLOUT };
 
@@ -49,7 +49,7 @@ static bool is_ready(const struct run_out *o)
 
 bool run_out_flush(struct run_out *o)
 {
-    while (run_out_left(o) && !o->is_gone && is_ready(o)) {
+    while (run_out_left(o) && !o->is_gone && out_is_ready(o)) {
         size_t n = o->is_file ? run_out_left(o) : MIN_OF(run_out_left(o), (size_t)PIPE_BUF);
         ssize_t done = write(o->fd, o->queue.p + o->at, n);
 

@@ -50,7 +50,7 @@ void run_progress_done(struct run_progress *p)
 }
 
 /* Nobody is left to tell when standard error fails. */
-static void put(const struct buf *text)
+static void progress_put(const struct buf *text)
 {
     (void)term_draw(stderr, text);
 }
@@ -72,7 +72,7 @@ static bool has_line(const struct history_pod *pod)
     return !pod->job || pods_of(pod->job) <= FEW_PODS;
 }
 
-static void line(struct run_progress *p, const struct buf *text)
+static void progress_line(struct run_progress *p, const struct buf *text)
 {
     autobuf out = { 0 };
 
@@ -82,7 +82,7 @@ static void line(struct run_progress *p, const struct buf *text)
     buf_str(&out, STR("pumice: "));
     buf_str(&out, buf_view(text));
     buf_char(&out, '\n');
-    put(&out);
+    progress_put(&out);
 }
 
 void run_progress_say(struct run_progress *p, struct str sentence)
@@ -90,7 +90,7 @@ void run_progress_say(struct run_progress *p, struct str sentence)
     autobuf text = { 0 };
 
     term_text(&text, sentence);
-    line(p, &text);
+    progress_line(p, &text);
 }
 
 void run_progress_lines(struct run_progress *p, struct str lines)
@@ -99,7 +99,7 @@ void run_progress_lines(struct run_progress *p, struct str lines)
 
     run_progress_hide(p);
     buf_str(&out, lines);
-    put(&out);
+    progress_put(&out);
 }
 
 static void phase_words(struct buf *out, const struct run_progress *p, const struct history_job *j)
@@ -123,7 +123,7 @@ void run_progress_job(struct run_progress *p, const struct history_job *j, int64
     buf_str(&text, STR("job "));
     phase_words(&text, p, j);
     run_job_timer(&text, p, j, now_ms);
-    line(p, &text);
+    progress_line(p, &text);
 }
 
 void run_progress_pod(struct run_progress *p, const struct history_pod *pod, int64_t now_ms)
@@ -151,7 +151,7 @@ void run_progress_pod(struct run_progress *p, const struct history_pod *pod, int
         buf_str(&text, STR(", "));
         timer_words(&text, &t, now_ms);
     }
-    line(p, &text);
+    progress_line(p, &text);
 }
 
 void run_progress_failure(struct run_progress *p, const struct history_failure *w, bool is_seen, int64_t now_ms)
@@ -177,11 +177,11 @@ static void tell_kind(struct run_progress *p, struct run_kind *k, int64_t now_ms
 
     run_kind_tell(&text, k, now_ms);
     if (text.n)
-        line(p, &text);
+        progress_line(p, &text);
 }
 
 /* Returns when there is more to tell. */
-static int64_t tell_failures(struct run_progress *p, int64_t now_ms)
+static int64_t progress_tell_failures(struct run_progress *p, int64_t now_ms)
 {
     int64_t due_ms = INT64_MAX;
 
@@ -208,7 +208,7 @@ void run_progress_decision(struct run_progress *p, const struct history_job *j, 
     term_text(&text, j->label);
     buf_str(&text, STR(": "));
     term_text(&text, message);
-    line(p, &text);
+    progress_line(p, &text);
 }
 
 /* Where nothing is redrawn, a word when it begins. */
@@ -220,7 +220,7 @@ void run_progress_pulling(struct run_progress *p, struct str sentence)
     term_text(&p->pulling, sentence);
     p->moved = true;
     if (p->is_plain && !was && sentence.n)
-        line(p, &p->pulling);
+        progress_line(p, &p->pulling);
 }
 
 /* How long it may: the first of its pods that does not start has a policy's time. */
@@ -263,7 +263,7 @@ static int64_t tell_waits(struct run_progress *p, int64_t now_ms)
         buf_fmt(&text, " %s: ", run_wait_words(j));
         term_text(&text, j->why_text);
         wait_timer_words(&text, p, j, now_ms);
-        line(p, &text);
+        progress_line(p, &text);
     }
     return due_ms;
 }
@@ -294,7 +294,7 @@ static int64_t tell_tasks(struct run_progress *p, int64_t now_ms)
             buf_fmt(&text, "%.*s: ", STR_ARG((*t)->name));
             run_task_states(&text, p, *t);
             run_task_timer(&text, p, j, *t, ", ", now_ms);
-            line(p, &text);
+            progress_line(p, &text);
             any = true;
         }
     }
@@ -311,7 +311,7 @@ void run_progress_hide(struct run_progress *p)
         return;
     buf_fmt(&out, "\r\033[%zuA\033[J", p->n_lines);
     p->n_lines = 0;
-    put(&out);
+    progress_put(&out);
 }
 
 static void draw(struct run_progress *p, int64_t now_ms)
@@ -332,7 +332,7 @@ static void draw(struct run_progress *p, int64_t now_ms)
     p->moved = false;
     p->changes = p->history->changes;
     p->moves = p->logs ? p->logs->n_moves : 0;
-    put(&p->block);
+    progress_put(&p->block);
 }
 
 int64_t run_progress_turn(struct run_progress *p, int64_t now_ms)
@@ -340,7 +340,7 @@ int64_t run_progress_turn(struct run_progress *p, int64_t now_ms)
     int64_t due_ms, wait_ms, fail_ms;
     bool is_new;
 
-    fail_ms = tell_failures(p, now_ms);
+    fail_ms = progress_tell_failures(p, now_ms);
     if (p->is_plain) {
         wait_ms = tell_waits(p, now_ms);
         due_ms = tell_tasks(p, now_ms);

@@ -65,19 +65,20 @@ static const struct json *port_of(const struct json *pod, const char *key, uint1
     return NULL;
 }
 
-static bool is_named(const struct publish *w, const struct history_pod *p)
+static bool publish_is_named(const struct publish *w, const struct history_pod *p)
 {
     return (!w->namespace.n || str_eq(w->namespace, p->namespace)) &&
            (str_eq(w->pod, p->name) || str_eq(w->pod, p->label));
 }
 
-static bool is_meant(const struct publish *w, const struct history_pod *p, const struct json *pod, uint16_t *ret_port)
+static bool publish_is_meant(const struct publish *w, const struct history_pod *p, const struct json *pod,
+                             uint16_t *ret_port)
 {
     const struct json *port;
 
     *ret_port = w->to;
     if (w->pod.n)
-        return is_named(w, p);
+        return publish_is_named(w, p);
     port = port_of(pod, w->is_host_port ? "hostPort" : "containerPort", w->is_host_port ? w->port : w->to, w);
     if (port && w->is_host_port)
         *ret_port = (uint16_t)json_i64(json_get(port, "containerPort"), w->port);
@@ -100,7 +101,7 @@ static int find_target(const struct run_publish *p, struct target *ret, struct e
         if (!o)
             continue;
         *ret = (struct target){ pod->namespace, pod->name, 0 };
-        if (is_meant(&p->what, pod, o->root, &ret->port))
+        if (publish_is_meant(&p->what, pod, o->root, &ret->port))
             return 0;
         only = pod;
         n++;
@@ -116,7 +117,7 @@ static int find_target(const struct run_publish *p, struct target *ret, struct e
 
 /* ---- connections ---- */
 
-static void tell(struct run_publish *p, const char *why)
+static void publish_tell(struct run_publish *p, const char *why)
 {
     if (str_is(p->told, why))
         return;
@@ -124,7 +125,7 @@ static void tell(struct run_publish *p, const char *why)
     p->say.say(p->say.ctx, arena_fmt(&p->arena, "port %u: %s", p->what.port, why));
 }
 
-static void watch(struct run_publish *p, bool is_on)
+static void publish_watch(struct run_publish *p, bool is_on)
 {
     struct epoll_event ev = { .events = is_on ? EPOLLIN : 0, .data.ptr = p };
 
@@ -134,12 +135,12 @@ static void watch(struct run_publish *p, bool is_on)
 static void connection_free(struct connection *c)
 {
     if (c->of->what.is_udp)
-        watch(c->of, true); /* the next datagram finds the next pod */
+        publish_watch(c->of, true); /* the next datagram finds the next pod */
     list_remove(&c->link);
     free(c);
 }
 
-static void on_ended(void *ctx, int exit_code, struct str why)
+static void publish_on_ended(void *ctx, int exit_code, struct str why)
 {
     struct connection *c = ctx;
     autobuf text = { 0 };
@@ -147,12 +148,12 @@ static void on_ended(void *ctx, int exit_code, struct str why)
     (void)exit_code;
     buf_str(&text, why);
     if (why.n && c->of->all->run->stage == RUN_GOES)
-        tell(c->of, text.p);
+        publish_tell(c->of, text.p);
     connection_free(c);
 }
 
 /* False: there is nowhere to go. */
-static bool take(struct run_publish *p, int fd)
+static bool publish_take(struct run_publish *p, int fd)
 {
     struct connection *c = xcalloc(1, sizeof(*c));
     struct target to = { 0 };
@@ -161,10 +162,10 @@ static bool take(struct run_publish *p, int fd)
     c->of = p;
     list_push(&p->connections, &c->link);
     if (find_target(p, &to, &e) == 0)
-        c->session = agent_forward(p->all->agent, to.namespace, to.pod, to.port, fd, on_ended, c, &e);
+        c->session = agent_forward(p->all->agent, to.namespace, to.pod, to.port, fd, publish_on_ended, c, &e);
     if (c->session)
         return true;
-    tell(p, e.text);
+    publish_tell(p, e.text);
     connection_free(c);
     return false;
 }
@@ -174,7 +175,7 @@ static void take_connections(struct run_publish *p)
     int fd;
 
     for (int k = 0; k < ACCEPTS && (fd = accept4(p->fd, NULL, NULL, SOCK_CLOEXEC)) >= 0; k++) {
-        (void)take(p, fd);
+        (void)publish_take(p, fd);
         close(fd);
     }
 }
@@ -184,8 +185,8 @@ static void take_datagrams(struct run_publish *p)
 {
     char byte;
 
-    if (take(p, p->fd))
-        watch(p, false);
+    if (publish_take(p, p->fd))
+        publish_watch(p, false);
     else
         for (int k = 0; k < ACCEPTS && recv(p->fd, &byte, 1, MSG_DONTWAIT) >= 0; k++)
             ;
@@ -208,7 +209,7 @@ void run_publishes_turn(struct run_publishes *all)
 
 /* ---- listening ---- */
 
-static int address_of(const struct publish *w, struct sockaddr_storage *ret, socklen_t *ret_n, struct err *e)
+static int publish_address_of(const struct publish *w, struct sockaddr_storage *ret, socklen_t *ret_n, struct err *e)
 {
     struct addrinfo want = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV }, *list;
     char port[8];
@@ -224,7 +225,7 @@ static int address_of(const struct publish *w, struct sockaddr_storage *ret, soc
     return 0;
 }
 
-static int cannot(const struct publish *w, struct err *e)
+static int publish_cannot(const struct publish *w, struct err *e)
 {
     struct str at = w->address.n ? w->address : STR(LOOPBACK);
 
@@ -271,16 +272,16 @@ static int bind_connections(const struct sockaddr *at, socklen_t n)
     return -1;
 }
 
-static int listen_at(const struct publish *w, struct err *e)
+static int publish_listen_at(const struct publish *w, struct err *e)
 {
     struct sockaddr_storage at = { 0 };
     socklen_t n = 0;
     int fd;
 
-    if (address_of(w, &at, &n, e) < 0)
+    if (publish_address_of(w, &at, &n, e) < 0)
         return -1;
     fd = w->is_udp ? bind_datagrams((struct sockaddr *)&at, n) : bind_connections((struct sockaddr *)&at, n);
-    return fd < 0 ? cannot(w, e) : fd;
+    return fd < 0 ? publish_cannot(w, e) : fd;
 }
 
 static uint16_t port_at(int fd)
@@ -297,7 +298,7 @@ int run_publish_add(struct run_publishes *all, const struct publish *what, const
                     struct run_publish **ret, struct err *e)
 {
     struct run_publish *p;
-    int fd = listen_at(what, e);
+    int fd = publish_listen_at(what, e);
 
     if (fd < 0)
         return -1;
@@ -343,7 +344,7 @@ void run_publish_end(struct run_publish *p)
 
 /* ---- what is asked for ---- */
 
-static int read_port(struct str text, uint16_t *ret)
+static int publish_read_port(struct str text, uint16_t *ret)
 {
     uint64_t number;
 
@@ -392,11 +393,11 @@ int publish_parse(struct str text, struct publish *ret, struct err *e)
         n++;
     if (take_protocol(&parts[0], &w.is_udp, e) < 0 || (n > 1 && take_protocol(&parts[n - 1], &w.is_udp, e) < 0))
         return -1;
-    is_good = n >= 1 && n <= 3 && read_port(parts[0], &w.port) == 0 && w.port && (n == 1 || parts[1].n);
+    is_good = n >= 1 && n <= 3 && publish_read_port(parts[0], &w.port) == 0 && w.port && (n == 1 || parts[1].n);
     w.to = w.port;
-    if (n == 3 || (n == 2 && read_port(parts[1], &w.to) < 0)) /* "8080:80": no pod is called that */
+    if (n == 3 || (n == 2 && publish_read_port(parts[1], &w.to) < 0)) /* "8080:80": no pod is called that */
         w.pod = parts[1];
-    if (!is_good || (n == 3 && read_port(parts[2], &w.to) < 0) || !w.to)
+    if (!is_good || (n == 3 && publish_read_port(parts[2], &w.to) < 0) || !w.to)
         return err_set(e, ERR_INVALID, "this is not [ADDRESS:]PORT[/udp][:POD][:PORT], as 8265 or 8080:web-0:80");
     *ret = w;
     return 0;
@@ -407,7 +408,7 @@ static bool is_loopback(struct str address)
     return !address.n || str_starts(address, STR("127.")) || str_is(address, "::1") || str_is(address, "localhost");
 }
 
-static void on_say(void *ctx, struct str sentence)
+static void publish_on_say(void *ctx, struct str sentence)
 {
     run_notice(ctx, sentence);
 }
@@ -449,7 +450,7 @@ static int open_host_port(struct run_publishes *all, const struct json *port, bo
     if (!w.address.n)
         w.address = everywhere ? STR("0.0.0.0") : STR(LOOPBACK);
     w.to = w.port;
-    return is_open(all, &w) ? 0 : run_publish_add(all, &w, &(struct run_listener){ all->run, on_say }, NULL, e);
+    return is_open(all, &w) ? 0 : run_publish_add(all, &w, &(struct run_listener){ all->run, publish_on_say }, NULL, e);
 }
 
 static int open_host_ports(struct run_publishes *all, const struct pod_spec *p, bool everywhere, struct err *e)
@@ -493,7 +494,7 @@ int run_publishes_open(struct run_publishes *all, const struct run_options *o, c
         struct publish w;
 
         if (publish_parse(str_of(*text), &w, e) < 0 || check_target(&w, &specs, e) < 0 ||
-            run_publish_add(all, &w, &(struct run_listener){ all->run, on_say }, NULL, e) < 0)
+            run_publish_add(all, &w, &(struct run_listener){ all->run, publish_on_say }, NULL, e) < 0)
             return err_wrap(e, "--publish %s", *text);
     }
     VEC_FOREACH(p, &specs.list)

@@ -44,7 +44,7 @@ struct run_recorder {
     struct err trouble;
 };
 
-static int64_t now_of(const struct run *r)
+static int64_t recorder_now_of(const struct run *r)
 {
     return clock_now_ms(r->clock);
 }
@@ -88,7 +88,7 @@ void run_recorder_free(struct run_recorder *c)
 
 /* ---- writing ---- */
 
-static void fail(struct run *r, const char *what)
+static void recorder_fail(struct run *r, const char *what)
 {
     struct run_recorder *c = r->recorder;
 
@@ -132,7 +132,7 @@ void run_record_flush(struct run *r)
         return;
     is_bad = (c->facts.n && write_all(c->files.facts, buf_view(&c->facts)) < 0) || write_lines(c) < 0;
     if (is_bad)
-        fail(r, arena_fmt(r->arena, "ends here: %s", strerror(errno)).p);
+        recorder_fail(r, arena_fmt(r->arena, "ends here: %s", strerror(errno)).p);
     buf_reset(&c->facts);
     buf_reset(&c->lines);
 }
@@ -146,14 +146,14 @@ static bool is_room(struct run_recorder *c, size_t before)
     return !c->is_cut;
 }
 
-static struct run_recorder *wanted(struct run *r)
+static struct run_recorder *recorder_wanted(struct run *r)
 {
     return r->recorder && !r->recorder->is_off && !r->recorder->is_cut ? r->recorder : NULL;
 }
 
 void run_record_object(struct run *r, const struct object *o, bool is_gone, int64_t now_ms)
 {
-    struct run_recorder *c = wanted(r);
+    struct run_recorder *c = recorder_wanted(r);
     size_t n;
 
     if (!c)
@@ -167,7 +167,7 @@ void run_record_object(struct run *r, const struct object *o, bool is_gone, int6
 
 void run_record_note(struct run *r, struct str sentence, int64_t now_ms)
 {
-    struct run_recorder *c = wanted(r);
+    struct run_recorder *c = recorder_wanted(r);
     size_t n = c ? c->facts.n : 0;
 
     if (!c)
@@ -178,7 +178,7 @@ void run_record_note(struct run *r, struct str sentence, int64_t now_ms)
 
 void run_record_why(struct run *r, const struct history_job *j, int64_t now_ms)
 {
-    struct run_recorder *c = wanted(r);
+    struct run_recorder *c = recorder_wanted(r);
     size_t n = c ? c->facts.n : 0;
 
     if (!c)
@@ -189,18 +189,18 @@ void run_record_why(struct run *r, const struct history_job *j, int64_t now_ms)
 
 void run_record_stopped(struct run *r, const struct history_job *j)
 {
-    struct run_recorder *c = wanted(r);
+    struct run_recorder *c = recorder_wanted(r);
     size_t n = c ? c->facts.n : 0;
 
     if (!c)
         return;
-    record_put_stopped(&c->facts, j, now_of(r));
+    record_put_stopped(&c->facts, j, recorder_now_of(r));
     (void)is_room(c, n);
 }
 
 void run_record_pod(struct run *r, const struct history_pod *p)
 {
-    struct run_recorder *c = wanted(r);
+    struct run_recorder *c = recorder_wanted(r);
     size_t n = c ? c->facts.n : 0;
 
     if (!c || !state_is_over(p->state))
@@ -211,7 +211,7 @@ void run_record_pod(struct run *r, const struct history_pod *p)
 
 /* ---- what containers write ---- */
 
-static void put_line(struct run *r, const struct agent_output *line, struct str text)
+static void recorder_put_line(struct run *r, const struct agent_output *line, struct str text)
 {
     struct run_recorder *c = r->recorder;
     const struct history_pod *p = history_pod(r->history, line->uid);
@@ -233,9 +233,9 @@ static void put_line(struct run *r, const struct agent_output *line, struct str 
         run_record_flush(r);
 }
 
-static void put_part(struct run *r, struct part *part)
+static void recorder_put_part(struct run *r, struct part *part)
 {
-    put_line(r, &part->line, buf_view(&part->text));
+    recorder_put_line(r, &part->line, buf_view(&part->text));
     buf_reset(&part->text);
 }
 
@@ -251,7 +251,7 @@ void run_record_line(struct run *r, const struct agent_output *line)
     buf_fmt(&c->key, "%.*s/%.*s/%d", STR_ARG(line->uid), STR_ARG(line->container), (int)line->stream);
     part = map_get(&c->parts, buf_view(&c->key));
     if (!part && !line->is_partial) {
-        put_line(r, line, line->text);
+        recorder_put_line(r, line, line->text);
         return;
     }
     if (!part) {
@@ -268,7 +268,7 @@ void run_record_line(struct run *r, const struct agent_output *line)
     else
         c->dropped += (int64_t)line->text.n;
     if (!line->is_partial)
-        put_part(r, part);
+        recorder_put_part(r, part);
 }
 
 /* Lines that nobody has finished. */
@@ -276,7 +276,7 @@ static void put_parts(struct run *r)
 {
     MAP_FOREACH(struct part *, part, &r->recorder->parts)
         if (part->text.n)
-            put_part(r, part);
+            recorder_put_part(r, part);
 }
 
 /* ---- what was run ---- */
@@ -321,7 +321,7 @@ static void put_documents(struct run_recorder *c, const struct load *l)
         buf_str(&c->facts, buf_view(&text));
 }
 
-static void put_head(struct run *r, const struct load *l)
+static void recorder_put_head(struct run *r, const struct load *l)
 {
     struct run_recorder *c = r->recorder;
     autoarena a = { 0 };
@@ -358,17 +358,17 @@ void run_record_begin(struct run *r, const char *id, const struct load *l)
         return;
     if (c->is_off) {
         c->is_off = false;
-        fail(r, arena_fmt(r->arena, "cannot be made: %s", c->trouble.text).p);
+        recorder_fail(r, arena_fmt(r->arena, "cannot be made: %s", c->trouble.text).p);
         return;
     }
     c->id = arena_str(&c->arena, str_of(id));
     if (records_new(&c->arena, c->home, &c->id, &c->files, &e) < 0) {
-        fail(r, arena_fmt(r->arena, "cannot be made: %s", e.text).p);
+        recorder_fail(r, arena_fmt(r->arena, "cannot be made: %s", e.text).p);
         return;
     }
     early = c->facts; /* notices that came before it had an id */
     c->facts = (struct buf){ 0 };
-    put_head(r, l);
+    recorder_put_head(r, l);
     put_documents(c, l);
     buf_str(&c->facts, buf_view(&early));
     run_record_flush(r);

@@ -49,7 +49,7 @@ static int post(struct run_remote *m, const struct resource_type *type, const st
 }
 
 /* Would it change anything to make what is there as the file says? The server knows its defaults. */
-static bool is_same(struct run_remote *m, const struct resource_type *type, const struct json *object)
+static bool remote_is_same(struct run_remote *m, const struct resource_type *type, const struct json *object)
 {
     autobuf path = { 0 }, body = { 0 };
     struct json *is, *would, *patch = json_copy(m->arena, object);
@@ -75,7 +75,8 @@ static bool is_same(struct run_remote *m, const struct resource_type *type, cons
 }
 
 /* What was there before is used where it says the same, and stays; nobody's work is changed. */
-static int exists(struct run_remote *m, const struct resource_type *type, const struct json *object, struct err *e)
+static int remote_exists(struct run_remote *m, const struct resource_type *type, const struct json *object,
+                         struct err *e)
 {
     struct str name = object_name(object), namespace = object_namespace(object);
 
@@ -85,7 +86,7 @@ static int exists(struct run_remote *m, const struct resource_type *type, const 
                        "delete it (pumice job delete %.*s -n %.*s), or give this one another name "
                        "(--set metadata.name=NAME)",
                        STR_ARG(name), STR_ARG(namespace), STR_ARG(name), STR_ARG(namespace));
-    if (strcmp(type->kind, "Pod") != 0 && type != known_types()->flow && is_same(m, type, object))
+    if (strcmp(type->kind, "Pod") != 0 && type != known_types()->flow && remote_is_same(m, type, object))
         return 0;
     return err_set(e, ERR_EXISTS,
                    "the server has one of this name already, which is another: leave it out of the files to use that "
@@ -98,7 +99,7 @@ static int sink_create(void *ctx, const struct resource_type *type, struct json 
     struct json *made;
 
     if (post(m, type, object, &made, e) < 0)
-        return e->code == ERR_EXISTS ? exists(m, type, object, e) : -1;
+        return e->code == ERR_EXISTS ? remote_exists(m, type, object, e) : -1;
     (void)map_add(&m->ours, m->arena, object_uid(made)); /* a watch may have told of it */
     *vec_push(m->arena, &m->made) = (struct remote_object){ type, object_namespace(made), object_name(made),
                                                             object_uid(made) };
@@ -227,7 +228,7 @@ static int remove_object(struct run_remote *m, const struct remote_object *o, st
     return 0;
 }
 
-static bool is_there(struct run_remote *m, const struct remote_object *o)
+static bool remote_is_there(struct run_remote *m, const struct remote_object *o)
 {
     autoarena a = { 0 };
     struct json *found;
@@ -238,11 +239,11 @@ static bool is_there(struct run_remote *m, const struct remote_object *o)
 }
 
 /* The same command again finds nothing in its way. */
-static void wait_gone(struct run_remote *m, const struct remote_object *o)
+static void remote_wait_gone(struct run_remote *m, const struct remote_object *o)
 {
     int64_t end_ms = clock_mono_ms(&clock_real) + GONE_MS;
 
-    while (is_there(m, o) && clock_mono_ms(&clock_real) < end_ms && !is_hurried(m, LOOK_MS))
+    while (remote_is_there(m, o) && clock_mono_ms(&clock_real) < end_ms && !is_hurried(m, LOOK_MS))
         ;
 }
 
@@ -261,5 +262,5 @@ void run_remote_clear(struct run_remote *m)
     }
     VEC_FOREACH(o, &m->made)
         if (o->type == known_types()->job || strcmp(o->type->kind, "Pod") == 0)
-            wait_gone(m, o);
+            remote_wait_gone(m, o);
 }

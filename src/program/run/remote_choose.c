@@ -51,7 +51,7 @@ static bool is_given(const struct run_options *o, const char *name)
     return false;
 }
 
-static int check_options(const struct run_options *o, struct err *e)
+static int choose_check_options(const struct run_options *o, struct err *e)
 {
     for (size_t i = 0; i < ARRAY_LEN(own_options); i++)
         if (is_given(o, own_options[i].name))
@@ -133,7 +133,7 @@ int run_place_find(struct arena *a, const struct run_options *o, struct run_plac
     }
     if (o->detach && !ret->is_server)
         return err_set(e, ERR_INVALID, "--detach: goes with --server: a run on this machine ends with this command");
-    return ret->is_server ? check_options(o, e) : 0;
+    return ret->is_server ? choose_check_options(o, e) : 0;
 }
 
 static bool changes_jobs(const struct run_options *o)
@@ -155,7 +155,7 @@ int run_place_check(const struct run_options *o, const struct load *l, struct er
 
 /* ---- --detach ---- */
 
-static void on_say(void *ctx, struct str sentence)
+static void choose_on_say(void *ctx, struct str sentence)
 {
     (void)ctx;
     fprintf(stderr, "pumice: %.*s\n", STR_ARG(sentence));
@@ -180,9 +180,9 @@ static void print_job(struct buf *out, const struct run_remote *m, const struct 
         buf_fmt(out, "  pumice jobflow delete %.*s -n %.*s%s\n", STR_ARG(name), STR_ARG(namespace), config);
 }
 
-static int submit(struct run *r, struct load *l, struct run_remote *m, struct err *e)
+static int choose_submit(struct run *r, struct load *l, struct run_remote *m, struct err *e)
 {
-    struct run_listener say = { NULL, on_say };
+    struct run_listener say = { NULL, choose_on_say };
 
     if (run_create_due(l, 0) != INT64_MAX)
         return err_set(e, ERR_INVALID,
@@ -202,7 +202,7 @@ int run_detach(struct arena *a, const struct run_options *o, struct load *l, con
     autobuf out = { 0 };
     struct err e;
 
-    if (run_remote_open(&r, kubeconfig, &m, &e) < 0 || submit(&r, l, m, &e) < 0) {
+    if (run_remote_open(&r, kubeconfig, &m, &e) < 0 || choose_submit(&r, l, m, &e) < 0) {
         run_remote_close(m);
         return command_fail("run", &e, EXIT_FAILED);
     }

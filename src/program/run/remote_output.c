@@ -43,7 +43,7 @@ struct remote_pod {
     VEC(struct remote_container *) containers;
 };
 
-static int64_t mono(void)
+static int64_t remote_output_mono(void)
 {
     return clock_mono_ms(&clock_real);
 }
@@ -56,7 +56,7 @@ static struct remote_pod *pod_of(const struct run_remote *m, struct str uid)
     return NULL;
 }
 
-static struct remote_container *container_of(struct remote_pod *p, struct str name)
+static struct remote_container *remote_output_container_of(struct remote_pod *p, struct str name)
 {
     struct remote_container *made;
 
@@ -130,7 +130,7 @@ static void take_record(struct remote_pod *p, struct str rest)
     }
     if (str_to_i64(attempt, &number) < 0 || !str_split(&rest, ' ', &what))
         return;
-    c = container_of(p, name);
+    c = remote_output_container_of(p, name);
     if (str_is(what, "lost")) {
         tell_loss(p);
         return;
@@ -169,7 +169,7 @@ static void take_records(struct remote_pod *p)
     p->text.n = rest.n;
 }
 
-static void on_data(void *ctx, struct str data)
+static void remote_output_on_data(void *ctx, struct str data)
 {
     struct remote_pod *p = ctx;
 
@@ -179,7 +179,7 @@ static void on_data(void *ctx, struct str data)
 }
 
 /* Without an error the server has said all. A pod that it does not know any more has no more to say either. */
-static void on_end(void *ctx, const struct err *e)
+static void remote_output_on_end(void *ctx, const struct err *e)
 {
     struct remote_pod *p = ctx;
 
@@ -189,7 +189,7 @@ static void on_end(void *ctx, const struct err *e)
         run_say(p->remote->run, arena_fmt(p->remote->arena, "what containers write is not shown: %s", e->text));
     p->remote->is_deaf |= e && e->code == ERR_FORBIDDEN;
     p->retry_ms = MIN_OF(MAX_OF(p->retry_ms * 2, (int64_t)RETRY_MIN_MS), (int64_t)RETRY_MAX_MS);
-    p->due_ms = mono() + p->retry_ms;
+    p->due_ms = remote_output_mono() + p->retry_ms;
 }
 
 /* ---- streams ---- */
@@ -209,7 +209,7 @@ static int64_t since_ns(const struct remote_pod *p)
 
 static void open_stream(struct remote_pod *p)
 {
-    struct kube_stream_events events = { .ctx = p, .on_data = on_data, .on_end = on_end };
+    struct kube_stream_events events = { .ctx = p, .on_data = remote_output_on_data, .on_end = remote_output_on_end };
     autobuf path = { 0 };
     struct err e;
 
@@ -224,7 +224,7 @@ static void open_stream(struct remote_pod *p)
     buf_fmt(&path, "&since=%lld", (long long)since_ns(p));
     if (kube_ask_stream(p->remote->streams, buf_view(&path), &events, &p->stream, &e) < 0) {
         p->stream = NULL;
-        p->due_ms = mono() + RETRY_MAX_MS; /* no credential: somebody may renew it */
+        p->due_ms = remote_output_mono() + RETRY_MAX_MS; /* no credential: somebody may renew it */
     }
 }
 
@@ -248,7 +248,7 @@ void remote_pod_seen(struct run_remote *m, const struct object *pod)
     }
     object_unref(p->object);
     p->object = object_ref(pod);
-    if (!p->stream && !p->is_over && mono() >= p->due_ms)
+    if (!p->stream && !p->is_over && remote_output_mono() >= p->due_ms)
         open_stream(p);
 }
 
@@ -274,7 +274,7 @@ bool remote_pod_is_read(struct run_remote *m, const struct object *pod, bool is_
         return false;
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         JSON_FOREACH(s, json_find(pod->root, "status", lists[i], NULL))
-            if (ended_of(s) > container_of(p, json_member_text(s, "name"))->ended)
+            if (ended_of(s) > remote_output_container_of(p, json_member_text(s, "name"))->ended)
                 return false;
     return true;
 }
@@ -295,8 +295,8 @@ static void watch_silence(struct run_remote *m)
         return;
     }
     if (m->silent_ms < 0)
-        m->silent_ms = mono();
-    if (m->is_told || mono() < m->silent_ms + SILENT_MS)
+        m->silent_ms = remote_output_mono();
+    if (m->is_told || remote_output_mono() < m->silent_ms + SILENT_MS)
         return;
     m->is_told = true;
     run_say(m->run, arena_fmt(m->arena, "the server is away; its jobs go on, and this waits for it: %s", e.text));
@@ -310,7 +310,7 @@ static void pace_streams(struct run_remote *m)
         take_records(p);
         if (room == 0)
             close_stream(p);
-        else if (!p->stream && !p->is_over && room > RUN_OUT_MAX / 2 && mono() >= p->due_ms)
+        else if (!p->stream && !p->is_over && room > RUN_OUT_MAX / 2 && remote_output_mono() >= p->due_ms)
             open_stream(p);
     }
 }
@@ -331,7 +331,7 @@ static int64_t node_turn(void *ctx, bool *ret_busy)
             due_ms = MIN_OF(due_ms, p->due_ms);
     if (m->silent_ms >= 0 && !m->is_told)
         due_ms = MIN_OF(due_ms, m->silent_ms + SILENT_MS);
-    return due_ms == INT64_MAX ? due_ms : clock_now_ms(m->run->clock) + MAX_OF(due_ms - mono(), 0);
+    return due_ms == INT64_MAX ? due_ms : clock_now_ms(m->run->clock) + MAX_OF(due_ms - remote_output_mono(), 0);
 }
 
 static size_t node_pods(void *ctx)

@@ -73,7 +73,7 @@ struct remote_eyes {
     int64_t apart_ms; /* mono: when a watch was last seen to be broken; 0: never */
 };
 
-static int64_t mono(void)
+static int64_t remote_watch_mono(void)
 {
     return clock_mono_ms(&clock_real);
 }
@@ -98,19 +98,19 @@ static struct seen *seen_new(const struct object *o, bool is_gone)
 
     s->object = object_ref(o);
     s->is_gone = is_gone;
-    s->at_ms = mono();
+    s->at_ms = remote_watch_mono();
     s->held_ms = -1;
     return s;
 }
 
-static void forget(struct remote_eyes *y, struct known *k)
+static void remote_watch_forget(struct remote_eyes *y, struct known *k)
 {
     (void)map_remove(&y->known, k->object->uid);
     object_unref(k->object);
     free(k);
 }
 
-static void keep(struct remote_eyes *y, const struct door *d, const struct object *o)
+static void remote_watch_keep(struct remote_eyes *y, const struct door *d, const struct object *o)
 {
     struct known *k = map_get(&y->known, o->uid);
 
@@ -125,7 +125,7 @@ static void keep(struct remote_eyes *y, const struct door *d, const struct objec
     map_put(&y->known, k->object->uid, k);
 }
 
-static void take(struct remote_eyes *y, const struct door *d, const struct object *o, bool is_gone)
+static void remote_watch_take(struct remote_eyes *y, const struct door *d, const struct object *o, bool is_gone)
 {
     struct known *k = map_get(&y->known, o->uid);
 
@@ -137,9 +137,9 @@ static void take(struct remote_eyes *y, const struct door *d, const struct objec
     if (o->type == known_types()->pod && !is_gone)
         remote_pod_seen(y->remote, o);
     if (is_gone)
-        forget(y, k);
+        remote_watch_forget(y, k);
     else
-        keep(y, d, o);
+        remote_watch_keep(y, d, o);
 }
 
 /* Jobs that a flow has made are ours from when they are seen; their pods may be seen before. */
@@ -147,16 +147,16 @@ static void adopt_homeless(struct remote_eyes *y, const struct door *d)
 {
     LIST_FOREACH(struct seen, s, &y->homeless, link)
         if (remote_is_ours(y->remote, s->object)) {
-            take(y, d, s->object, s->is_gone);
+            remote_watch_take(y, d, s->object, s->is_gone);
             seen_free(s);
             y->n_homeless--;
         }
 }
 
-static void change(struct remote_eyes *y, const struct door *d, const struct object *o, bool is_gone)
+static void remote_watch_change(struct remote_eyes *y, const struct door *d, const struct object *o, bool is_gone)
 {
     if (remote_is_ours(y->remote, o)) {
-        take(y, d, o, is_gone);
+        remote_watch_take(y, d, o, is_gone);
         if (o->type == known_types()->job && y->n_homeless)
             adopt_homeless(y, d);
     } else if (y->has_flows && y->n_homeless < HOMELESS && object_controller_uid(o->root).n) {
@@ -176,7 +176,7 @@ static void drop_unlisted(struct remote_eyes *y, const struct door *d, const str
         if (k->door == d && k->object->type == type && !relist_has(list, k->object->uid))
             *vec_push(&a, &gone) = object_ref(k->object);
     VEC_FOREACH(o, &gone) {
-        take(y, d, *o, true);
+        remote_watch_take(y, d, *o, true);
         object_unref(*o);
     }
 }
@@ -197,7 +197,7 @@ static void wish_free(struct wish *w)
 }
 
 /* A deletion was answered: what never came is sent again. */
-static void answered(struct remote_eyes *y, const struct door *d, const struct cluster_event *ev)
+static void remote_watch_answered(struct remote_eyes *y, const struct door *d, const struct cluster_event *ev)
 {
     struct wish *w = wish_of(y, d, ev->token);
 
@@ -205,7 +205,7 @@ static void answered(struct remote_eyes *y, const struct door *d, const struct c
         return;
     if (ev->err.code == ERR_IO || ev->is_unknown) {
         w->token = 0;
-        w->due_ms = mono() + AGAIN_MS;
+        w->due_ms = remote_watch_mono() + AGAIN_MS;
         return;
     }
     if (ev->err.code == ERR_FORBIDDEN)
@@ -214,7 +214,7 @@ static void answered(struct remote_eyes *y, const struct door *d, const struct c
     wish_free(w);
 }
 
-static void hear(struct remote_eyes *y, struct door *d, const struct cluster_event *ev)
+static void remote_watch_hear(struct remote_eyes *y, struct door *d, const struct cluster_event *ev)
 {
     size_t i = 0;
 
@@ -222,7 +222,7 @@ static void hear(struct remote_eyes *y, struct door *d, const struct cluster_eve
         i++;
     switch (ev->kind) {
     case CLUSTER_RESULT:
-        answered(y, d, ev);
+        remote_watch_answered(y, d, ev);
         break;
     case CLUSTER_RELIST:
         relist_begin(&d->lists[i], map_seed_default());
@@ -236,7 +236,7 @@ static void hear(struct remote_eyes *y, struct door *d, const struct cluster_eve
     case CLUSTER_PUT:
     case CLUSTER_GONE:
         relist_add(&d->lists[i], ev->object->uid);
-        change(y, d, ev->object, ev->kind == CLUSTER_GONE);
+        remote_watch_change(y, d, ev->object, ev->kind == CLUSTER_GONE);
         break;
     default:
         break;
@@ -246,11 +246,11 @@ static void hear(struct remote_eyes *y, struct door *d, const struct cluster_eve
 static void send_again(struct remote_eyes *y)
 {
     LIST_FOREACH(struct wish, w, &y->wishes, link)
-        if (!w->token && mono() >= w->due_ms)
+        if (!w->token && remote_watch_mono() >= w->due_ms)
             w->token = cluster_write(w->door->cluster, &w->op);
 }
 
-static void pump(struct remote_eyes *y)
+static void remote_watch_pump(struct remote_eyes *y)
 {
     struct cluster_event ev;
     struct err e;
@@ -258,14 +258,14 @@ static void pump(struct remote_eyes *y)
     send_again(y);
     VEC_FOREACH(d, &y->doors)
         while (cluster_next((*d)->cluster, &ev))
-            hear(y, *d, &ev);
+            remote_watch_hear(y, *d, &ev);
     if (remote_eyes_trouble(y->remote, &e))
-        y->apart_ms = mono();
+        y->apart_ms = remote_watch_mono();
 }
 
 void remote_eyes_hear(struct run_remote *m)
 {
-    pump(m->eyes);
+    remote_watch_pump(m->eyes);
 }
 
 /* ---- in order ---- */
@@ -292,7 +292,7 @@ static void sort_fresh(struct remote_eyes *y)
     VEC(struct seen *) all = { 0 };
     autoarena a = { 0 };
 
-    if (mono() < fresh_due(y))
+    if (remote_watch_mono() < fresh_due(y))
         return;
     LIST_FOREACH(struct seen, s, &y->fresh, link)
         *vec_push(&a, &all) = s;
@@ -319,8 +319,8 @@ static bool must_wait(struct remote_eyes *y, struct seen *s)
     if (!is_unread && !is_before_its_job(y, s->object))
         return false;
     if (s->held_ms < 0)
-        s->held_ms = mono();
-    return mono() < s->held_ms + HOLD_MS;
+        s->held_ms = remote_watch_mono();
+    return remote_watch_mono() < s->held_ms + HOLD_MS;
 }
 
 static bool eyes_next(struct cluster *c, struct cluster_event *ret)
@@ -350,7 +350,7 @@ int64_t remote_eyes_due(const struct run_remote *m)
     int64_t due_ms = fresh_due(y);
 
     if (first)
-        due_ms = MIN_OF(due_ms, first->held_ms < 0 ? mono() : first->held_ms + HOLD_MS);
+        due_ms = MIN_OF(due_ms, first->held_ms < 0 ? remote_watch_mono() : first->held_ms + HOLD_MS);
     LIST_FOREACH(struct wish, w, &y->wishes, link)
         if (!w->token)
             due_ms = MIN_OF(due_ms, w->due_ms);
@@ -530,17 +530,17 @@ int remote_eyes_open(struct run_remote *m, const struct load *l, struct err *e)
 
 bool remote_eyes_wait(struct run_remote *m, int64_t ms)
 {
-    int64_t end_ms = mono() + ms;
+    int64_t end_ms = remote_watch_mono() + ms;
 
     for (;;) {
         bool is_synced = true;
 
-        pump(m->eyes);
+        remote_watch_pump(m->eyes);
         VEC_FOREACH(d, &m->eyes->doors)
             is_synced = is_synced && (*d)->n_synced == (*d)->n_views;
-        if (is_synced || mono() >= end_ms)
+        if (is_synced || remote_watch_mono() >= end_ms)
             return is_synced;
-        (void)poll(&(struct pollfd){ .fd = m->epoll, .events = POLLIN }, 1, (int)(end_ms - mono()));
+        (void)poll(&(struct pollfd){ .fd = m->epoll, .events = POLLIN }, 1, (int)(end_ms - remote_watch_mono()));
     }
 }
 

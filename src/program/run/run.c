@@ -13,7 +13,7 @@
 
 enum { SILENCE_MS = 5 * 60 * 1000 };
 
-static int read_time(const char *flag, const char *text, int64_t fallback_ms, int64_t *ret_ms, struct err *e)
+static int run_read_time(const char *flag, const char *text, int64_t fallback_ms, int64_t *ret_ms, struct err *e)
 {
     int64_t ns;
 
@@ -26,10 +26,10 @@ static int read_time(const char *flag, const char *text, int64_t fallback_ms, in
     return 0;
 }
 
-static int read_times(const struct run_options *o, struct run_request *q, struct err *e)
+static int run_read_times(const struct run_options *o, struct run_request *q, struct err *e)
 {
-    if (read_time("--timeout", o->timeout, INT64_MAX, &q->timeout_ms, e) < 0 ||
-        read_time("--silence", o->silence, SILENCE_MS, &q->silence_ms, e) < 0)
+    if (run_read_time("--timeout", o->timeout, INT64_MAX, &q->timeout_ms, e) < 0 ||
+        run_read_time("--silence", o->silence, SILENCE_MS, &q->silence_ms, e) < 0)
         return -1;
     if (q->timeout_ms <= 0)
         return err_set(e, ERR_INVALID, "--timeout: must be more than nothing");
@@ -54,9 +54,9 @@ static int check_publish(const struct run_options *o, struct err *e)
     return 0;
 }
 
-static int read_options(struct arena *a, const struct run_options *o, struct run_request *q, struct err *e)
+static int run_read_options(struct arena *a, const struct run_options *o, struct run_request *q, struct err *e)
 {
-    if (read_times(o, q, e) < 0 || read_max_restarts(o->max_restarts, &q->max_restarts, e) < 0 ||
+    if (run_read_times(o, q, e) < 0 || read_max_restarts(o->max_restarts, &q->max_restarts, e) < 0 ||
         check_publish(o, e) < 0)
         return -1;
     if (o->node && machine_capacity(a, str_of(o->node), &q->capacity, e) < 0)
@@ -109,7 +109,7 @@ static bool has_work(const struct load *l, bool is_dry, struct str file)
     return false;
 }
 
-static int load_all(struct load *l, const struct run_options *o, const struct text_list *files)
+static int run_load_all(struct load *l, const struct run_options *o, const struct text_list *files)
 {
     struct changing c = { .o = o };
 
@@ -141,7 +141,7 @@ static int run_run(struct arena *a, const void *options, const struct text_list 
     struct err e;
     int status;
 
-    if (read_options(a, o, &q, &e) < 0)
+    if (run_read_options(a, o, &q, &e) < 0)
         return command_fail("run", &e, EXIT_USAGE);
     VEC_FOREACH(file, &files->list)
         *vec_push(a, &all.list) = *file;
@@ -151,7 +151,7 @@ static int run_run(struct arena *a, const void *options, const struct text_list 
     }
     if (!o->dry_run && run_place_find(a, o, &place, &e) < 0)
         return command_fail("run", &e, EXIT_USAGE);
-    status = load_all(&l, o, &all);
+    status = run_load_all(&l, o, &all);
     if (status != EXIT_FINE)
         return status;
     if (place.is_server && run_place_check(o, &l, &e) < 0)

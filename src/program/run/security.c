@@ -46,7 +46,7 @@ static void visit_pods(const struct load *l, visit_f *visit, void *ctx)
 
 /* ---- --restricted ---- */
 
-static void check_pod(void *ctx, const struct place *pod, struct loaded *doc)
+static void security_check_pod(void *ctx, const struct place *pod, struct loaded *doc)
 {
     (void)ctx;
     pod_security_check(pod, &doc->problems);
@@ -55,7 +55,7 @@ static void check_pod(void *ctx, const struct place *pod, struct loaded *doc)
 
 void run_restrict(struct load *l)
 {
-    visit_pods(l, check_pod, NULL);
+    visit_pods(l, security_check_pod, NULL);
 }
 
 /* ---- notices ---- */

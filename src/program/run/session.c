@@ -78,12 +78,12 @@ static void set_up_output(struct session *s, const struct run_options *o)
 
 /* ---- beginning and end ---- */
 
-static void on_say(void *ctx, struct str sentence)
+static void session_on_say(void *ctx, struct str sentence)
 {
     run_say(ctx, sentence);
 }
 
-static void on_notice(void *ctx, struct str sentence)
+static void session_on_notice(void *ctx, struct str sentence)
 {
     run_notice(ctx, sentence);
 }
@@ -100,10 +100,10 @@ static const char *record_id(struct session *s)
                      : agent_id(s->machine.agent);
 }
 
-static int start(struct session *s, struct err *e)
+static int session_start(struct session *s, struct err *e)
 {
     struct run *r = &s->run;
-    struct run_listener say = { r, on_say }, notice = { r, on_notice };
+    struct run_listener say = { r, session_on_say }, notice = { r, session_on_notice };
 
     if (!s->remote)
         agent_attach(s->machine.agent, s->agent_door);
@@ -135,7 +135,7 @@ static int start(struct session *s, struct err *e)
 }
 
 /* Everything that is still in the queue, unless somebody presses Ctrl-C again. */
-static void drain(struct run *r)
+static void session_drain(struct run *r)
 {
     while (!run_out_flush(&r->out)) {
         struct pollfd p[] = { { .fd = r->out.fd, .events = POLLOUT }, { .fd = r->signal_fd, .events = POLLIN } };
@@ -168,7 +168,7 @@ static int tell_end(struct session *s)
         run_event_written(&r->events, &r->written, r->end.end_ms);
         run_event_end(&r->events, r->history, &r->end);
     }
-    drain(r);
+    session_drain(r);
     if (!r->is_json)
         run_summary(&text, r->history, r->hints, &r->end, r->progress.has_colour, r->o->quiet);
     (void)term_write(stderr, &text); /* nobody is left to tell */
@@ -238,7 +238,7 @@ static int run_all(struct session *s)
         goto done;
     }
     take_over_log(s);
-    if (open_ways_in(s, &e) == 0 && start(s, &e) == 0) {
+    if (open_ways_in(s, &e) == 0 && session_start(s, &e) == 0) {
         run_loop(r);
         run_control_end(r->control);
         history_finish(r->history, r->end.end_ms);
@@ -280,7 +280,7 @@ static bool has_namespaces(const struct load *l)
 }
 
 /* All that can go wrong before anything runs. */
-static int prepare(struct session *s, const struct run_options *o, struct err *e)
+static int session_prepare(struct session *s, const struct run_options *o, struct err *e)
 {
     if (s->place->is_server ? run_remote_open(&s->run, s->place->kubeconfig, &s->remote, e) < 0
                             : run_machine_find(&s->machine, o, e) < 0)
@@ -317,7 +317,7 @@ int run_session(struct arena *a, const struct run_request *q)
     } else {
         set_up_output(&s, q->o);
         s.from_ms = clock_now_ms(s.run.clock);
-        status = prepare(&s, q->o, &e) < 0 ? command_fail("run", &e, EXIT_FAILED) : run_all(&s);
+        status = session_prepare(&s, q->o, &e) < 0 ? command_fail("run", &e, EXIT_FAILED) : run_all(&s);
         run_out_done(&s.run.out);
     }
     run_logs_done(&s.run.logs);

@@ -53,7 +53,7 @@ static struct str file_of(struct arena *a, pid_t pid, struct str tid, const char
 }
 
 /* "4711 (a name) S …": the letter after the last bracket. */
-static char state_of(struct str stat)
+static char stacks_state_of(struct str stat)
 {
     struct str rest = str_from(stat, (size_t)(str_rfind_char(stat, ')') + 2));
 
@@ -62,7 +62,7 @@ static char state_of(struct str stat)
 
 static void add_thread(struct arena *a, struct threads *all, pid_t pid, struct str tid)
 {
-    struct thread t = { .state = state_of(file_of(a, pid, tid, "stat")),
+    struct thread t = { .state = stacks_state_of(file_of(a, pid, tid, "stat")),
                         .where = file_of(a, pid, tid, "wchan"),
                         .stack = file_of(a, pid, tid, "stack"),
                         .n = 1 };

@@ -24,7 +24,7 @@ struct summary {
 
 /* ---- pods ---- */
 
-static bool is_shown(const struct history_pod *p, bool only_odd)
+static bool summary_is_shown(const struct history_pod *p, bool only_odd)
 {
     if (p->is_replaced)
         return false;
@@ -36,7 +36,7 @@ static size_t count_shown(const struct history *h, bool only_odd)
     size_t n = 0;
 
     VEC_FOREACH(p, &h->pods)
-        n += is_shown(*p, only_odd);
+        n += summary_is_shown(*p, only_odd);
     return n;
 }
 
@@ -52,7 +52,7 @@ static int by_place(const void *x, const void *y)
     return a->index < b->index ? -1 : 1;
 }
 
-static struct str span(struct arena *a, int64_t ms)
+static struct str summary_span(struct arena *a, int64_t ms)
 {
     autobuf text = { 0 };
 
@@ -102,7 +102,7 @@ static void pod_row(struct summary *s, struct table *t, const struct history_pod
     bool has_span = p == last && p->running_ms >= 0 && p->ended_ms >= 0;
 
     table_cell(t, harmless(s->a, label));
-    table_cell(t, has_span ? span(s->a, p->ended_ms - p->running_ms) : STR("-"));
+    table_cell(t, has_span ? summary_span(s->a, p->ended_ms - p->running_ms) : STR("-"));
     table_cell(t, result_of(s, p));
 }
 
@@ -116,7 +116,7 @@ static void pods_table(struct summary *s)
     if (n == 0)
         return;
     VEC_FOREACH(p, &s->h->pods)
-        if (is_shown(*p, only_odd))
+        if (summary_is_shown(*p, only_odd))
             rows[at++] = *p;
     qsort(rows, n, sizeof(*rows), by_place);
     table_cell(&t, STR("POD"));
@@ -158,7 +158,7 @@ static void tasks_table(struct summary *s)
 /* ---- last words ---- */
 
 /* The name that its lines had. */
-static struct str label_of(const struct history *h, const struct history_failure *w)
+static struct str summary_label_of(const struct history *h, const struct history_failure *w)
 {
     VEC_FOREACH(p, &h->pods)
         if (str_eq((*p)->name, w->pod) && str_eq((*p)->namespace, w->namespace))
@@ -169,7 +169,7 @@ static struct str label_of(const struct history *h, const struct history_failure
 static struct str who_failed(struct summary *s, const struct history_alike *k)
 {
     const struct history_failure *w = &k->first;
-    struct str who = harmless(s->a, label_of(s->h, w));
+    struct str who = harmless(s->a, summary_label_of(s->h, w));
 
     if (k->others.n)
         who = arena_fmt(s->a, "%zu pods%s%.*s", k->others.n + 1, w->task.n ? " of " : "",
@@ -190,7 +190,7 @@ static void hint_line(struct summary *s, const struct history_failure *w)
         buf_fmt(s->out, "    hint: %.*s\n", STR_ARG(harmless(s->a, buf_view(&hint))));
 }
 
-static void words_of(struct summary *s, const struct history_alike *k)
+static void summary_words_of(struct summary *s, const struct history_alike *k)
 {
     const struct history_failure *w = &k->first;
     bool never_ran = w->exit_code < 0;
@@ -210,7 +210,7 @@ static void words_of(struct summary *s, const struct history_alike *k)
         return;
     }
     if (k->others.n)
-        buf_fmt(s->out, "; the last lines of %.*s:\n", STR_ARG(harmless(s->a, label_of(s->h, w))));
+        buf_fmt(s->out, "; the last lines of %.*s:\n", STR_ARG(harmless(s->a, summary_label_of(s->h, w))));
     else
         buf_str(s->out, STR("; its last lines:\n"));
     while (str_split(&rest, '\n', &line)) {
@@ -228,7 +228,7 @@ static void last_words(struct summary *s)
     history_alikes(s->a, s->h, &all);
     VEC_FOREACH(k, &all.list)
         if (n++ < WORDS_MAX) {
-            words_of(s, *k);
+            summary_words_of(s, *k);
             hint_line(s, &(*k)->first);
         }
     if (n > WORDS_MAX)
@@ -238,7 +238,7 @@ static void last_words(struct summary *s)
 /* ---- jobs ---- */
 
 /* A job that was stopped is gone at once; its pods had their grace. */
-static int64_t end_of(const struct history *h, const struct history_job *j)
+static int64_t summary_end_of(const struct history *h, const struct history_job *j)
 {
     int64_t ms = job_over_ms(j);
 
@@ -258,7 +258,7 @@ static void job_line(struct summary *s, const struct history_job *j)
     buf_char(s->out, ' ');
     term_style(s->out, s->has_colour, is_fine ? STYLE_GREEN : STYLE_RED, str_of(job_phase_shown(j)));
     if (job_is_over(j))
-        buf_fmt(s->out, " after %.*s", STR_ARG(span(s->a, end_of(s->h, j) - j->submitted_ms)));
+        buf_fmt(s->out, " after %.*s", STR_ARG(summary_span(s->a, summary_end_of(s->h, j) - j->submitted_ms)));
     if (j->retries)
         buf_fmt(s->out, ", %lld %s", (long long)j->retries, j->retries == 1 ? "retry" : "retries");
     if (is_fine && n_failed)

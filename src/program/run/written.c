@@ -143,7 +143,7 @@ static int64_t count_tree(struct run_written *w, const struct agent_written *tre
 
 /* ---- keeping ---- */
 
-static void keep(struct run_written *w, const struct agent_written *tree)
+static void written_keep(struct run_written *w, const struct agent_written *tree)
 {
     struct run_kept *k = arena_new(&w->arena, struct run_kept);
     struct str *mounts = arena_array(&w->arena, struct str, tree->n_mounts + 1);
@@ -169,7 +169,7 @@ bool run_written_take(struct run *r, const struct agent_written *tree)
     n = count_tree(w, tree, STR(""));
     if (!w->keep || (!n && !w->is_more))
         return false;
-    keep(w, tree);
+    written_keep(w, tree);
     return true;
 }
 
@@ -198,7 +198,7 @@ static int make_place(struct run_written *w, const struct agent_written *tree)
     return -1;
 }
 
-static int place_of(struct run_written *w, const struct agent_written *tree)
+static int written_place_of(struct run_written *w, const struct agent_written *tree)
 {
     struct str key = arena_fmt(&w->arena, "%.*s/%.*s/%d", STR_ARG(tree->uid), STR_ARG(tree->container), tree->attempt);
     void *known = map_get(&w->places, key);
@@ -220,7 +220,7 @@ static enum tree_step choose_entry(void *ctx, const struct tree_entry *entry)
 }
 
 /* Ctrl-C while it is copied: what is there stays. */
-static bool is_stopped(void *ctx)
+static bool written_is_stopped(void *ctx)
 {
     int number = signals_next(((struct copying *)ctx)->run->signal_fd);
 
@@ -262,10 +262,10 @@ static void copy_out(struct run *r, const struct agent_written *tree)
     struct run_written *w = &r->written;
     struct copying ctx = { r, tree };
     autoclose int from = open(arena_cstr(&w->arena, tree->path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int place = from < 0 || w->copied.is_ended ? -1 : place_of(w, tree);
+    int place = from < 0 || w->copied.is_ended ? -1 : written_place_of(w, tree);
     autoclose int to = place < 0 ? -1 : open_at(place, tree->at);
     int error = w->copied.is_ended ? 0 : to < 0 ? errno : 0;
-    struct tree_copy c = { .to = to, .choose = choose_entry, .ctx = &ctx, .is_stopped = is_stopped };
+    struct tree_copy c = { .to = to, .choose = choose_entry, .ctx = &ctx, .is_stopped = written_is_stopped };
 
     if (from < 0) { /* nobody can say what was there */
         c.not_copied = 1;
@@ -302,7 +302,7 @@ static void take_claims(struct run *r, const char *run_dir)
             };
 
             if (fd >= 0 && count_tree(w, &tree, arena_fmt(&w->arena, "claim %s:", claim->d_name)) && w->keep)
-                keep(w, &tree);
+                written_keep(w, &tree);
         }
     }
 }
@@ -366,7 +366,7 @@ static struct run_written_dir *dir_in(struct arena *a, struct map *all, struct s
 }
 
 /* More in one directory than are shown are told as that directory: "/root/out", not three of the hundred in it. */
-static void fold(struct arena *a, struct dirs *dirs)
+static void written_fold(struct arena *a, struct dirs *dirs)
 {
     struct map beside, all;
 
@@ -395,7 +395,7 @@ static struct dirs all_dirs(const struct run_written *w, struct arena *a)
     MAP_FOREACH(struct run_written_dir *, d, &w->dirs)
         dirs.v[dirs.n++] = d;
     for (int i = 1; i < DIR_PARTS && dirs.n > DIRS_SHOWN; i++)
-        fold(a, &dirs);
+        written_fold(a, &dirs);
     qsort(dirs.v, dirs.n, sizeof(*dirs.v), by_bytes);
     return dirs;
 }

@@ -65,7 +65,7 @@ static bool is_held(int fd)
 
 /* ---- the server ---- */
 
-static void print(struct buf *out, const struct serve *s)
+static void announce_print(struct buf *out, const struct serve *s)
 {
     autoarena a = { 0 };
     struct json *j = json_object(&a);
@@ -85,14 +85,14 @@ static bool is_announced(const char *path)
 }
 
 /* Locked before it has its name: nobody sees it without. */
-static int write_file(struct serve *s, const char *path, struct err *e)
+static int announce_write_file(struct serve *s, const char *path, struct err *e)
 {
     const char *draft = arena_fmt(s->arena, "%s.%d", path, (int)getpid()).p;
     autoclose int fd = open(draft, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     struct flock lock = whole_file(F_WRLCK);
     autobuf text = { 0 };
 
-    print(&text, s);
+    announce_print(&text, s);
     if (fd < 0)
         return err_errno(e, "create %s", draft);
     if (fchmod(fd, 0644) < 0 || fcntl(fd, F_SETLK, &lock) < 0 || write_all(fd, buf_view(&text)) < 0 ||
@@ -115,7 +115,7 @@ void serve_announce(struct serve *s)
         return;
     if (make_dirs(dir, 0755, &e) == 0 && is_announced(path))
         (void)err_set(&e, ERR_EXISTS, "another server of this machine is: %s", path);
-    else if (write_file(s, path, &e) == 0)
+    else if (announce_write_file(s, path, &e) == 0)
         return;
     log_warn("'pumice run' does not know that this server is up", LOG_TEXT("why", e.text));
 }
@@ -135,7 +135,7 @@ static bool is_trusted(const struct stat *st)
     return (st->st_uid == 0 || st->st_uid == geteuid()) && !(st->st_mode & 022);
 }
 
-static bool read_file(struct arena *a, struct str dir, struct announced *ret)
+static bool announce_read_file(struct arena *a, struct str dir, struct announced *ret)
 {
     const char *path = arena_fmt(a, "%.*s/" ANNOUNCE_NAME, STR_ARG(dir)).p;
     autoclose int fd = dir.n ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
@@ -157,6 +157,6 @@ static bool read_file(struct arena *a, struct str dir, struct announced *ret)
 
 bool announced_find(struct arena *a, struct announced *ret)
 {
-    return read_file(a, session_dir(a), ret) || read_file(a, STR(ANNOUNCE_ROOT), ret) ||
-           read_file(a, host_state_dir(a), ret);
+    return announce_read_file(a, session_dir(a), ret) || announce_read_file(a, STR(ANNOUNCE_ROOT), ret) ||
+           announce_read_file(a, host_state_dir(a), ret);
 }

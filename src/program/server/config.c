@@ -20,7 +20,7 @@ static const char *const live[] = {
 };
 
 /* What is wrong with the value of an option: where it stands, and what is wrong. */
-static int wrong(struct arena *a, const struct server_command_options *o, const char *name, struct err *e)
+static int config_wrong(struct arena *a, const struct server_command_options *o, const char *name, struct err *e)
 {
     return err_wrap(e, "%s", option_said(a, &command_server, o->config, name, o).p);
 }
@@ -30,7 +30,7 @@ static int read_grace(struct arena *a, const struct server_command_options *o, i
     int64_t ns = (int64_t)GRACE_MS * 1000000;
 
     if (o->shutdown_grace && duration_parse(str_of(o->shutdown_grace), &ns, e) < 0)
-        return wrong(a, o, "shutdown-grace-period", e);
+        return config_wrong(a, o, "shutdown-grace-period", e);
     *ret_ms = MAX_OF(ns / 1000000, 0);
     return 0;
 }
@@ -68,9 +68,9 @@ int serve_config_read(struct serve *s, const struct server_command_options *give
     if (read_grace(s->arena, s->o, &s->grace_ms, e) < 0)
         return -1;
     if (s->o->capacity && machine_capacity(s->arena, str_of(s->o->capacity), ret_capacity, e) < 0)
-        return wrong(s->arena, s->o, "capacity", e);
+        return config_wrong(s->arena, s->o, "capacity", e);
     if (serve_policy_read(s, s->o, &s->policy, e) < 0)
-        return wrong(s->arena, s->o, "access-config", e);
+        return config_wrong(s->arena, s->o, "access-config", e);
     if (open_scheduler(s, s->o->scheduler_config, e) < 0)
         return -1;
     if (machine_node_name(s->arena, s->o->name, &s->node_name, e) < 0 || find_dirs(s, e) < 0)
@@ -90,7 +90,7 @@ static bool is_live(const char *name)
 }
 
 /* Only those that are live, which are texts and flags. */
-static void take_over(struct serve *s, const struct option *o, const struct server_command_options *fresh)
+static void config_take_over(struct serve *s, const struct option *o, const struct server_command_options *fresh)
 {
     void *to = (char *)&s->options + o->offset;
     const void *from = (const char *)fresh + o->offset;
@@ -115,7 +115,7 @@ static int read_again(struct serve *s, struct arena *a, struct err *e)
     if (read_grace(a, &fresh, &grace_ms, e) < 0)
         return -1;
     if (serve_policy_read(s, &fresh, &policy, e) < 0)
-        return wrong(a, &fresh, "access-config", e);
+        return config_wrong(a, &fresh, "access-config", e);
     if (open_scheduler(s, fresh.scheduler_config ? arena_cstr(s->arena, str_of(fresh.scheduler_config)) : NULL, e) <
         0) {
         arena_done(&policy.arena);
@@ -129,7 +129,7 @@ static int read_again(struct serve *s, struct arena *a, struct err *e)
         if (option_is_same(o, &fresh, &s->options))
             continue;
         if (is_live(o->name))
-            take_over(s, o, &fresh);
+            config_take_over(s, o, &fresh);
         else
             log_warn("a setting has changed that needs another start", LOG_TEXT("setting", o->name));
     }

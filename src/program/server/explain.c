@@ -41,7 +41,7 @@ struct objects {
     VEC(const struct json *) list;
 };
 
-static void add_object(void *ctx, const struct object *o)
+static void explain_add_object(void *ctx, const struct object *o)
 {
     struct objects *all = ctx;
 
@@ -59,7 +59,7 @@ static int work_out(struct serve *s, struct str namespace, struct str name, stru
 
     for (size_t i = 0; i < n_resource_types; i++)
         if (sched_wants(type_api_version(&a, &resource_types[i]), str_of(resource_types[i].kind)))
-            store_list(s->store, &resource_types[i], STR_NULL, add_object, &all);
+            store_list(s->store, &resource_types[i], STR_NULL, explain_add_object, &all);
     config.knows_claims = true;
     in.objects = all.list.v;
     in.n = all.list.n;
@@ -87,7 +87,7 @@ static _Noreturn void child(struct serve *s, struct str namespace, struct str na
 /* ---- the server ---- */
 
 /* 'has_ended': it was waited for. */
-static void release(struct explanation *slot, bool has_ended)
+static void explain_release(struct explanation *slot, bool has_ended)
 {
     if (!has_ended) {
         (void)kill(slot->pid, SIGKILL); /* it is ours, so it is there */
@@ -98,16 +98,16 @@ static void release(struct explanation *slot, bool has_ended)
     *slot = (struct explanation){ 0 };
 }
 
-static void on_gone(void *ctx, struct http_call *call)
+static void explain_on_gone(void *ctx, struct http_call *call)
 {
     struct serve *s = ctx;
 
     for (size_t i = 0; i < AT_ONCE; i++)
         if (s->explanations->slots[i].call == call)
-            release(&s->explanations->slots[i], false);
+            explain_release(&s->explanations->slots[i], false);
 }
 
-static int begin(struct serve *s, struct explanation *slot, struct str namespace, struct str name)
+static int explain_begin(struct serve *s, struct explanation *slot, struct str namespace, struct str name)
 {
     struct epoll_event news = { .events = EPOLLIN };
 
@@ -123,7 +123,7 @@ static int begin(struct serve *s, struct explanation *slot, struct str namespace
     slot->pid_fd = pidfd_open(slot->pid, 0);
     if (slot->pid_fd >= 0 && epoll_ctl(s->explanations->epoll_fd, EPOLL_CTL_ADD, slot->pid_fd, &news) == 0)
         return 0;
-    release(slot, false);
+    explain_release(slot, false);
     return -1;
 }
 
@@ -135,15 +135,15 @@ void serve_explain(void *serve, struct http_call *call, struct str namespace, st
     for (size_t i = 0; i < AT_ONCE && !slot; i++)
         if (!s->explanations->slots[i].call)
             slot = &s->explanations->slots[i];
-    if (!slot || begin(s, slot, namespace, name) < 0) {
+    if (!slot || explain_begin(s, slot, namespace, name) < 0) {
         server_refuse(call, 503, STR("others are asking just now: ask again in a moment"));
         return;
     }
     slot->call = call;
-    http_call_watch(call, &(struct http_call_events){ .ctx = s, .on_gone = on_gone });
+    http_call_watch(call, &(struct http_call_events){ .ctx = s, .on_gone = explain_on_gone });
 }
 
-static void answer(struct explanation *slot, int status)
+static void explain_answer(struct explanation *slot, int status)
 {
     struct http_call *call = slot->call;
     autobuf text = { 0 };
@@ -154,7 +154,7 @@ static void answer(struct explanation *slot, int status)
         http_answer(call, &(struct http_reply){ .status = 200, .type = "application/json" }, buf_view(&text));
     else
         server_refuse(call, WEXITSTATUS(status) == NOT_FOUND ? 404 : 500, buf_view(&text));
-    release(slot, true);
+    explain_release(slot, true);
 }
 
 int64_t serve_explain_turn(struct serve *s)
@@ -168,10 +168,10 @@ int64_t serve_explain_turn(struct serve *s)
         if (!slot->call)
             continue;
         if (waitpid(slot->pid, &status, WNOHANG) == slot->pid) {
-            answer(slot, status);
+            explain_answer(slot, status);
         } else if (now_ms >= slot->until_ms) {
             server_refuse(slot->call, 504, STR("it takes too long: `pumice explain` has more patience"));
-            release(slot, false);
+            explain_release(slot, false);
         } else {
             due_ms = MIN_OF(due_ms, slot->until_ms - now_ms);
         }
@@ -195,7 +195,7 @@ void serve_explain_close(struct serve *s)
 {
     for (size_t i = 0; s->explanations && i < AT_ONCE; i++)
         if (s->explanations->slots[i].call)
-            release(&s->explanations->slots[i], false);
+            explain_release(&s->explanations->slots[i], false);
     if (s->explanations)
         autoclose_done(&s->explanations->epoll_fd);
 }

@@ -49,7 +49,8 @@ int serve_keys_load(struct serve *s, const char *const *names, struct err *e)
 
 /* ---- the kubeconfig ---- */
 
-static struct json *entry(struct arena *a, struct json *config, const char *list, const char *name, const char *what)
+static struct json *keys_entry(struct arena *a, struct json *config, const char *list, const char *name,
+                               const char *what)
 {
     struct json *j = json_push(json_add(config, str_of(list), json_array(a)), json_object(a));
 
@@ -64,12 +65,12 @@ static struct json *kubeconfig_of(struct arena *a, const struct serve *s)
 
     json_add(config, STR("apiVersion"), json_str(a, STR("v1")));
     json_add(config, STR("kind"), json_str(a, STR("Config")));
-    cluster = entry(a, config, "clusters", "pumice", "cluster");
+    cluster = keys_entry(a, config, "clusters", "pumice", "cluster");
     json_add(cluster, STR("server"), json_str(a, s->url));
     buf_base64(&ca, auth_tls(s->auth)->client_ca);
     json_add(cluster, STR("certificate-authority-data"), json_str(a, arena_str(a, buf_view(&ca))));
-    json_add(entry(a, config, "users", "admin", "user"), STR("token"), json_str(a, auth_admin_token(s->auth)));
-    context = entry(a, config, "contexts", "pumice", "context");
+    json_add(keys_entry(a, config, "users", "admin", "user"), STR("token"), json_str(a, auth_admin_token(s->auth)));
+    context = keys_entry(a, config, "contexts", "pumice", "context");
     json_add(context, STR("cluster"), json_str(a, STR("pumice")));
     json_add(context, STR("user"), json_str(a, STR("admin")));
     json_add(config, STR("current-context"), json_str(a, STR("pumice")));

@@ -61,7 +61,7 @@ void serve_listen_find(struct serve *s)
 
 /* ---- names ---- */
 
-static size_t add_name(const char **names, size_t n, const char *name)
+static size_t listen_add_name(const char **names, size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(names[i], name) == 0)
@@ -103,13 +103,13 @@ const char *const *serve_listen_names(struct serve *s)
 
     memset(names, 0, NAMES_MAX * sizeof(*names));
     for (size_t i = 0; i < ARRAY_LEN(always); i++)
-        n = add_name(names, n, always[i]);
-    n = add_name(names, n, arena_cstr(s->arena, agent_gateway(s->agent, s->arena))); /* as pods know it */
+        n = listen_add_name(names, n, always[i]);
+    n = listen_add_name(names, n, arena_cstr(s->arena, agent_gateway(s->agent, s->arena))); /* as pods know it */
     gethostname(machine, sizeof(machine) - 1);
-    n = add_name(names, n, arena_cstr(s->arena, str_of(machine)));
+    n = listen_add_name(names, n, arena_cstr(s->arena, str_of(machine)));
     VEC_FOREACH(address, &s->listen)
         if (host_of(*address).n)
-            n = add_name(names, n, arena_cstr(s->arena, host_of(*address)));
+            n = listen_add_name(names, n, arena_cstr(s->arena, host_of(*address)));
     return names;
 }
 
@@ -130,7 +130,7 @@ static struct str url_of(struct serve *s)
 
 /* ---- listening ---- */
 
-static int listen_at(struct serve *s, struct err *e)
+static int server_listen_at(struct serve *s, struct err *e)
 {
     size_t n = s->supervisor.n_sockets;
 
@@ -151,7 +151,7 @@ int serve_listen_open(struct serve *s, struct http_server_options opt, struct er
     opt.tls = auth_tls(s->auth);
     opt.limits = (struct http_server_limits){ .connections = CONNECTIONS };
     opt.clock = &s->clock.clock;
-    if (http_server_new(&opt, &s->http, e) < 0 || listen_at(s, e) < 0)
+    if (http_server_new(&opt, &s->http, e) < 0 || server_listen_at(s, e) < 0)
         return -1;
     s->url = url_of(s);
     return s->url.n ? serve_kubeconfig_write(s, e) : 0;

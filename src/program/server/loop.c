@@ -27,39 +27,39 @@ enum {
     KEEP_BYTES = 128 << 20, /* of freed memory, between requests: what the largest of them needs */
 };
 
-static int64_t mono(const struct serve *s)
+static int64_t server_loop_mono(const struct serve *s)
 {
     return clock_mono_ms((struct clock *)&s->clock.clock);
 }
 
 /* ---- the end ---- */
 
-static void end(struct serve *s, int status)
+static void server_loop_end(struct serve *s, int status)
 {
     s->exit_status = status;
     s->stage = SERVE_OVER;
 }
 
-static void stop(struct serve *s, bool drains)
+static void server_loop_stop(struct serve *s, bool drains)
 {
     if (s->stage != SERVE_WORKS) {
-        end(s, EXIT_FAILED);
+        server_loop_end(s, EXIT_FAILED);
         return;
     }
     supervisor_tell(&s->supervisor, "STOPPING=1");
     server_stop(s->server);
     driver_stop(s->driver);
     if (!drains) {
-        end(s, EXIT_FINE);
+        server_loop_end(s, EXIT_FINE);
         return;
     }
     s->ends_pods = true;
     agent_shut_down(s->agent, s->grace_ms);
     s->stage = SERVE_STOPS;
-    s->stage_ms = mono(s) + s->grace_ms + WRITE_MS;
+    s->stage_ms = server_loop_mono(s) + s->grace_ms + WRITE_MS;
 }
 
-static void take_signals(struct serve *s)
+static void server_loop_take_signals(struct serve *s)
 {
     int number;
 
@@ -72,24 +72,24 @@ static void take_signals(struct serve *s)
         }
         log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(s->agent)),
                  LOG_TEXT("they", drains ? "end" : "go on"));
-        stop(s, drains);
+        server_loop_stop(s, drains);
     }
 }
 
-static void advance(struct serve *s)
+static void server_loop_advance(struct serve *s)
 {
-    if (s->stage == SERVE_STOPS && (agent_is_quiet(s->agent) || mono(s) >= s->stage_ms))
+    if (s->stage == SERVE_STOPS && (agent_is_quiet(s->agent) || server_loop_mono(s) >= s->stage_ms))
         s->stage = SERVE_OVER;
     if (agent_is_broken(s->agent) && s->stage == SERVE_WORKS) {
         log_error("a part of this program, its spawner, was killed: no pod can start any more; ending");
         s->ends_pods = true; /* those that it started would not outlive us */
-        end(s, EXIT_FAILED);
+        server_loop_end(s, EXIT_FAILED);
     }
 }
 
 /* ---- turns ---- */
 
-static int64_t until(struct serve *s, int64_t at_ms)
+static int64_t server_loop_until(struct serve *s, int64_t at_ms)
 {
     return at_ms == INT64_MAX ? at_ms : MAX_OF(at_ms - clock_now_ms(&s->clock.clock), 0);
 }
@@ -128,7 +128,7 @@ static void tell_of_clock(struct serve *s)
 }
 
 /* At rest what is not needed goes back to the machine, which has jobs to run. Returns how long until then. */
-static int64_t settle(struct serve *s)
+static int64_t loop_settle(struct serve *s)
 {
     struct http_server_stats http;
     uint64_t doings;
@@ -137,17 +137,17 @@ static int64_t settle(struct serve *s)
     doings = store_revision(s->store) + http.requests + http.accepted + http.connections;
     if (doings != s->settle.doings) {
         s->settle.doings = doings;
-        s->settle.at_ms = mono(s) + SETTLE_MS;
-    } else if (mono(s) >= s->settle.at_ms) {
+        s->settle.at_ms = server_loop_mono(s) + SETTLE_MS;
+    } else if (server_loop_mono(s) >= s->settle.at_ms) {
         memory_settle();
         s->settle.at_ms = INT64_MAX;
     }
-    return s->settle.at_ms == INT64_MAX ? INT64_MAX : MAX_OF(s->settle.at_ms - mono(s), 0);
+    return s->settle.at_ms == INT64_MAX ? INT64_MAX : MAX_OF(s->settle.at_ms - server_loop_mono(s), 0);
 }
 
 /* Milliseconds until the next turn is due even if nothing happens. What one of them writes the others read when it is
  * durable: in the next turn, which follows at once. */
-static int64_t turn(struct serve *s)
+static int64_t server_loop_turn(struct serve *s)
 {
     bool is_driver_busy = false, is_node_busy = false;
     int64_t wait_ms;
@@ -158,23 +158,23 @@ static int64_t turn(struct serve *s)
     http_server_turn(s->http);
     auth_heard(s->auth);
     if (!store_is_cut(s->store)) { /* they would take for deleted what is not in the store */
-        wait_ms = MIN_OF(wait_ms, until(s, driver_turn(s->driver, &is_driver_busy)));
+        wait_ms = MIN_OF(wait_ms, server_loop_until(s, driver_turn(s->driver, &is_driver_busy)));
         wait_ms = MIN_OF(wait_ms, serve_node_turn(s));
-        wait_ms = MIN_OF(wait_ms, until(s, agent_turn(s->agent, &is_node_busy)));
+        wait_ms = MIN_OF(wait_ms, server_loop_until(s, agent_turn(s->agent, &is_node_busy)));
     }
     wait_ms = MIN_OF(wait_ms, kubelet_turn(s->kubelet));
     wait_ms = MIN_OF(wait_ms, serve_explain_turn(s));
     serve_ports_turn(s);
     wait_ms = MIN_OF(wait_ms, server_turn(s->server));
     wait_ms = MIN_OF(wait_ms, serve_config_turn(s));
-    wait_ms = MIN_OF(wait_ms, supervisor_turn(&s->supervisor, mono(s)));
-    wait_ms = MIN_OF(wait_ms, settle(s));
+    wait_ms = MIN_OF(wait_ms, supervisor_turn(&s->supervisor, server_loop_mono(s)));
+    wait_ms = MIN_OF(wait_ms, loop_settle(s));
     if (is_driver_busy || is_node_busy || store_flushed(s->store) != store_revision(s->store))
         wait_ms = 0; /* what was written is flushed in the next turn, which tells the others */
     return wait_ms;
 }
 
-static void sleep_for(struct serve *s, int64_t ms)
+static void server_loop_sleep_for(struct serve *s, int64_t ms)
 {
     struct pollfd p[] = {
         { .fd = http_server_fd(s->http), .events = POLLIN },
@@ -192,14 +192,14 @@ int serve_loop(struct serve *s)
 {
     memory_keep(KEEP_BYTES);
     while (s->stage != SERVE_OVER) {
-        int64_t wait_ms = turn(s);
+        int64_t wait_ms = server_loop_turn(s);
 
-        advance(s);
+        server_loop_advance(s);
         if (s->stage == SERVE_STOPS)
-            wait_ms = MIN_OF(wait_ms, MAX_OF(s->stage_ms - mono(s), 0));
+            wait_ms = MIN_OF(wait_ms, MAX_OF(s->stage_ms - server_loop_mono(s), 0));
         if (s->stage != SERVE_OVER)
-            sleep_for(s, wait_ms);
-        take_signals(s);
+            server_loop_sleep_for(s, wait_ms);
+        server_loop_take_signals(s);
     }
     http_server_stop(s->http);
     http_server_turn(s->http); /* what was said last */

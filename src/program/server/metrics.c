@@ -11,7 +11,7 @@ struct metric {
     double value;
 };
 
-static void print(struct buf *out, const struct metric *m, size_t n)
+static void metrics_print(struct buf *out, const struct metric *m, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         buf_fmt(out, "# HELP %s %s\n# TYPE %s %s\n%s %.17g\n", m[i].name, m[i].help, m[i].name, m[i].type, m[i].name,
@@ -23,16 +23,16 @@ static void put_driver(const struct serve *s, struct buf *out)
     struct driver_stats d;
 
     driver_stats(s->driver, &d);
-    print(out,
-          (struct metric[]){
-              { "pumice_jobs", "gauge", "Jobs that are there", (double)d.jobs },
-              { "pumice_pods", "gauge", "Pods of Jobs that are there", (double)d.pods },
-              { "pumice_writes_total", "counter", "Writes of controllers and scheduler", (double)d.writes },
-              { "pumice_binds_total", "counter", "Pods that were given a node", (double)d.binds },
-              { "pumice_scheduling_rounds_total", "counter", "Rounds of the scheduler", (double)d.rounds },
-              { CONFIG_WARNINGS_METRIC, "gauge", CONFIG_WARNINGS_HELP, (double)s->sched_watch.n_warnings },
-          },
-          6);
+    metrics_print(out,
+                  (struct metric[]){
+                      { "pumice_jobs", "gauge", "Jobs that are there", (double)d.jobs },
+                      { "pumice_pods", "gauge", "Pods of Jobs that are there", (double)d.pods },
+                      { "pumice_writes_total", "counter", "Writes of controllers and scheduler", (double)d.writes },
+                      { "pumice_binds_total", "counter", "Pods that were given a node", (double)d.binds },
+                      { "pumice_scheduling_rounds_total", "counter", "Rounds of the scheduler", (double)d.rounds },
+                      { CONFIG_WARNINGS_METRIC, "gauge", CONFIG_WARNINGS_HELP, (double)s->sched_watch.n_warnings },
+                  },
+                  6);
 }
 
 /* A summary without quantiles: rate(sum) / rate(count) is the mean. */
@@ -51,15 +51,16 @@ static void put_store(const struct serve *s, struct buf *out)
                 (double)t.flush_us / 1e6, t.flushes);
     put_summary(out, "pumice_store_flush_batch_size", "Changes that became durable together", (double)t.changes,
                 t.flushes - t.failures);
-    print(out,
-          (struct metric[]){
-              { "pumice_store_flush_slowest_seconds", "gauge", "The longest of them", (double)t.slowest_us / 1e6 },
-              { "pumice_store_flush_failures_total", "counter", "Turns that were undone", (double)t.failures },
-              { "pumice_store_read_only", "gauge", "1 while writes are refused", t.failure ? 1 : 0 },
-              { "pumice_store_compacted_revision", "gauge", "Watches can begin after it", (double)t.compacted },
-              { "pumice_store_deleted_rows_total", "counter", "Old records that were deleted", (double)t.rows_deleted },
-          },
-          5);
+    metrics_print(
+        out,
+        (struct metric[]){
+            { "pumice_store_flush_slowest_seconds", "gauge", "The longest of them", (double)t.slowest_us / 1e6 },
+            { "pumice_store_flush_failures_total", "counter", "Turns that were undone", (double)t.failures },
+            { "pumice_store_read_only", "gauge", "1 while writes are refused", t.failure ? 1 : 0 },
+            { "pumice_store_compacted_revision", "gauge", "Watches can begin after it", (double)t.compacted },
+            { "pumice_store_deleted_rows_total", "counter", "Old records that were deleted", (double)t.rows_deleted },
+        },
+        5);
 }
 
 static void put_http(const struct serve *s, struct buf *out)
@@ -67,17 +68,17 @@ static void put_http(const struct serve *s, struct buf *out)
     struct http_server_stats h;
 
     http_server_stats(s->http, &h);
-    print(out,
-          (struct metric[]){
-              { "pumice_http_connections", "gauge", "Connections of clients", (double)h.connections },
-              { "pumice_http_held_bytes", "gauge", "Bytes held for clients: received, or not taken yet",
-                (double)h.held_bytes },
-              { "pumice_http_dropped_slow_total", "counter", "Connections dropped because the client took nothing",
-                (double)h.dropped_slow },
-              { "pumice_http_dropped_room_total", "counter", "Connections dropped because their user held too much",
-                (double)h.dropped_room },
-          },
-          4);
+    metrics_print(out,
+                  (struct metric[]){
+                      { "pumice_http_connections", "gauge", "Connections of clients", (double)h.connections },
+                      { "pumice_http_held_bytes", "gauge", "Bytes held for clients: received, or not taken yet",
+                        (double)h.held_bytes },
+                      { "pumice_http_dropped_slow_total", "counter",
+                        "Connections dropped because the client took nothing", (double)h.dropped_slow },
+                      { "pumice_http_dropped_room_total", "counter",
+                        "Connections dropped because their user held too much", (double)h.dropped_room },
+                  },
+                  4);
 }
 
 void serve_metrics(void *serve, struct buf *out)

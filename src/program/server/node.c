@@ -79,7 +79,7 @@ static int lock_data(struct serve *s, struct err *e)
     return -1;
 }
 
-static void on_notice(void *ctx, struct str sentence)
+static void server_node_on_notice(void *ctx, struct str sentence)
 {
     (void)ctx;
     log_info("notice", LOG_STR("text", sentence));
@@ -93,7 +93,8 @@ static void on_leaves(void *ctx, struct str namespace, struct str pod, struct st
         kubelet_pod_leaves(s->kubelet, &(struct agent_place){ namespace, pod, STR_NULL }, uid);
 }
 
-static void on_token(void *ctx, uint64_t id, struct str namespace, struct str account, const struct json *request)
+static void server_node_on_token(void *ctx, uint64_t id, struct str namespace, struct str account,
+                                 const struct json *request)
 {
     struct serve *s = ctx;
     struct serve_token *t = xcalloc(1, sizeof(*t));
@@ -134,15 +135,16 @@ static int find_machine(struct serve *s, struct err *e)
 /* The agent first: it wants a process of one thread. */
 int serve_node_open(struct serve *s, const struct json *capacity, struct err *e)
 {
-    struct agent_options opt = { .node_name = arena_cstr(s->arena, s->node_name),
-                                 .capacity = capacity,
-                                 .clock = &s->clock.clock,
-                                 .remote = &s->remote,
-                                 .outlives = true,
-                                 .hooks = {
-                                     .ctx = s, .notice = on_notice, .leaves = on_leaves, .runtime = on_runtime } };
+    struct agent_options opt = {
+        .node_name = arena_cstr(s->arena, s->node_name),
+        .capacity = capacity,
+        .clock = &s->clock.clock,
+        .remote = &s->remote,
+        .outlives = true,
+        .hooks = { .ctx = s, .notice = server_node_on_notice, .leaves = on_leaves, .runtime = on_runtime }
+    };
 
-    s->remote = (struct agent_remote){ .ctx = s, .host_ip = serve_listen_host(s), .token = on_token };
+    s->remote = (struct agent_remote){ .ctx = s, .host_ip = serve_listen_host(s), .token = server_node_on_token };
     if (find_machine(s, e) < 0)
         return -1;
     opt.found = agent_found_look(arena_cstr(s->arena, s->machine.state), opt.node_name);

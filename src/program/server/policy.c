@@ -92,7 +92,7 @@ static void read_limits(const struct place *limits, struct throttle_limits *ret,
 }
 
 /* With the line of each: what is said is of a file that people wrote. */
-static int tell(struct arena *a, const struct problems *ps, bool has_lines, struct err *e)
+static int policy_tell(struct arena *a, const struct problems *ps, bool has_lines, struct err *e)
 {
     autobuf out = { 0 };
 
@@ -105,7 +105,7 @@ static int tell(struct arena *a, const struct problems *ps, bool has_lines, stru
     return err_set(e, ERR_INVALID, "%.*s", STR_ARG(arena_str(a, buf_view(&out))));
 }
 
-static int parse(const struct serve *s, struct str text, bool is_file, struct serve_policy *ret, struct err *e)
+static int policy_parse(const struct serve *s, struct str text, bool is_file, struct serve_policy *ret, struct err *e)
 {
     struct arena *a = &ret->arena;
     struct problems ps = { .arena = a };
@@ -137,7 +137,7 @@ static int parse(const struct serve *s, struct str text, bool is_file, struct se
     if (!s->is_root && runas_needs_root(ret->runas))
         problem_error(&ps, &jobs,
                       "only a server of root can run pods as other UNIX users; take restricted, any or nobody");
-    return ps.n_errors ? tell(a, &ps, is_file, e) : 0;
+    return ps.n_errors ? policy_tell(a, &ps, is_file, e) : 0;
 }
 
 int serve_policy_read(const struct serve *s, const struct server_command_options *o, struct serve_policy *ret,
@@ -151,7 +151,7 @@ int serve_policy_read(const struct serve *s, const struct server_command_options
     *ret = fresh;
     if (!given)
         return 0;
-    if ((is_file && read_file(&fresh.arena, given, &text, e) < 0) || parse(s, text, is_file, &fresh, e) < 0) {
+    if ((is_file && read_file(&fresh.arena, given, &text, e) < 0) || policy_parse(s, text, is_file, &fresh, e) < 0) {
         arena_done(&fresh.arena);
         return is_file ? err_wrap(e, "%s", given) : -1;
     }

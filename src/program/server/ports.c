@@ -80,7 +80,7 @@ static int reach_target(void *port)
     return fd;
 }
 
-static bool listen_at(struct node_port *p)
+static bool ports_listen_at(struct node_port *p)
 {
     if (p->type == SOCK_STREAM)
         return listen(p->fd, BACKLOG) == 0;
@@ -102,7 +102,7 @@ static bool bind_port(struct node_port *p)
     }
     p->fd = socket(AF_INET, p->type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     return p->fd >= 0 && setsockopt(p->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) == 0 &&
-           bind(p->fd, (struct sockaddr *)&at, sizeof(at)) == 0 && listen_at(p);
+           bind(p->fd, (struct sockaddr *)&at, sizeof(at)) == 0 && ports_listen_at(p);
 }
 
 static const char *protocol_name(int type)
@@ -203,7 +203,7 @@ static int socket_type(struct str protocol)
     return str_is(protocol, "SCTP") ? SOCK_SEQPACKET : SOCK_STREAM;
 }
 
-static bool read_address(struct str text, struct in_addr *ret)
+static bool ports_read_address(struct str text, struct in_addr *ret)
 {
     char address[INET_ADDRSTRLEN] = "";
 
@@ -228,7 +228,7 @@ static void want_service(void *ctx, const struct object *o)
     const struct json *spec = json_get(o->root, "spec");
     struct node_port wanted = { .serve = s, .fd = -1, .to = { .sin_family = AF_INET } };
 
-    if (!read_address(json_member_text(spec, "clusterIP"), &wanted.to.sin_addr))
+    if (!ports_read_address(json_member_text(spec, "clusterIP"), &wanted.to.sin_addr))
         return;
     JSON_FOREACH(port, json_get(spec, "ports")) {
         wanted.to.sin_port = htons((uint16_t)json_i64(json_get(port, "port"), 0));
@@ -269,7 +269,7 @@ static void want_host_port(struct node_port wanted, const struct json *port)
         return;
     if (!ip.n || str_is(ip, "0.0.0.0"))
         want_everywhere(wanted.serve, wanted);
-    else if (read_address(ip, &wanted.at))
+    else if (ports_read_address(ip, &wanted.at))
         want_port(wanted.serve->ports, &wanted);
 }
 
@@ -282,7 +282,7 @@ static void want_pod(void *ctx, const struct object *o)
     struct node_port wanted = { .serve = s, .fd = -1, .to = { .sin_family = AF_INET }, .pod = (struct object *)o };
 
     if (!has_host_port(o) || !str_eq(json_member_text(spec, "nodeName"), s->node_name) || str_is(phase, "Succeeded") ||
-        str_is(phase, "Failed") || !read_address(json_member_text(status, "podIP"), &wanted.to.sin_addr))
+        str_is(phase, "Failed") || !ports_read_address(json_member_text(status, "podIP"), &wanted.to.sin_addr))
         return;
     CONTAINER_FOREACH(c, spec)
         JSON_FOREACH(port, json_get(c, "ports"))

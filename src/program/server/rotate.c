@@ -67,7 +67,7 @@ static const struct {
     int (*rotate)(int dir, bool now, struct err *e);
 } keys[] = { { "ca", rotate_ca }, { "account-keys", rotate_accounts }, { "admin-token", rotate_admin } };
 
-static int open_dir(struct arena *a, const struct server_rotate_options *o, int *ret, struct err *e)
+static int rotate_open_dir(struct arena *a, const struct server_rotate_options *o, int *ret, struct err *e)
 {
     struct str dir;
     const char *pki;
@@ -88,7 +88,7 @@ static int server_rotate_run(struct arena *a, const void *options, const struct 
 
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         if (arguments->list.n == 1 && strcmp(arguments->list.v[0], keys[i].what) == 0)
-            return open_dir(a, o, &dir, &e) < 0 || keys[i].rotate(dir, o->now, &e) < 0
+            return rotate_open_dir(a, o, &dir, &e) < 0 || keys[i].rotate(dir, o->now, &e) < 0
                        ? command_fail("server rotate", &e, EXIT_FAILED)
                        : EXIT_FINE;
     (void)fprintf(stderr, "pumice server rotate: say what: ca, account-keys or admin-token\n"

@@ -23,7 +23,7 @@ enum { FILES = 32768 };
 
 /* ---- what the server asks of us ---- */
 
-static bool is_ready(void *ctx, struct buf *out)
+static bool server_is_ready(void *ctx, struct buf *out)
 {
     const struct serve *s = ctx;
     struct driver_stats stats;
@@ -38,14 +38,14 @@ static bool is_ready(void *ctx, struct buf *out)
     return stats.is_synced && !store.failure;
 }
 
-static void on_head(void *ctx, struct http_call *call)
+static void server_on_head(void *ctx, struct http_call *call)
 {
     const struct serve *s = ctx;
 
     server_head(s->server, call);
 }
 
-static void on_request(void *ctx, struct http_call *call)
+static void server_on_request(void *ctx, struct http_call *call)
 {
     const struct serve *s = ctx;
 
@@ -63,7 +63,7 @@ static void refuse_undone(void *ctx, struct http_call *call)
 }
 
 /* Once a turn, before anybody is answered: what clients have written in it, and all others since the turn before. */
-static void commit(void *ctx)
+static void server_commit(void *ctx)
 {
     struct serve *s = ctx;
     struct err e;
@@ -94,7 +94,7 @@ static void on_type(void *ctx, const struct resource_type *type)
         driver_want(s->driver, type);
 }
 
-static int open_socket(void *ctx)
+static int server_open_socket(void *ctx)
 {
     return agent_socket(((struct serve *)ctx)->agent, SOCK_STREAM);
 }
@@ -104,7 +104,7 @@ static int open_cluster(struct serve *s, struct err *e)
     struct driver_options driver = { .schedules = true,
                                      .collects_garbage = true,
                                      .sched_config = &s->sched,
-                                     .open_socket = open_socket,
+                                     .open_socket = server_open_socket,
                                      .socket_ctx = s };
     struct kubelet_options kubelet = { .agent = s->agent, .node_name = s->node_name, .refuse = server_refuse };
     struct server_options server = { .clock = &s->clock.clock,
@@ -112,7 +112,7 @@ static int open_cluster(struct serve *s, struct err *e)
                                      .runas = s->policy.runas,
                                      .enters_all = s->policy.enters_all,
                                      .metrics = serve_metrics,
-                                     .ready = is_ready,
+                                     .ready = server_is_ready,
                                      .explain = serve_explain,
                                      .pod_address = agent_gateway(s->agent, s->arena),
                                      .pod_port = SERVE_POD_PORT,
@@ -146,9 +146,11 @@ static int open_store(struct serve *s, struct err *e)
     return 0;
 }
 
-static int start(struct serve *s, struct json *capacity, struct err *e)
+static int server_server_start(struct serve *s, struct json *capacity, struct err *e)
 {
-    struct http_server_options http = { .ctx = s, .on_head = on_head, .on_request = on_request, .on_heard = commit };
+    struct http_server_options http = {
+        .ctx = s, .on_head = server_on_head, .on_request = server_on_request, .on_heard = server_commit
+    };
 
     serve_listen_find(s);
     if (signals_open((int[]){ SIGINT, SIGTERM, SIGHUP, 0 }, &s->signal_fd, e) < 0 ||
@@ -182,7 +184,7 @@ static void say_hello(const struct serve *s)
     supervisor_tell(&s->supervisor, words.p);
 }
 
-static void finish(struct serve *s)
+static void server_finish(struct serve *s)
 {
     serve_node_close(s);
     kubelet_close(s->kubelet);
@@ -221,14 +223,14 @@ static int server_run(struct arena *a, const void *options, const struct text_li
     log_options_apply(s.o->log_level, s.o->log_format);
     if (s.o->cleanup) {
         status = serve_node_clean_up(&s, &e) < 0 ? command_fail("server", &e, EXIT_FAILED) : EXIT_FINE;
-    } else if (start(&s, capacity, &e) < 0) {
+    } else if (server_server_start(&s, capacity, &e) < 0) {
         status = command_fail("server", &e, EXIT_FAILED);
     } else {
         serve_announce(&s);
         say_hello(&s);
         status = serve_loop(&s);
     }
-    finish(&s);
+    server_finish(&s);
     return status;
 }
 

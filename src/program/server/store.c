@@ -17,7 +17,7 @@ static const struct action {
     { "check", "[FILE]", 0, 1, cmd_server_check },
 };
 
-static int fail(const char *name, const struct err *e, int status)
+static int store_fail(const char *name, const struct err *e, int status)
 {
     char command[32];
 
@@ -25,7 +25,7 @@ static int fail(const char *name, const struct err *e, int status)
     return command_fail(command, e, status);
 }
 
-static int say(struct buf *text)
+static int store_say(struct buf *text)
 {
     return term_print(text) == 0 ? EXIT_FINE : EXIT_FAILED;
 }
@@ -44,11 +44,11 @@ int cmd_server_backup(const struct server_store_options *o, const struct text_li
     struct err e = { 0 };
 
     if (store_backup(o->dir, file, &facts, &e) < 0)
-        return fail("backup", &e, EXIT_FAILED);
+        return store_fail("backup", &e, EXIT_FAILED);
     buf_fmt(&text, "%s: ", file);
     print_facts(&text, &facts);
     buf_char(&text, '\n');
-    return say(&text);
+    return store_say(&text);
 }
 
 int cmd_server_restore(const struct server_store_options *o, const struct text_list *arguments)
@@ -59,11 +59,11 @@ int cmd_server_restore(const struct server_store_options *o, const struct text_l
     struct err e = { 0 };
 
     if (store_restore_file(file, o->dir, &facts, &e) < 0)
-        return fail("restore", &e, EXIT_FAILED);
+        return store_fail("restore", &e, EXIT_FAILED);
     buf_fmt(&text, "%s: ", o->dir);
     print_facts(&text, &facts);
     buf_fmt(&text, "\nWhat was there is kept as %s/store.db.old.\n", o->dir);
-    return say(&text);
+    return store_say(&text);
 }
 
 static void print_problem(void *ctx, struct str what)
@@ -83,13 +83,13 @@ int cmd_server_check(const struct server_store_options *o, const struct text_lis
     struct err e = { 0 };
 
     if (store_check(path, &opt, &facts, &e) < 0) {
-        (void)say(&text); /* the sentence below is the answer */
-        return fail("check", &e, EXIT_FAILED);
+        (void)store_say(&text); /* the sentence below is the answer */
+        return store_fail("check", &e, EXIT_FAILED);
     }
     buf_fmt(&text, "%s: ", path);
     print_facts(&text, &facts);
     buf_str(&text, STR(", no problems\n"));
-    return say(&text);
+    return store_say(&text);
 }
 
 int server_store_run(const struct server_store_options *o, const struct text_list *arguments)
@@ -105,7 +105,7 @@ int server_store_run(const struct server_store_options *o, const struct text_lis
         if (rest.list.n >= actions[i].min && rest.list.n <= actions[i].max)
             return actions[i].run(o, &rest);
         (void)err_set(&e, ERR_INVALID, "usage: pumice server %s %s", actions[i].name, actions[i].arguments);
-        return fail(actions[i].name, &e, EXIT_USAGE);
+        return store_fail(actions[i].name, &e, EXIT_USAGE);
     }
     (void)err_set(&e, ERR_INVALID, "\"%s\": there are backup FILE, restore FILE and check [FILE]",
                   arguments->list.v[0]);
@@ -138,7 +138,7 @@ static int run_word(const char *word, struct arena *a, const void *options, cons
     struct err e;
 
     if (server_dir_find(a, o->data_dir, &dir, &e) < 0)
-        return fail(word, &e, EXIT_USAGE);
+        return store_fail(word, &e, EXIT_USAGE);
     opt.dir = arena_fmt(a, "%.*s/" SERVER_STORE_DIR, STR_ARG(dir)).p;
     *vec_push(a, &words.list) = word;
     VEC_FOREACH(argument, &arguments->list)

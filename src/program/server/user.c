@@ -104,7 +104,7 @@ static struct str server_url(struct people *p)
     return url.n ? url : STR(SERVER_URL);
 }
 
-static const struct str *texts(struct arena *a, const struct text_list *list, size_t *ret_n)
+static const struct str *user_texts(struct arena *a, const struct text_list *list, size_t *ret_n)
 {
     struct str *v = arena_array(a, struct str, list->list.n);
 
@@ -122,8 +122,8 @@ static int read_spec(struct people *p, const char *name, struct user_spec *ret, 
     if (o->admin + o->edit + o->view > 1)
         return err_set(e, ERR_INVALID, "--admin, --edit, --view: give one of them");
     ret->role = o->admin ? USER_ADMIN : o->edit ? USER_EDIT : o->view ? USER_VIEW : USER_NO_ROLE;
-    ret->namespaces = texts(p->arena, &o->namespaces, &ret->n_namespaces);
-    ret->groups = texts(p->arena, &o->groups, &ret->n_groups);
+    ret->namespaces = user_texts(p->arena, &o->namespaces, &ret->n_namespaces);
+    ret->groups = user_texts(p->arena, &o->groups, &ret->n_groups);
     if (o->unix_uid && (str_to_i64(str_of(o->unix_uid), &ret->unix_uid) < 0 || ret->unix_uid < 0))
         return err_set(e, ERR_INVALID, "--unix-uid: must be a number, as 'id -u' prints it");
     return 0;
@@ -173,7 +173,7 @@ static void say_added(struct people *p, const struct user_spec *spec)
     (void)fprintf(stderr, "; known by a %s until %s\n", p->o->token ? "token" : "certificate", end.p);
 }
 
-static int add(struct people *p, const char *name, struct err *e)
+static int user_add(struct people *p, const char *name, struct err *e)
 {
     struct kubeconfig_spec config = { .server = server_url(p), .ca = authority_ca(p->authority), .user = str_of(name) };
     struct user_spec spec;
@@ -199,7 +199,7 @@ undo_user: /* somebody whom nobody can be */
 
 /* ---- list, remove ---- */
 
-static struct str joined(struct arena *a, const struct str *v, size_t n)
+static struct str user_joined(struct arena *a, const struct str *v, size_t n)
 {
     autobuf out = { 0 };
 
@@ -208,7 +208,7 @@ static struct str joined(struct arena *a, const struct str *v, size_t n)
     return n ? arena_str(a, buf_view(&out)) : STR("-");
 }
 
-static int list(struct people *p, struct err *e)
+static int server_user_list(struct people *p, struct err *e)
 {
     static const char *const heads[] = { "NAME", "ROLE", "NAMESPACES", "GROUPS", "CERTIFICATE UNTIL", "TOKENS" };
     struct table t = { .arena = p->arena, .columns = ARRAY_LEN(heads) };
@@ -225,9 +225,9 @@ static int list(struct people *p, struct err *e)
         table_cell(&t, u->name);
         table_cell(&t, u->role ? str_of(user_role_name(u->role)) : STR("-"));
         table_cell(&t, !u->role          ? STR("-")
-                       : u->n_namespaces ? joined(p->arena, u->namespaces, u->n_namespaces)
+                       : u->n_namespaces ? user_joined(p->arena, u->namespaces, u->n_namespaces)
                                          : STR("all"));
-        table_cell(&t, joined(p->arena, u->groups, u->n_groups));
+        table_cell(&t, user_joined(p->arena, u->groups, u->n_groups));
         table_cell(&t, end.n ? arena_str(p->arena, buf_view(&end)) : STR("-"));
         table_cell(&t, arena_fmt(p->arena, "%zu", u->n_tokens));
     }
@@ -274,7 +274,7 @@ static int wrong_use(const char *what)
 static int list_users(struct people *p, const char *name, struct err *e)
 {
     (void)name;
-    return list(p, e);
+    return server_user_list(p, e);
 }
 
 static const struct {
@@ -282,7 +282,7 @@ static const struct {
     int (*run)(struct people *p, const char *name, struct err *e);
     bool names_one;
 } verbs[] = {
-    { "add", add, true },
+    { "add", user_add, true },
     { "list", list_users, false },
     { "rotate", rotate, true },
     { "remove", remove_user, true },

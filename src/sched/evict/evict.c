@@ -113,7 +113,7 @@ static bool is_old_enough(struct hunt *h, const struct sched_pod *p)
 }
 
 /* Only pods of a lower priority than this are preempted, whatever their job's priority, as Kubernetes does. */
-static int32_t rank_of(const struct sched_group *g)
+static int32_t evict_rank_of(const struct sched_group *g)
 {
     int32_t rank = g->spec.priority;
 
@@ -144,13 +144,13 @@ static bool budget_covers(struct hunt *h, const struct sched_budget *b, const st
 }
 
 /* Rounded as Kubernetes does: a share of what must stay, or may go, is rounded up. */
-static int64_t part_of(const struct sched_budget *b, int64_t v, int64_t total)
+static int64_t evict_part_of(const struct sched_budget *b, int64_t v, int64_t total)
 {
     return b->is_percent ? (v * total + 99) / 100 : v;
 }
 
 /* Without a controller that fills in the status: count. */
-static int64_t budget_count(struct hunt *h, const struct sched_budget *b)
+static int64_t evict_budget_count(struct hunt *h, const struct sched_budget *b)
 {
     int64_t total = 0, healthy = 0;
 
@@ -160,15 +160,15 @@ static int64_t budget_count(struct hunt *h, const struct sched_budget *b)
             healthy += p->state == POD_RUNNING;
         }
     if (b->min_available >= 0)
-        return healthy - part_of(b, b->min_available, total);
+        return healthy - evict_part_of(b, b->min_available, total);
     if (b->max_unavailable >= 0)
-        return part_of(b, b->max_unavailable, total) - (total - healthy);
+        return evict_part_of(b, b->max_unavailable, total) - (total - healthy);
     return INT64_MAX / 2;
 }
 
 static int64_t budget_left(struct hunt *h, const struct sched_budget *b)
 {
-    return (b->has_status ? b->allowed : budget_count(h, b)) - b->taken;
+    return (b->has_status ? b->allowed : evict_budget_count(h, b)) - b->taken;
 }
 
 /* Would all budgets bear the loss of these pods? */
@@ -485,7 +485,7 @@ bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, en
     return false;
 }
 
-static void collect(struct hunt *h)
+static void evict_collect(struct hunt *h)
 {
     if (h->kind == EVICT_PREEMPT) {
         collect_from(h, h->g->queue);
@@ -572,7 +572,7 @@ static void restore_going(struct hunt *h)
         q->going = h->going.v[i++];
 }
 
-static bool fits(struct hunt *h, struct trial *ret)
+static bool evict_fits(struct hunt *h, struct trial *ret)
 {
     struct gang_options opt = { .room = FIT_SOON,
                                 .limit = h->kind == EVICT_RECLAIM ? GANG_FAIR : GANG_LIMIT,
@@ -586,7 +586,7 @@ static bool fits_soon(struct hunt *h)
 {
     struct trial t;
 
-    if (!fits(h, &t))
+    if (!evict_fits(h, &t))
         return false;
     trial_undo(&t);
     return true;
@@ -603,7 +603,7 @@ static bool take_until_fit(struct hunt *h)
 
         while (at < h->bundles.n && taken < step)
             taken += bundle_out(h, &h->bundles.v[at++]);
-        if (taken && fits(h, &t)) {
+        if (taken && evict_fits(h, &t)) {
             trial_undo(&t);
             return true;
         }
@@ -705,7 +705,7 @@ static bool take_by_node(struct hunt *h)
             n++;
         if (!clear_node(h, &all.list.v[i], n) || ++n_cleared < due)
             continue;
-        if (fits(h, &t)) {
+        if (evict_fits(h, &t)) {
             trial_undo(&t);
             return true;
         }
@@ -723,7 +723,7 @@ static bool whole_is_out(const struct hunt *h, const struct sched_group *g)
 }
 
 /* Put back what was not needed, the dearest first. */
-static void prune(struct hunt *h)
+static void evict_prune(struct hunt *h)
 {
     int trials = PRUNE_TRIALS;
     struct trial t;
@@ -735,7 +735,7 @@ static void prune(struct hunt *h)
             continue;
         bundle_back(h, b);
         trials--;
-        if (fits(h, &t))
+        if (evict_fits(h, &t))
             trial_undo(&t);
         else
             (void)bundle_out(h, b); /* it was allowed before */
@@ -764,7 +764,7 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
     bool is_found;
 
     ret->victims = (struct victims){ 0 };
-    h.rank = rank_of(g);
+    h.rank = evict_rank_of(g);
     h.asked_ms = asked_ms(g);
     h.until_ms = MAX_OF(now_ms, g->since.waiting_ms + m->config.min_run_ms);
     gang_needs(m, g, a, &h.needs);
@@ -772,14 +772,14 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
         return false;
     if (!share_allows(m, g->queue, &h.needs, kind == EVICT_RECLAIM ? SHARE_FAIR : SHARE_LIMIT, &lack))
         h.full = lack.queue;
-    collect(&h);
+    evict_collect(&h);
     if (h.bundles.n == 0)
         return false;
     forget_going(&h);
     is_found = !fits_soon(&h) && (take_until_fit(&h) || take_by_node(&h));
     if (is_found) {
-        prune(&h);
-        is_found = fits(&h, &ret->trial);
+        evict_prune(&h);
+        is_found = evict_fits(&h, &ret->trial);
     }
     all_back(&h, is_found ? &ret->victims : NULL);
     restore_going(&h);

@@ -201,7 +201,7 @@ struct hunts { /* of one round */
     VEC(uint64_t) failed; /* groups like these found nobody */
 };
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t reserve_mix(uint64_t h, uint64_t v)
 {
     return (h ^ v) * UINT64_C(0x9e3779b97f4a7c15) + (h >> 29);
 }
@@ -209,22 +209,22 @@ static uint64_t mix(uint64_t h, uint64_t v)
 /* Groups of one queue that are alike in this find the same victims, or none. */
 static uint64_t likeness(const struct sched_group *g, bool may_reclaim)
 {
-    uint64_t h = mix((uint64_t)(uintptr_t)g->queue,
-                     (uint64_t)(uint32_t)g->spec.priority * 4 + 2 * may_reclaim + g->is_whole);
+    uint64_t h = reserve_mix((uint64_t)(uintptr_t)g->queue,
+                             (uint64_t)(uint32_t)g->spec.priority * 4 + 2 * may_reclaim + g->is_whole);
 
     if (g->spec.topology || g->spec.subgroups || g->hold || g->is_whole)
-        return mix(h, (uint64_t)(uintptr_t)g);
-    h = mix(h, (uint64_t)(group_min(g) - group_ready(g)));
+        return reserve_mix(h, (uint64_t)(uintptr_t)g);
+    h = reserve_mix(h, (uint64_t)(group_min(g) - group_ready(g)));
     VEC_FOREACH(r, &g->roles) {
         const struct sched_pod *p = LIST_FIRST(&(*r)->pods[POD_PENDING], struct sched_pod, in_role);
 
-        h = mix(h, (uint64_t)(uintptr_t)(p ? p->class : (*r)->class));
-        h = mix(h, mix((uint64_t)((*r)->min - role_ready(*r)), (*r)->n[POD_PENDING]));
+        h = reserve_mix(h, (uint64_t)(uintptr_t)(p ? p->class : (*r)->class));
+        h = reserve_mix(h, reserve_mix((uint64_t)((*r)->min - role_ready(*r)), (*r)->n[POD_PENDING]));
     }
     return h;
 }
 
-static bool has_failed(const struct hunts *h, uint64_t like)
+static bool reserve_has_failed(const struct hunts *h, uint64_t like)
 {
     VEC_FOREACH(f, &h->failed)
         if (*f == like)
@@ -275,7 +275,7 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
     if (!is_worth(r, g, may_reclaim))
         return false;
     like = likeness(g, may_reclaim);
-    if (!has_failed(h, like)) {
+    if (!reserve_has_failed(h, like)) {
         if (h->left <= 0) {
             round_retry(r, g, r->now_ms + 1);
             return false;
@@ -344,7 +344,7 @@ static bool queue_has_hold(const struct sched_model *m, const struct sched_queue
     return false;
 }
 
-static bool is_due(struct round *r, struct sched_group *g)
+static bool reserve_is_due(struct round *r, struct sched_group *g)
 {
     int64_t at_ms = g->since.waiting_ms + r->m->config.reserve_after_ms;
 
@@ -393,7 +393,7 @@ void round_reserve_for(struct round *r, struct sched_group *g)
         reserve(r, g, !why_is_of_queue(g->why->kind));
 }
 
-static int by_service(const void *x, const void *y)
+static int reserve_by_service(const void *x, const void *y)
 {
     return order_cmp(*(struct sched_group *const *)x, *(struct sched_group *const *)y);
 }
@@ -429,7 +429,7 @@ static void drop_with_hold(struct round *r, struct group_list *all)
 
 static void reserve_in_turn(struct round *r, struct sched_group *g)
 {
-    if (!queue_has_hold(r->m, g->queue) && may_reserve(r, g) && is_due(r, g))
+    if (!queue_has_hold(r->m, g->queue) && may_reserve(r, g) && reserve_is_due(r, g))
         reserve(r, g, !why_is_of_queue(g->why->kind));
 }
 
@@ -447,7 +447,7 @@ void round_reserve(struct round *r)
     all.list.v[0] = all.list.v[--all.list.n];
     drop_with_hold(r, &all);
     if (all.list.n)
-        qsort(all.list.v, all.list.n, sizeof(*all.list.v), by_service);
+        qsort(all.list.v, all.list.n, sizeof(*all.list.v), reserve_by_service);
     VEC_FOREACH(g, &all.list)
         reserve_in_turn(r, *g);
 }
@@ -473,7 +473,7 @@ void round_recover(struct round *r)
         if (is_overlooked(r, *g))
             *vec_push(r->a, &old.list) = *g;
     if (old.list.n)
-        qsort(old.list.v, old.list.n, sizeof(*old.list.v), by_service);
+        qsort(old.list.v, old.list.n, sizeof(*old.list.v), reserve_by_service);
     VEC_FOREACH(it, &old.list) {
         struct sched_group *g = *it;
         struct amounts needs;
@@ -493,7 +493,7 @@ void round_recover(struct round *r)
 
 /* ---- what ran out ---- */
 
-static int by_name(const void *x, const void *y)
+static int reserve_by_name(const void *x, const void *y)
 {
     return str_cmp((*(struct sched_pod *const *)x)->name, (*(struct sched_pod *const *)y)->name);
 }
@@ -514,7 +514,7 @@ static void unbind(struct round *r, struct sched_group *g)
         LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_BOUND], in_role)
             *vec_push(r->a, &bound) = p;
     if (bound.n)
-        qsort(bound.v, bound.n, sizeof(*bound.v), by_name);
+        qsort(bound.v, bound.n, sizeof(*bound.v), reserve_by_name);
     VEC_FOREACH(p, &bound)
         evict_one(r, *p, g, "gang");
 }
@@ -528,7 +528,7 @@ void round_unbind(struct round *r)
         if (g->since.half_ms)
             *vec_push(r->a, &half.list) = g;
     if (half.list.n)
-        qsort(half.list.v, half.list.n, sizeof(*half.list.v), by_service);
+        qsort(half.list.v, half.list.n, sizeof(*half.list.v), reserve_by_service);
     VEC_FOREACH(g, &half.list)
         unbind(r, *g);
 }
@@ -536,7 +536,7 @@ void round_unbind(struct round *r)
 /* An admission that led to no place is withdrawn when somebody else could use it, or when its pods never came (D20,
  * D32): it must not keep others out for ever. One that nobody can help does not change its phase for ever either: in
  * the end it stays admitted, and is promised nothing. */
-static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
+static void reserve_expire(struct round *r, struct sched_group *g, bool is_in_the_way)
 {
     int64_t at_ms = g->hold ? pods_due_ms(r, g) : g->since.admitted_ms + r->m->config.admission_ms;
 
@@ -569,7 +569,7 @@ static void expire(struct round *r, struct sched_group *g, bool is_in_the_way)
 
 /* Nothing is kept for pods that do not come. What stood is promised its room again only as long: its admission stays.
  * */
-static void give_up(struct round *r, struct sched_group *g)
+static void reserve_give_up(struct round *r, struct sched_group *g)
 {
     bool has_hold = g->hold && g->hold->kind != HOLD_ADMITTED;
     bool has_promise = g->since.ready_ms && !amounts_is_zero(&g->admitted, r->m->dims.n);
@@ -611,11 +611,11 @@ void round_expire(struct round *r)
     struct sched_group *oldest;
 
     LIST_FOREACH(struct sched_group, g, &r->m->alike->alone, gang.in_alone) {
-        expire(r, g, is_blocking);
-        give_up(r, g);
+        reserve_expire(r, g, is_blocking);
+        reserve_give_up(r, g);
     }
     while (is_blocking && (oldest = gang_class_oldest_on_credit(r->m))) {
-        expire(r, oldest, true);
+        reserve_expire(r, oldest, true);
         if (oldest == gang_class_oldest_on_credit(r->m)) /* it is not time yet, not for the others either */
             break;
     }

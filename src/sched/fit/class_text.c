@@ -41,7 +41,7 @@ static void put_key(struct writer *w, const char *key)
     buf_str(w->out, STR("\":"));
 }
 
-static struct json *sorted(struct arena *a, const struct json *j)
+static struct json *class_text_sorted(struct arena *a, const struct json *j)
 {
     struct json *copy = json_copy(a, j);
 
@@ -54,7 +54,7 @@ static void put_json(struct writer *w, const char *key, const struct json *j, en
     if (!json_is(j, type) || !json_count(j))
         return;
     put_key(w, key);
-    json_print(w->out, sorted(w->a, j));
+    json_print(w->out, class_text_sorted(w->a, j));
 }
 
 static void put_requests(struct writer *w, const struct json *spec)
@@ -81,7 +81,7 @@ struct names {
     size_t n, cap;
 };
 
-static int by_text(const void *x, const void *y)
+static int class_text_by(const void *x, const void *y)
 {
     return str_cmp(*(const struct str *)x, *(const struct str *)y);
 }
@@ -90,7 +90,7 @@ static void put_names(struct writer *w, const char *key, struct names *names)
 {
     if (!names->n)
         return;
-    qsort(names->v, names->n, sizeof(names->v[0]), by_text);
+    qsort(names->v, names->n, sizeof(names->v[0]), class_text_by);
     put_key(w, key);
     for (size_t i = 0; i < names->n; i++) {
         if (i && str_eq(names->v[i], names->v[i - 1]))
@@ -202,13 +202,13 @@ static struct json *part_namespaces(struct writer *w, const struct json *term, b
     if (!names.n && !has_selector)
         *vec_push(w->a, &names) = w->namespace;
     if (names.n)
-        qsort(names.v, names.n, sizeof(names.v[0]), by_text);
+        qsort(names.v, names.n, sizeof(names.v[0]), class_text_by);
     VEC_FOREACH(n, &names)
         json_push(list, json_str(w->a, *n));
     return list;
 }
 
-static struct json *part_of(struct writer *w, const struct json *term)
+static struct json *class_text_part_of(struct writer *w, const struct json *term)
 {
     struct json *part = json_object(w->a), *selector = part_selector(w, term);
     const struct json *in = json_get(term, "namespaceSelector");
@@ -216,7 +216,7 @@ static struct json *part_of(struct writer *w, const struct json *term)
 
     json_add(part, STR("ns"), part_namespaces(w, term, has_in));
     if (has_in)
-        json_add(part, STR("nss"), sorted(w->a, in));
+        json_add(part, STR("nss"), class_text_sorted(w->a, in));
     if (selector)
         json_add(part, STR("sel"), selector);
     return part;
@@ -235,7 +235,7 @@ static struct json *single_term(struct writer *w, const struct json *term)
 {
     struct json *parts = json_array(w->a);
 
-    json_push(parts, part_of(w, term));
+    json_push(parts, class_text_part_of(w, term));
     return term_of_parts(w, parts, json_member_text(term, "topologyKey"));
 }
 
@@ -261,7 +261,7 @@ static void put_needs(struct writer *w, const struct json *affinity)
 
     map_init(&seen, map_seed_default());
     JSON_FOREACH(t, list) {
-        struct json *part = part_of(w, t), *key = json_array(w->a);
+        struct json *part = class_text_part_of(w, t), *key = json_array(w->a);
 
         json_push(key, json_str(w->a, json_member_text(t, "topologyKey"))); /* a list: no part looks like it */
         if (is_new(w, &seen, part))
@@ -360,7 +360,7 @@ struct label {
     struct str key, value;
 };
 
-static int by_key(const void *x, const void *y)
+static int class_text_by_key(const void *x, const void *y)
 {
     return str_cmp(((const struct label *)x)->key, ((const struct label *)y)->key);
 }
@@ -383,7 +383,7 @@ static void put_labels(struct buf *out, struct labels *labels)
 
     buf_str(out, STR(",\"l\":"));
     if (labels->list.n)
-        qsort(labels->list.v, labels->list.n, sizeof(*labels->list.v), by_key);
+        qsort(labels->list.v, labels->list.n, sizeof(*labels->list.v), class_text_by_key);
     VEC_FOREACH(l, &labels->list) {
         buf_str(out, str_of(before));
         json_print_str(out, l->key);

@@ -257,7 +257,7 @@ static void sync_settings(struct sched_model *m)
 }
 
 /* Every node of the range that could be better than the best so far; nothing else is asked. */
-static uint32_t walk(const struct view *v, const struct interpod *k, uint32_t from, uint32_t to)
+static uint32_t fit_walk(const struct view *v, const struct interpod *k, uint32_t from, uint32_t to)
 {
     uint32_t best = UINT32_MAX;
     int64_t score = -1;
@@ -291,7 +291,7 @@ struct sched_node *fit_best(struct sched_model *m, const struct pod_class *c, co
     if (c->is_coupled || group)
         interpod_begin(m, c, group, room, &k);
     v = view_get(m, c, room);
-    i = k.is_on ? walk(v, &k, range.from, range.to) : view_best(v, range.from, range.to);
+    i = k.is_on ? fit_walk(v, &k, range.from, range.to) : view_best(v, range.from, range.to);
     return i == UINT32_MAX ? NULL : m->order[i];
 }
 

@@ -4,7 +4,7 @@
 
 /* ---- images ---- */
 
-static bool has_tag(struct str name)
+static bool facts_has_tag(struct str name)
 {
     struct str last = str_from(name, (size_t)(str_rfind_char(name, '/') + 1));
 
@@ -14,7 +14,7 @@ static bool has_tag(struct str name)
 struct image *image_ref(struct fit *f, struct str name)
 {
     static const char latest[] = ":latest";
-    size_t extra = has_tag(name) ? 0 : sizeof(latest) - 1;
+    size_t extra = facts_has_tag(name) ? 0 : sizeof(latest) - 1;
     struct image *new = xcalloc(1, sizeof(*new) + name.n + extra + 1), *old;
     char *text = (char *)(new + 1);
 

@@ -130,7 +130,7 @@ void node_rule_ready(struct sched_model *m, const struct node_rule *r)
 }
 
 /* A node's value of a topology key: from the row of all nodes while that is valid, else from its facts. */
-static bool value_of(const struct terms *all, uint32_t topo, const struct sched_node *n, struct str *ret)
+static bool nodematch_value_of(const struct terms *all, uint32_t topo, const struct sched_node *n, struct str *ret)
 {
     const struct topo *t = &all->topos[topo];
     uint32_t id = t->at_epoch == all->epoch && n->index != UINT32_MAX ? t->at[n->index] : n->facts->values[topo];
@@ -141,8 +141,8 @@ static bool value_of(const struct terms *all, uint32_t topo, const struct sched_
     return true;
 }
 
-static bool label_of(const struct node_rule *rule, const struct node_requirement *r, const struct sched_node *n,
-                     struct str *ret)
+static bool nodematch_label_of(const struct node_rule *rule, const struct node_requirement *r,
+                               const struct sched_node *n, struct str *ret)
 {
     const struct json *label;
 
@@ -151,7 +151,7 @@ static bool label_of(const struct node_rule *rule, const struct node_requirement
         return true;
     }
     if (r->has_topo && n->facts)
-        return value_of(rule->terms, r->topo, n, ret);
+        return nodematch_value_of(rule->terms, r->topo, n, ret);
     label = json_get_str(n->labels, r->label.key);
     *ret = json_text(label, STR(""));
     return json_is(label, JSON_STRING);
@@ -161,7 +161,7 @@ static bool all_match(const struct node_rule *rule, const struct alternative *t,
 {
     VEC_FOREACH(r, &t->all) {
         struct str value = STR("");
-        bool is_there = label_of(rule, r, n, &value);
+        bool is_there = nodematch_label_of(rule, r, n, &value);
 
         if (!requirement_holds(&r->label, is_there, value))
             return false;

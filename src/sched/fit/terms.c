@@ -48,7 +48,7 @@ void terms_done(struct sched_model *m)
 
 /* ---- making terms ---- */
 
-static void read_part(struct arena *a, const struct json *j, struct term_part *p)
+static void terms_read_part(struct arena *a, const struct json *j, struct term_part *p)
 {
     const struct json *in = json_get(j, "nss"), *pods = json_get(j, "sel");
 
@@ -72,7 +72,7 @@ static struct term *term_new(struct sched_model *m, struct str key)
     if (json_parse(&t->arena, t->key, &opt, &j, NULL) < 0)
         j = NULL; /* it was printed by us; without parts nothing would be matched */
     JSON_FOREACH(p, json_get(j, "m"))
-        read_part(&t->arena, p, vec_push(&t->arena, &t->parts));
+        terms_read_part(&t->arena, p, vec_push(&t->arena, &t->parts));
     t->topo = topo_need(m, json_member_text(j, "k"));
     while (all->first_free < all->n && all->v[all->first_free])
         all->first_free++;

@@ -166,14 +166,14 @@ static inline int32_t max_of_cells(const int32_t *cells)
     return max;
 }
 
-static uint32_t padded(uint32_t n)
+static uint32_t view_padded(uint32_t n)
 {
     return (n + VIEW_FAN - 1) / VIEW_FAN * VIEW_FAN;
 }
 
 static void view_shape(struct views *vs, struct view *v, uint32_t n)
 {
-    uint32_t width = padded(n), sum = width;
+    uint32_t width = view_padded(n), sum = width;
 
     drop_census(vs, v);
     drop_places(vs, v);
@@ -181,16 +181,16 @@ static void view_shape(struct views *vs, struct view *v, uint32_t n)
     free(v->level[0]);
     v->n = n;
     for (v->n_levels = 1; width > VIEW_FAN; v->n_levels++) {
-        width = padded(width / VIEW_FAN);
+        width = view_padded(width / VIEW_FAN);
         sum += width;
     }
     assert(v->n_levels <= VIEW_LEVELS);
     v->level[0] = xmalloc((sum + VIEW_FAN) * sizeof(int32_t));
     memset(v->level[0], 0xff, (sum + VIEW_FAN) * sizeof(int32_t)); /* VIEW_NONE in the padding */
-    width = padded(n);
+    width = view_padded(n);
     for (int l = 1; l < v->n_levels; l++) {
         v->level[l] = v->level[l - 1] + width;
-        width = padded(width / VIEW_FAN);
+        width = view_padded(width / VIEW_FAN);
     }
     v->bytes = (sum + VIEW_FAN + n) * sizeof(int32_t) + sizeof(*v); /* and its part of 'fixed' */
     vs->bytes += v->bytes;
@@ -198,7 +198,7 @@ static void view_shape(struct views *vs, struct view *v, uint32_t n)
 
 static void view_fill(struct sched_model *m, struct view *v, const int32_t *fixed)
 {
-    uint32_t width = padded(v->n);
+    uint32_t width = view_padded(v->n);
 
     for (uint32_t i = 0; i < v->n; i++) {
         const struct sched_node *ahead = m->order[MIN_OF(i + AHEAD, v->n - 1)];
@@ -213,7 +213,7 @@ static void view_fill(struct sched_model *m, struct view *v, const int32_t *fixe
     for (int l = 1; l < v->n_levels; l++) {
         for (uint32_t i = 0; i < width / VIEW_FAN; i++)
             v->level[l][i] = max_of_cells(v->level[l - 1] + i * VIEW_FAN);
-        width = padded(width / VIEW_FAN);
+        width = view_padded(width / VIEW_FAN);
     }
 }
 

@@ -173,7 +173,7 @@ bool volume_is_near(const struct sched_model *m, const struct volume_claim *c, c
 
 /* ---- all claims of a pod ---- */
 
-static int by_size(const void *x, const void *y)
+static int match_by_size(const void *x, const void *y)
 {
     const struct choice *a = x, *b = y;
 
@@ -183,7 +183,7 @@ static int by_size(const void *x, const void *y)
 }
 
 /* Claims without a volume, the smallest first: then none takes the volume that only another could use for its size. */
-static void collect(const struct sched_model *m, const struct pod_class *c, struct choices *ret)
+static void match_collect(const struct sched_model *m, const struct pod_class *c, struct choices *ret)
 {
     VEC_FOREACH(want, &c->claims) {
         struct volume_claim *claim = map_get(&m->claims, volume_claim_key(&ret->arena, c->namespace, want->name));
@@ -195,18 +195,18 @@ static void collect(const struct sched_model *m, const struct pod_class *c, stru
             *vec_push(&ret->arena, &ret->list) = (struct choice){ claim, NULL };
     }
     if (ret->list.n > 1)
-        qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), by_size);
+        qsort(ret->list.v, ret->list.n, sizeof(*ret->list.v), match_by_size);
 }
 
 /* A volume for each, as long as there are; false: not for all. */
-static bool choose(const struct sched_model *m, const struct pod_class *c, const struct sched_node *n,
-                   struct choices *ret)
+static bool match_choose(const struct sched_model *m, const struct pod_class *c, const struct sched_node *n,
+                         struct choices *ret)
 {
     bool is_whole = true;
 
     if (!m->config.waits_for_volumes)
         return true;
-    collect(m, c, ret);
+    match_collect(m, c, ret);
     VEC_FOREACH(choice, &ret->list) {
         choice->volume = match(m, choice->claim, n, ret);
         is_whole = is_whole && (choice->volume || class_has_provisioner(volume_waiting_class(m, choice->claim)));
@@ -217,7 +217,7 @@ static bool choose(const struct sched_model *m, const struct pod_class *c, const
 bool volume_is_free(const struct sched_model *m, const struct pod_class *c, const struct sched_node *n)
 {
     struct choices choices = { 0 };
-    bool is_free = choose(m, c, n, &choices);
+    bool is_free = match_choose(m, c, n, &choices);
 
     arena_done(&choices.arena);
     return is_free;
@@ -234,7 +234,7 @@ void volume_untake(struct sched_model *m, struct volume_claim *c)
     fit_volume_taken(m);
 }
 
-static void keep(struct sched_model *m, struct volume_claim *c, struct volume *v)
+static void match_keep(struct sched_model *m, struct volume_claim *c, struct volume *v)
 {
     if (c->taken == v || v->taken_by)
         return;
@@ -250,10 +250,10 @@ void volume_match_take(struct sched_model *m, struct sched_node *n, const struct
 
     VEC_FOREACH(want, &c->claims)
         volume_claim_need(m, volume_claim_key(&choices.arena, c->namespace, want->name))->uses++;
-    (void)choose(m, c, n, &choices); /* a pod that is there already sits where it sits */
+    (void)match_choose(m, c, n, &choices); /* a pod that is there already sits where it sits */
     VEC_FOREACH(choice, &choices.list)
         if (choice->volume)
-            keep(m, choice->claim, choice->volume);
+            match_keep(m, choice->claim, choice->volume);
     arena_done(&choices.arena);
 }
 
@@ -279,7 +279,7 @@ void volume_taken_check(struct sched_model *m, struct volume *v)
         volume_untake(m, c);
     c = v->claim;
     if (c && c->uses && volume_waiting_class(m, c) && v == named_volume(c)) /* whatever was meant for it */
-        keep(m, c, v);
+        match_keep(m, c, v);
 }
 
 enum volume_way volume_way(const struct sched_model *m, const struct pod_class *c, const struct class_claim *want,

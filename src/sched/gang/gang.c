@@ -63,8 +63,8 @@ static bool is_sorted(const struct slots *s)
     return true;
 }
 
-static void collect(struct arena *a, struct sched_group *g, bool is_virtual, const struct task_topology *near,
-                    struct slots *ret)
+static void gang_collect(struct arena *a, struct sched_group *g, bool is_virtual, const struct task_topology *near,
+                         struct slots *ret)
 {
     int64_t most = is_virtual ? group_min(g) + g->spec.subgroups_more
                               : 0; /* sub-groups come whole; a trial needs no more */
@@ -433,7 +433,7 @@ void gang_say_refusal(const struct share_refusal *no, struct why *ret)
 }
 
 /* False: only the cluster is too small. */
-static bool say_limit(const struct work *w, struct why *ret)
+static bool gang_say_limit(const struct work *w, struct why *ret)
 {
     struct amounts ask = ask_with(w, w->stuck);
     struct share_refusal no;
@@ -459,7 +459,7 @@ static void say_role(const struct trial *t, const struct sched_role *r, struct w
     copy_name(ret->role, sizeof(ret->role), r->name);
 }
 
-static void say_room(const struct work *w, struct why *ret)
+static void gang_say_room(const struct work *w, struct why *ret)
 {
     const struct slot *s = w->stuck;
     struct trial *t = w->t;
@@ -487,13 +487,13 @@ static int64_t needed(struct sched_model *m, const struct sched_group *g, struct
     return needs.v[dim];
 }
 
-static void say(const struct work *w, struct why *ret)
+static void gang_say(const struct work *w, struct why *ret)
 {
     struct trial *t = w->t;
 
     *ret = (struct why){ .dim = -1 };
-    if (!w->stuck || !w->is_limit || !say_limit(w, ret)) {
-        say_room(w, ret);
+    if (!w->stuck || !w->is_limit || !gang_say_limit(w, ret)) {
+        gang_say_room(w, ret);
         return;
     }
     /* One that has its minimum waits for its next pod. */
@@ -522,7 +522,7 @@ static bool try_domains(struct work *w, struct why *ret_why)
         if (group_ready(t->group) + t->n_min >= best) {
             best = group_ready(t->group) + t->n_min;
             if (ret_why)
-                say(w, ret_why);
+                gang_say(w, ret_why);
         }
         trial_undo(t);
     }
@@ -569,7 +569,7 @@ static bool try_all(struct work *w, struct why *ret_why)
     if (try_range(w, fit_all(w->t->m)))
         return true;
     if (ret_why)
-        say(w, ret_why);
+        gang_say(w, ret_why);
     return false;
 }
 
@@ -585,7 +585,7 @@ bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_op
         return false;
     holds_settle(m);
     w.near = task_topology_read(a, g);
-    collect(a, g, opt->is_virtual, w.near, &slots);
+    gang_collect(a, g, opt->is_virtual, w.near, &slots);
     if (ret_why)
         *ret_why = (struct why){ .kind = WHY_NO_ROOM, .dim = -1, .have = group_ready(g), .need = group_min(g) };
     if (opt->room == FIT_EMPTY)
@@ -605,7 +605,7 @@ bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_op
         else
             seat_extras(&w);
         if (ret_why && w.stuck) /* why some of them were left */
-            say(&w, ret_why);
+            gang_say(&w, ret_why);
     }
     return true;
 }
@@ -680,7 +680,7 @@ void gang_needs(struct sched_model *m, const struct sched_group *g, struct arena
     }
     lacks = group_min(g) - group_ready(g);
     *ret = (struct amounts){ { 0 } };
-    collect(a, (struct sched_group *)g, true, NULL, &slots);
+    gang_collect(a, (struct sched_group *)g, true, NULL, &slots);
     VEC_FOREACH(r, &g->roles) {
         int64_t of_role = (*r)->min - role_ready(*r);
 

@@ -52,14 +52,14 @@ static bool is_untouched(const struct sched_group *g)
 
 /* ---- keys ---- */
 
-static void put_number(struct buf *out, int64_t v)
+static void gang_class_put_number(struct buf *out, int64_t v)
 {
     buf_str(out, (struct str){ (const char *)&v, sizeof(v) });
 }
 
-static void put_text(struct buf *out, struct str text)
+static void gang_class_put_text(struct buf *out, struct str text)
 {
-    put_number(out, (int64_t)text.n);
+    gang_class_put_number(out, (int64_t)text.n);
     buf_str(out, text);
 }
 
@@ -96,10 +96,10 @@ static bool continues(const struct run *r, const struct sched_pod *p)
 
 static void put_run(struct buf *out, const struct run *r)
 {
-    put_number(out, r->class->id);
-    put_number(out, r->priority);
-    put_number(out, (int64_t)r->first << 1 | r->never_preempts);
-    put_number(out, r->n);
+    gang_class_put_number(out, r->class->id);
+    gang_class_put_number(out, r->priority);
+    gang_class_put_number(out, (int64_t)r->first << 1 | r->never_preempts);
+    gang_class_put_number(out, r->n);
 }
 
 /* False: they differ too much. */
@@ -134,15 +134,15 @@ static bool put_pods(struct buf *out, struct arena *a, const struct sched_role *
     return true;
 }
 
-static bool put_role(struct buf *out, struct arena *a, const struct sched_role *r)
+static bool gang_class_put_role(struct buf *out, struct arena *a, const struct sched_role *r)
 {
-    put_text(out, r->name);
-    put_number(out, r->min);
-    put_number(out, r->class ? (int64_t)r->class->id : -1);
-    put_number(out, r->replicas);
-    put_number(out, role_to_come(r));
-    put_number(out, r->class ? r->priority : 0);
-    put_number(out, r->n[POD_PENDING]);
+    gang_class_put_text(out, r->name);
+    gang_class_put_number(out, r->min);
+    gang_class_put_number(out, r->class ? (int64_t)r->class->id : -1);
+    gang_class_put_number(out, r->replicas);
+    gang_class_put_number(out, role_to_come(r));
+    gang_class_put_number(out, r->class ? r->priority : 0);
+    gang_class_put_number(out, r->n[POD_PENDING]);
     return put_pods(out, a, r);
 }
 
@@ -150,10 +150,10 @@ static void put_amounts(struct buf *out, const struct amounts *a, int n)
 {
     for (int d = 0; d < n; d++)
         if (a->v[d]) {
-            put_number(out, d);
-            put_number(out, a->v[d]);
+            gang_class_put_number(out, d);
+            gang_class_put_number(out, a->v[d]);
         }
-    put_number(out, -1);
+    gang_class_put_number(out, -1);
 }
 
 bool gang_class_key(struct sched_model *m, const struct sched_group *g, struct buf *out)
@@ -173,16 +173,16 @@ bool gang_class_key(struct sched_model *m, const struct sched_group *g, struct b
     if (!is_untouched(g))
         return false;
     buf_reset(out);
-    put_text(out, g->queue->name);
+    gang_class_put_text(out, g->queue->name);
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-        put_number(out, numbers[i]);
+        gang_class_put_number(out, numbers[i]);
     put_amounts(out, &g->spec.min_resources, m->dims.n);
     put_tree(out, g->spec.topology);
-    put_text(out, g->spec.near);
-    put_text(out, g->spec.apart);
-    put_text(out, g->spec.task_order);
+    gang_class_put_text(out, g->spec.near);
+    gang_class_put_text(out, g->spec.apart);
+    gang_class_put_text(out, g->spec.task_order);
     VEC_FOREACH(r, &g->roles)
-        if (!put_role(out, &a, *r))
+        if (!gang_class_put_role(out, &a, *r))
             return false;
     return true;
 }
@@ -256,7 +256,7 @@ static const struct pod_class *only_pod_class(const struct sched_group *g)
     return n < group_min(g) || (only && only->has_lost_name) ? NULL : only;
 }
 
-static void describe(struct sched_model *m, struct gang_class *c, const struct sched_group *g)
+static void gang_class_describe(struct sched_model *m, struct gang_class *c, const struct sched_group *g)
 {
     autoarena a = { 0 };
 
@@ -282,7 +282,7 @@ static struct gang_class *class_need(struct sched_model *m, const struct sched_g
     list_push(&m->alike->all, &c->link);
     if (g->status.phase == GROUP_INQUEUE)
         list_push(&m->alike->inqueue, &c->in_inqueue);
-    describe(m, c, g);
+    gang_class_describe(m, c, g);
     return c;
 }
 
@@ -315,7 +315,7 @@ void gang_class_unpin(struct sched_model *m, struct gang_class *c)
 
 /* ---- members ---- */
 
-static void join(struct sched_model *m, struct gang_class *c, struct sched_group *g)
+static void gang_class_join(struct sched_model *m, struct gang_class *c, struct sched_group *g)
 {
     struct gang_classes *all = m->alike;
 
@@ -332,7 +332,7 @@ static void join(struct sched_model *m, struct gang_class *c, struct sched_group
     all->n_members++;
 }
 
-static void leave(struct sched_model *m, struct sched_group *g)
+static void gang_gang_class_leave(struct sched_model *m, struct sched_group *g)
 {
     struct gang_class *c = g->gang.alike;
 
@@ -351,7 +351,7 @@ static void leave(struct sched_model *m, struct sched_group *g)
 
 static void put_alone(struct sched_model *m, struct sched_group *g)
 {
-    leave(m, g);
+    gang_gang_class_leave(m, g);
     g->status.why = WHY_NOT;
     if (!list_is_linked(&g->in_waiting))
         list_remove(&g->gang.in_alone);
@@ -388,7 +388,7 @@ void gang_class_sort(struct sched_model *m, struct sched_group *g)
         return;
     }
     list_remove(&g->gang.in_alone);
-    join(m, c, g);
+    gang_class_join(m, c, g);
 }
 
 void gang_class_sort_all(struct sched_model *m)

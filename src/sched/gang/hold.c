@@ -45,7 +45,7 @@ static void take_part(const struct sched_model *m, const struct hold *c, uint32_
         amounts_add(&ret->sum, &c->seats[*at].class->ask, m->dims.n);
 }
 
-static void hold(struct sched_model *m, const struct hold *c, bool is_held)
+static void hold_hold(struct sched_model *m, const struct hold *c, bool is_held)
 {
     for (uint32_t at = 0; at < c->n;) {
         struct hold_part part = { 0 };
@@ -61,7 +61,7 @@ static void hold(struct sched_model *m, const struct hold *c, bool is_held)
 /* ---- lifting ---- */
 
 /* By its number, not its address: that is another one in each process, and a later hold may have it again. */
-static uint64_t key_of(const struct hold *c)
+static uint64_t hold_key_of(const struct hold *c)
 {
     uint64_t h = c->id * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -72,14 +72,14 @@ static void leave_lifted(struct sched_model *m, struct hold *c)
 {
     list_remove(&c->in_lifted);
     change_sum(m, &m->lifted_sum, &c->sum, false);
-    m->lifted_key ^= key_of(c);
+    m->lifted_key ^= hold_key_of(c);
 }
 
 void holds_settle(struct sched_model *m)
 {
     LIST_FOREACH(struct hold, c, &m->lifted, in_lifted) {
         leave_lifted(m, c);
-        hold(m, c, false);
+        hold_hold(m, c, false);
     }
 }
 
@@ -91,7 +91,7 @@ void hold_lift(struct sched_model *m, struct hold *c)
     c->is_held = false;
     list_push(&m->lifted, &c->in_lifted);
     change_sum(m, &m->lifted_sum, &c->sum, true);
-    m->lifted_key ^= key_of(c);
+    m->lifted_key ^= hold_key_of(c);
 }
 
 void hold_put_back(struct sched_model *m, struct hold *c)
@@ -103,7 +103,7 @@ void hold_put_back(struct sched_model *m, struct hold *c)
     if (list_is_linked(&c->in_lifted))
         leave_lifted(m, c);
     else
-        hold(m, c, true);
+        hold_hold(m, c, true);
 }
 
 /* ---- what lifted holds would leave ---- */
@@ -114,7 +114,7 @@ static uint64_t key_of_set(const struct sched_model *m, bool all)
 
     LIST_FOREACH(struct hold, c, &m->kept, link)
         if (all && c->is_held)
-            key ^= key_of(c);
+            key ^= hold_key_of(c);
     return key;
 }
 
@@ -212,7 +212,7 @@ void hold_drop(struct sched_model *m, struct sched_group *g)
     hold_lift(m, c);
     if (list_is_linked(&c->in_lifted)) {
         leave_lifted(m, c);
-        hold(m, c, false);
+        hold_hold(m, c, false);
     }
     for (uint32_t i = 0; i < c->n; i++) {
         struct sched_node *n = c->seats[i].node;

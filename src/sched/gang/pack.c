@@ -30,27 +30,27 @@ bool pack_is_worth(const struct work *w)
     return false;
 }
 
-static int64_t size_of(const struct pack *p, const struct slot *s)
+static int64_t pack_size_of(const struct pack *p, const struct slot *s)
 {
     return amounts_share(&s->class->ask, &p->w->t->m->total, p->w->t->m->dims.n);
 }
 
-static int by_size(const void *x, const void *y, void *pack)
+static int pack_by_size(const void *x, const void *y, void *pack)
 {
     const struct slot *a = *(struct slot *const *)x, *b = *(struct slot *const *)y;
-    int64_t sa = size_of(pack, a), sb = size_of(pack, b);
+    int64_t sa = pack_size_of(pack, a), sb = pack_size_of(pack, b);
 
     return sa != sb ? (sa > sb ? -1 : 1) : a < b ? -1 : a > b;
 }
 
-static void add(struct pack *p, struct slot *s)
+static void pack_add(struct pack *p, struct slot *s)
 {
     s->is_seated = true; /* for a moment: chosen */
     *vec_push(p->w->t->arena, &p->slots) = s;
 }
 
 /* What each role must have; of the rest the first, or ('is_small') the smallest. */
-static bool choose(struct pack *p, bool is_small)
+static bool pack_choose(struct pack *p, bool is_small)
 {
     struct work *w = p->w;
     int64_t lacks = group_min(w->t->group) - group_ready(w->t->group);
@@ -62,7 +62,7 @@ static bool choose(struct pack *p, bool is_small)
 
         VEC_FOREACH(s, &w->slots->list)
             if (s->role == *r && of_role > 0 && !s->is_seated) {
-                add(p, s);
+                pack_add(p, s);
                 of_role--;
                 lacks--;
             }
@@ -71,13 +71,13 @@ static bool choose(struct pack *p, bool is_small)
         if (!s->is_seated)
             *vec_push(w->t->arena, &rest) = s;
     if (is_small && rest.n)
-        qsort_r(rest.v, rest.n, sizeof(*rest.v), by_size, p);
+        qsort_r(rest.v, rest.n, sizeof(*rest.v), pack_by_size, p);
     for (size_t i = 0; i < rest.n && lacks > 0; i++, lacks--)
-        add(p, rest.v[is_small ? rest.n - 1 - i : i]);
+        pack_add(p, rest.v[is_small ? rest.n - 1 - i : i]);
     VEC_FOREACH(s, &p->slots)
         (*s)->is_seated = false;
     if (p->slots.n)
-        qsort_r(p->slots.v, p->slots.n, sizeof(*p->slots.v), by_size, p);
+        qsort_r(p->slots.v, p->slots.n, sizeof(*p->slots.v), pack_by_size, p);
     return lacks <= 0;
 }
 
@@ -128,7 +128,7 @@ bool pack_try(struct work *w)
 
     gang_undo_to(w, 0);
     for (int is_small = 0; is_small < 2; is_small++) {
-        if (!choose(&p, is_small))
+        if (!pack_choose(&p, is_small))
             return false;
         if (largest_first(&p))
             return true;

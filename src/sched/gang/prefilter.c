@@ -23,7 +23,7 @@ struct filter {
 
 /* ---- nodes ---- */
 
-static void count(struct filter *f, struct fit_range range)
+static void prefilter_count(struct filter *f, struct fit_range range)
 {
     struct fit_count places = fit_places(f->m, f->c->pod, f->g, f->opt->room, range, f->opt->is_unkept);
 
@@ -38,7 +38,7 @@ static bool count_domains(struct filter *f, struct arena *a)
 
     topology_candidates(f->m, a, f->g->spec.topology, NULL, &all, &f->is_hard);
     VEC_FOREACH(d, &all.list)
-        count(f, (*d)->range);
+        prefilter_count(f, (*d)->range);
     return all.list.n > 0;
 }
 
@@ -121,7 +121,7 @@ static int lacking_with(const struct filter *f, int64_t seats)
 
 /* What can be said without looking at each node: gang_complete() adds the rest. As a trial says it, with 'seats'
  * taken. */
-static void say_room(const struct filter *f, int64_t seats, struct why *ret)
+static void prefilter_say_room(const struct filter *f, int64_t seats, struct why *ret)
 {
     *ret = (struct why){ .kind = f->is_hard ? WHY_TOPOLOGY : WHY_NO_ROOM,
                          .dim = lacking_with(f, seats),
@@ -133,14 +133,14 @@ static void say_room(const struct filter *f, int64_t seats, struct why *ret)
 }
 
 /* The queue refuses pod number 'n'. */
-static void say_limit(const struct filter *f, int64_t n, struct why *ret)
+static void prefilter_say_limit(const struct filter *f, int64_t n, struct why *ret)
 {
     struct amounts ask = ask_of(f, n);
     struct share_refusal no;
 
     share_refusal(f->m, f->g->queue, &ask, test_of(f), false, &no);
     if (no.bound == BOUND_CLUSTER) {
-        say_room(f, n - 1, ret);
+        prefilter_say_room(f, n - 1, ret);
         return;
     }
     *ret = (struct why){ .dim = -1 };
@@ -149,14 +149,14 @@ static void say_limit(const struct filter *f, int64_t n, struct why *ret)
 }
 
 /* It is refused: by whom? */
-static void say(const struct filter *f, struct why *ret)
+static void prefilter_say(const struct filter *f, struct why *ret)
 {
     int64_t turn = MIN_OF(f->places + 1, f->c->lacks); /* of the last that can have one */
 
     if (queue_takes(f, turn))
-        say_room(f, f->places, ret);
+        prefilter_say_room(f, f->places, ret);
     else
-        say_limit(f, first_refused(f, turn), ret);
+        prefilter_say_limit(f, first_refused(f, turn), ret);
 }
 
 /* Nothing but the room of each node decides about its places: see fit_places(). */
@@ -177,11 +177,11 @@ static bool say_short(const struct filter *f, int64_t most, struct why *ret)
     if (!is_plain(f) || lacking_with(f, 0) != lacking_with(f, most))
         return false;
     if (first <= most + 1) { /* the queue may refuse one before the nodes do */
-        say_limit(f, first, ret);
+        prefilter_say_limit(f, first, ret);
         if (ret->kind != WHY_NO_ROOM)
             return first == 1;
     }
-    say_room(f, 0, ret);
+    prefilter_say_room(f, 0, ret);
     return true;
 }
 
@@ -204,7 +204,7 @@ enum gang_answer gang_prefilter(struct sched_model *m, struct sched_group *g, co
     if (most < f.c->lacks && (!ret_why || say_short(&f, most, ret_why)))
         return GANG_REFUSED;
     if (!json_is(g->spec.topology, JSON_OBJECT))
-        count(&f, fit_all(m));
+        prefilter_count(&f, fit_all(m));
     else if (!count_domains(&f, a))
         return GANG_UNKNOWN;
     if (f.places >= f.c->lacks && queue_takes(&f, f.c->lacks))
@@ -213,6 +213,6 @@ enum gang_answer gang_prefilter(struct sched_model *m, struct sched_group *g, co
         return GANG_REFUSED;
     if (!f.is_exact)
         return GANG_UNKNOWN;
-    say(&f, ret_why);
+    prefilter_say(&f, ret_why);
     return GANG_REFUSED;
 }

@@ -43,8 +43,8 @@ static void read_policies(struct arena *a, const struct json *raw, struct subgro
 }
 
 /* "policy/value/value"; empty: none. A pod to come has no labels of its own yet: its index tells the part. */
-static struct str key_of(struct arena *a, const struct policy *p, size_t number, const struct json *labels,
-                         bool is_to_come, uint32_t index)
+static struct str subgroup_key_of(struct arena *a, const struct policy *p, size_t number, const struct json *labels,
+                                  bool is_to_come, uint32_t index)
 {
     struct str key = arena_fmt(a, "%zu", number);
     bool any = false;
@@ -64,8 +64,8 @@ static struct str key_of(struct arena *a, const struct policy *p, size_t number,
     return any ? key : STR_NULL;
 }
 
-static struct subgroup *need(struct arena *a, struct subgroups *all, struct map *index, struct policy *p,
-                             struct str key)
+static struct subgroup *subgroup_need(struct arena *a, struct subgroups *all, struct map *index, struct policy *p,
+                                      struct str key)
 {
     struct subgroup *s = map_get(index, key);
 
@@ -85,10 +85,10 @@ static struct subgroup *subgroup_of(struct arena *a, struct subgroups *all, stru
     struct json *labels = labels_json(a, labels_text);
 
     for (size_t i = 0; i < all->policies.n; i++) {
-        struct str key = key_of(a, &all->policies.v[i], i, labels, is_to_come, pod_index);
+        struct str key = subgroup_key_of(a, &all->policies.v[i], i, labels, is_to_come, pod_index);
 
         if (!str_empty(key))
-            return need(a, all, index, &all->policies.v[i], key);
+            return subgroup_need(a, all, index, &all->policies.v[i], key);
     }
     return NULL;
 }
@@ -162,7 +162,7 @@ struct ranges {
     VEC(struct fit_range) list;
 };
 
-static struct fit_range cut(struct fit_range a, struct fit_range b)
+static struct fit_range subgroup_cut(struct fit_range a, struct fit_range b)
 {
     return (struct fit_range){ MAX_OF(a.from, b.from), MIN_OF(a.to, b.to) };
 }
@@ -182,7 +182,7 @@ static struct ranges ranges_of(struct work *w, const struct subgroup *s, const s
     topology_candidates(m, w->t->arena, topology, s->domain, &domains, &is_hard);
     topology_tightest_first(w->t, asks, &domains);
     VEC_FOREACH(d, &domains.list) {
-        struct fit_range range = cut((*d)->range, w->range);
+        struct fit_range range = subgroup_cut((*d)->range, w->range);
 
         if (range.from < range.to)
             *vec_push(w->t->arena, &ret.list) = range;

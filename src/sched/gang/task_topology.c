@@ -114,8 +114,8 @@ static void add_score(struct arena *a, struct scores *all, const struct sched_no
     *vec_push(a, &all->list) = (struct score){ node, by };
 }
 
-static void collect(const struct task_topology *n, const struct work *w, const struct sched_role *role,
-                    struct scores *ret)
+static void task_topology_collect(const struct task_topology *n, const struct work *w, const struct sched_role *role,
+                                  struct scores *ret)
 {
     static const enum pod_state states[] = { POD_BINDING, POD_BOUND, POD_RUNNING };
 
@@ -146,7 +146,7 @@ struct sched_node *task_topology_best(const struct task_topology *n, const struc
     struct sched_node *best = NULL;
     int64_t most = 0;
 
-    collect(n, w, s->role, &scores);
+    task_topology_collect(n, w, s->role, &scores);
     if (scores.list.n == 0)
         return fit_best(m, s->class, w->t->group, room, w->range);
     for (uint32_t i = w->range.from; i < w->range.to && i < m->n_order; i++) {

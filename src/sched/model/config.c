@@ -203,7 +203,7 @@ static void *target(struct reading *r, size_t offset)
 }
 
 /* " (did you mean x?)" or nothing. */
-static struct str hint(const struct reading *r, struct str word, const char *const *names, size_t n)
+static struct str config_hint(const struct reading *r, struct str word, const char *const *names, size_t n)
 {
     const char *near = suggest(word, names, n);
 
@@ -221,7 +221,7 @@ static bool is_type(const struct reading *r, const struct place *at, enum json_t
     return false;
 }
 
-static struct place place_of(const struct place *up, const struct json *member)
+static struct place config_place_of(const struct place *up, const struct json *member)
 {
     return (struct place){ up, member, json_key(member), 0 };
 }
@@ -303,7 +303,7 @@ static void unknown_argument(const struct reading *r, const struct place *at, co
     for (size_t i = 0; i < ARRAY_LEN(arguments); i++)
         if (str_is(str_of(owner), arguments[i].owner))
             names[n++] = arguments[i].name;
-    near = hint(r, at->key, names, n);
+    near = config_hint(r, at->key, names, n);
     problem_warn(r->ps, at, "unknown argument of %s, ignored%.*s", owner, STR_ARG(near));
 }
 
@@ -341,7 +341,7 @@ static void read_arguments(struct reading *r, const struct place *up, const char
     if (!is_type(r, &at, JSON_OBJECT, "an object"))
         return;
     JSON_FOREACH(member, at.node) {
-        struct place argument = place_of(&at, member);
+        struct place argument = config_place_of(&at, member);
 
         if (member->type != JSON_NULL)
             read_argument(r, &argument, owner);
@@ -368,7 +368,7 @@ static void unknown_action(const struct reading *r, const struct place *at, stru
         names[i] = actions[i].name;
         buf_fmt(&all, "%s%s", i ? ", " : "", names[i]);
     }
-    near = hint(r, name, names, ARRAY_LEN(actions));
+    near = config_hint(r, name, names, ARRAY_LEN(actions));
     problem_error(r->ps, at, "unknown action \"%.*s\"%.*s; there are %s", STR_ARG(name), STR_ARG(near), all.p);
 }
 
@@ -449,7 +449,7 @@ static void read_switch(struct reading *r, const struct place *at, const char *p
     for (size_t i = 0; i < ARRAY_LEN(switches); i++)
         names[i] = arena_fmt(r->arena, "enable%s", switches[i]).p;
     names[ARRAY_LEN(switches)] = "arguments";
-    near = hint(r, at->key, names, ARRAY_LEN(names));
+    near = config_hint(r, at->key, names, ARRAY_LEN(names));
     problem_warn(r->ps, at, "unknown setting of %s, ignored%.*s", plugin, STR_ARG(near));
 }
 
@@ -481,7 +481,7 @@ static const struct plugin *find_plugin(const struct reading *r, const struct pl
         if (str_is(name, names[i]))
             return &plugins[i];
     }
-    near = hint(r, name, names, ARRAY_LEN(plugins));
+    near = config_hint(r, name, names, ARRAY_LEN(plugins));
     problem_warn(r->ps, at, "unknown plugin \"%.*s\", ignored%.*s", STR_ARG(name), STR_ARG(near));
     return NULL;
 }
@@ -506,7 +506,7 @@ static void read_plugin(struct reading *r, const struct place *at)
     switch_on(r, p);
     read_arguments(r, at, p->name);
     JSON_FOREACH(member, at->node) {
-        struct place setting = place_of(at, member);
+        struct place setting = config_place_of(at, member);
 
         if (!str_is(setting.key, "name") && !str_is(setting.key, "arguments"))
             read_switch(r, &setting, p->name);
@@ -579,7 +579,7 @@ static void read_configuration(struct reading *r, const struct place *at)
             read_arguments(r, at, names[i]);
             return;
         }
-    near = hint(r, text, names, ARRAY_LEN(names));
+    near = config_hint(r, text, names, ARRAY_LEN(names));
     problem_warn(r->ps, &name, "neither an action nor pumice, ignored%.*s", STR_ARG(near));
 }
 
@@ -597,18 +597,18 @@ static void read_configurations(struct reading *r, const struct place *root)
     }
 }
 
-static void check_keys(const struct reading *r, const struct place *root)
+static void config_check_keys(const struct reading *r, const struct place *root)
 {
     static const char *const keys[] = { "actions", "tiers", "configurations", "metrics" };
 
     JSON_FOREACH(member, root->node) {
-        struct place at = place_of(root, member);
+        struct place at = config_place_of(root, member);
         bool is_known = false;
 
         for (size_t i = 0; i < ARRAY_LEN(keys); i++)
             is_known |= str_is(at.key, keys[i]);
         if (!is_known) {
-            struct str near = hint(r, at.key, keys, ARRAY_LEN(keys));
+            struct str near = config_hint(r, at.key, keys, ARRAY_LEN(keys));
 
             problem_warn(r->ps, &at, "unknown setting, ignored%.*s", STR_ARG(near));
         }
@@ -623,7 +623,7 @@ int sched_config_read(struct arena *a, struct json *tree, struct sched_config *r
 
     sched_config_default(&r.c);
     if (is_type(&r, &root, JSON_OBJECT, "an object")) {
-        check_keys(&r, &root);
+        config_check_keys(&r, &root);
         read_actions(&r, &root);
         read_tiers(&r, &root);
         read_configurations(&r, &root);

@@ -149,7 +149,7 @@ void model_set_admitted(struct sched_model *m, struct sched_group *g, const stru
 
 enum part { IN_NOTHING, IN_PENDING, IN_ALLOCATED, IN_GOING };
 
-static enum part part_of(enum pod_state state, const struct sched_node *node, bool is_gated)
+static enum part count_part_of(enum pod_state state, const struct sched_node *node, bool is_gated)
 {
     switch (state) {
     case POD_PENDING:
@@ -167,7 +167,7 @@ static enum part part_of(enum pod_state state, const struct sched_node *node, bo
 
 static enum part pod_part(const struct sched_pod *p)
 {
-    return part_of(p->state, p->node, p->is_gated);
+    return count_part_of(p->state, p->node, p->is_gated);
 }
 
 static struct amounts *group_part(struct sched_group *g, enum part part)
@@ -353,7 +353,7 @@ static bool has_place(enum pod_state state)
 /* Its place among the pods and in the sums of its group, when only state and node change. */
 static void change_group(struct sched_model *m, struct sched_pod *p, enum pod_state state, struct sched_node *node)
 {
-    enum part old = pod_part(p), new = part_of(state, node, p->is_gated);
+    enum part old = pod_part(p), new = count_part_of(state, node, p->is_gated);
 
     list_out(p);
     if (old != new)

@@ -175,7 +175,7 @@ int32_t int32_of(int64_t v)
     return (int32_t)MAX_OF(MIN_OF(v, INT32_MAX), INT32_MIN);
 }
 
-static int by_key(const void *x, const void *y)
+static int feed_by_key(const void *x, const void *y)
 {
     const struct json *a = *(const struct json *const *)x, *b = *(const struct json *const *)y;
 
@@ -200,7 +200,7 @@ struct str labels_text(struct arena *a, const struct json *labels)
     JSON_FOREACH(l, labels)
         if (is_label(l))
             list[n++] = l;
-    qsort(list, n, sizeof(*list), by_key);
+    qsort(list, n, sizeof(*list), feed_by_key);
     for (size_t i = 0; i < n; i++) {
         buf_str(&out, json_key(list[i]));
         buf_char(&out, '=');

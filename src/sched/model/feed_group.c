@@ -1,7 +1,7 @@
 /* feed_group.c - PodGroups and the Jobs they belong to
  *
  * A group is put together from three sides: its PodGroup, its Job, and pods that name it. Each side keeps what it said;
- * settle() works out what holds, so that the order in which they come does not matter.
+ * feed_group_settle() works out what holds, so that the order in which they come does not matter.
  */
 #include "api/job.h"
 #include "api/meta.h"
@@ -25,7 +25,7 @@ bool group_set_priority(const struct sched_model *m, struct sched_group *g)
     return is_changed;
 }
 
-static void settle(struct sched_model *m, struct sched_group *g)
+static void feed_group_settle(struct sched_model *m, struct sched_group *g)
 {
     struct str queue = g->podgroup.exists ? g->podgroup.queue : g->job.exists ? g->job.queue : STR_NULL;
 
@@ -71,7 +71,7 @@ static void read_subgroups(struct sched_group *g, const struct json *policies)
     }
 }
 
-static void read_text(struct sched_group *g, const struct json *meta, const struct json *spec)
+static void feed_group_read_text(struct sched_group *g, const struct json *meta, const struct json *spec)
 {
     g->uid = json_member_text(meta, "uid");
     g->podgroup.queue = json_member_text(spec, "queue");
@@ -94,7 +94,7 @@ static void read_group(struct sched_model *m, struct sched_group *g, const struc
     struct str sla = json_member_text(notes, "volcano.sh/sla-waiting-time");
     bool was_safe;
 
-    read_text(g, meta, spec);
+    feed_group_read_text(g, meta, spec);
     arena_reset(&g->spec.arena);
     g->spec.topology = tree_keep(&g->spec.arena, json_get(spec, "networkTopology"), JSON_OBJECT);
     read_subgroups(g, json_get(spec, "subGroupPolicy"));
@@ -171,7 +171,7 @@ void group_put(struct sched_model *m, const struct json *root)
         read_group(m, g, root);
         g->podgroup.exists = true;
         g->podgroup.hash = hash;
-        settle(m, g);
+        feed_group_settle(m, g);
     }
     group_read_status(m, g, json_get(root, "status"));
 }
@@ -189,7 +189,7 @@ void group_gone(struct sched_model *m, struct str namespace, struct str name, st
     g->podgroup.exists = false;
     g->podgroup.rev = g->podgroup.hash = g->status.written = 0;
     read_phase(g, STR_NULL);
-    settle(m, g);
+    feed_group_settle(m, g);
     model_release_group(m, g);
 }
 
@@ -314,7 +314,8 @@ static bool has_dependencies(const struct json *spec)
     return false;
 }
 
-static void read_job(struct sched_model *m, struct sched_group *g, const struct head *job, const struct json *spec)
+static void feed_group_read_job(struct sched_model *m, struct sched_group *g, const struct head *job,
+                                const struct json *spec)
 {
     g->job.job_name = job->name;
     g->job.queue = json_member_text(spec, "queue");
@@ -325,7 +326,7 @@ static void read_job(struct sched_model *m, struct sched_group *g, const struct 
     read_roles(m, g, job, spec);
 }
 
-static struct str job_group(struct sched_model *m, struct str name, struct str uid)
+static struct str feed_group_job(struct sched_model *m, struct str name, struct str uid)
 {
     return arena_fmt(&m->scratch_arena, "%.*s-%.*s", STR_ARG(name), STR_ARG(uid));
 }
@@ -339,7 +340,7 @@ void job_put(struct sched_model *m, const struct json *root)
 
     if (!head_read(root, &head))
         return;
-    g = model_need_group(m, head.namespace, job_group(m, head.name, head.uid));
+    g = model_need_group(m, head.namespace, feed_group_job(m, head.name, head.uid));
     if (g->job.exists && is_old_news(head.rev, g->job.rev))
         return;
     g->job.rev = head.rev;
@@ -347,22 +348,22 @@ void job_put(struct sched_model *m, const struct json *root)
     if (!g->job.exists || g->job.hash != hash) { /* its status changes all the time */
         g->job.hash = hash;
         g->job.exists = true;
-        read_job(m, g, &head, spec);
-        settle(m, g);
+        feed_group_read_job(m, g, &head, spec);
+        feed_group_settle(m, g);
     }
     job_read_status(m, g, json_get(root, "status"));
 }
 
 void job_gone(struct sched_model *m, struct str namespace, struct str name, struct str uid)
 {
-    struct sched_group *g = model_group(m, namespace, job_group(m, name, uid));
+    struct sched_group *g = model_group(m, namespace, feed_group_job(m, name, uid));
 
     if (!g || !g->job.exists)
         return;
-    read_job(m, g, &(struct head){ 0 }, NULL);
+    feed_group_read_job(m, g, &(struct head){ 0 }, NULL);
     job_read_status(m, g, NULL);
     g->job.exists = false;
     g->job.rev = g->job.hash = 0;
-    settle(m, g);
+    feed_group_settle(m, g);
     model_release_group(m, g);
 }

@@ -46,7 +46,7 @@ static bool is_as_before(const struct sched_node *n, const struct node_news *new
     return same && json_equal(n->images, news->images);
 }
 
-static void take_over(struct sched_model *m, struct sched_node *n, const struct node_news *news)
+static void feed_node_take_over(struct sched_model *m, struct sched_node *n, const struct node_news *news)
 {
     arena_reset(&n->arena);
     n->labels = tree_keep(&n->arena, news->labels, JSON_OBJECT);
@@ -82,7 +82,7 @@ void node_put(struct sched_model *m, const struct json *root)
     old_total = n->total;
     other_labels = !json_equal(n->labels, news.labels);
     model_node_out(m, n);
-    take_over(m, n, &news);
+    feed_node_take_over(m, n, &news);
     model_node_in(m, n);
     n->version++;
     fit_node_told(m, n);
@@ -103,7 +103,7 @@ void node_gone(struct sched_model *m, struct str namespace, struct str name, str
     if (!n || !n->exists)
         return;
     model_node_out(m, n);
-    take_over(m, n, &(struct node_news){ 0 });
+    feed_node_take_over(m, n, &(struct node_news){ 0 });
     n->takes_pods = false;
     n->index = UINT32_MAX;
     n->rev = 0;

@@ -19,7 +19,7 @@ struct pod_news {
 /* ---- reading ---- */
 
 /* Where a pod stands: what it said last, and whether it is going. */
-static enum pod_state state_of(struct str phase, bool is_deleting, bool has_node)
+static enum pod_state feed_pod_state_of(struct str phase, bool is_deleting, bool has_node)
 {
     if (str_is(phase, "Succeeded"))
         return POD_SUCCEEDED;
@@ -50,8 +50,9 @@ static bool news_read(struct sched_model *m, const struct json *root, struct pod
     ret->node = json_member_text(ret->spec, "nodeName");
     ret->group = json_member_text(json_get(ret->head.meta, "annotations"), "scheduling.k8s.io/group-name");
     ret->role = annotation_of(ret->head.meta, "volcano.sh/task-spec");
-    ret->state = state_of(json_member_text(ret->status, "phase"),
-                          !str_empty(json_member_text(ret->head.meta, "deletionTimestamp")), !str_empty(ret->node));
+    ret->state = feed_pod_state_of(json_member_text(ret->status, "phase"),
+                                   !str_empty(json_member_text(ret->head.meta, "deletionTimestamp")),
+                                   !str_empty(ret->node));
     ret->is_ours = str_eq(json_member_text(ret->spec, "schedulerName"), m->config.scheduler_name) &&
                    !str_empty(ret->group);
     ret->is_gated = json_count(json_get(ret->spec, "schedulingGates")) > 0;
@@ -59,7 +60,7 @@ static bool news_read(struct sched_model *m, const struct json *root, struct pod
     return true;
 }
 
-static bool is_finished(enum pod_state state)
+static bool feed_pod_is_finished(enum pod_state state)
 {
     return state == POD_SUCCEEDED || state == POD_FAILED;
 }
@@ -72,7 +73,7 @@ static uint64_t hash_of_look(const struct pod_news *news)
     return hash_mix(tree_hash(news->spec, skip), tree_hash(json_get(news->head.meta, "labels"), NULL));
 }
 
-static uint32_t index_of(struct str name)
+static uint32_t feed_pod_index_of(struct str name)
 {
     uint64_t index;
 
@@ -146,7 +147,7 @@ static bool set_traits(struct sched_model *m, struct sched_pod *p, const struct 
     int64_t started_ms = started_of(news, scheduled);
     bool was_safe;
 
-    p->index = index_of(p->name);
+    p->index = feed_pod_index_of(p->name);
     p->created_ms = time_of(json_get(meta, "creationTimestamp"));
     if (started_ms || news->state == POD_PENDING)
         p->started_ms = started_ms;
@@ -171,7 +172,7 @@ static bool set_traits(struct sched_model *m, struct sched_pod *p, const struct 
 
 /* ---- where it belongs ---- */
 
-static void set_text(struct sched_model *m, struct sched_pod *p, const struct pod_news *news)
+static void feed_pod_set_text(struct sched_model *m, struct sched_pod *p, const struct pod_news *news)
 {
     struct str labels = labels_text(&m->scratch_arena, json_get(news->head.meta, "labels"));
     struct str class = json_member_text(news->spec, "priorityClassName");
@@ -208,7 +209,7 @@ static void set_kind(struct sched_model *m, struct sched_pod *p, const struct po
     if (is_other) {
         p->class = class_ref(m, news->head.namespace, news->root);
         if (old_class) /* a new pod was made with them */
-            set_text(m, p, news);
+            feed_pod_set_text(m, p, news);
         p->hash = hash;
     }
     p->group = g;
@@ -228,7 +229,7 @@ static void set_kind(struct sched_model *m, struct sched_pod *p, const struct po
 
 /* The pod this is about, NULL if it is not known; '*ret_is_old' if something newer is. Another pod of the same name is
  * gone, since this one is there. */
-static struct sched_pod *pod_find(struct sched_model *m, const struct pod_news *news, bool *ret_is_old)
+static struct sched_pod *feed_pod_find(struct sched_model *m, const struct pod_news *news, bool *ret_is_old)
 {
     struct sched_pod *p = map_get(&m->pods, news->head.uid), *same_name;
 
@@ -256,7 +257,7 @@ static void set_state(struct sched_model *m, struct sched_pod *p, const struct p
 
     p->told = state;
     p->has_told_node = !str_empty(news->node);
-    if (is_finished(state)) {
+    if (feed_pod_is_finished(state)) {
         model_set_pod(m, p, state, NULL);
         return;
     }
@@ -276,10 +277,10 @@ void pod_put(struct sched_model *m, const struct json *root)
 
     if (!news_read(m, root, &news))
         return;
-    p = pod_find(m, &news, &is_old);
+    p = feed_pod_find(m, &news, &is_old);
     if (is_old)
         return;
-    if (!news.is_ours && (str_empty(news.node) || is_finished(news.state))) { /* it takes no room */
+    if (!news.is_ours && (str_empty(news.node) || feed_pod_is_finished(news.state))) { /* it takes no room */
         if (p)
             model_drop_pod(m, p);
         return;

@@ -169,7 +169,7 @@ static void node_recount(struct sched_model *m, struct sched_node *n)
     resum_nodes(m);
 }
 
-static void take(struct sched_model *m, struct sched_node *n, const struct pod_class *class)
+static void model_node_take(struct sched_model *m, struct sched_node *n, const struct pod_class *class)
 {
     amounts_add(&n->used, &class->ask, m->dims.n);
     if (n->exists)
@@ -181,7 +181,7 @@ static void take(struct sched_model *m, struct sched_node *n, const struct pod_c
     fit_count(m, class, n, 1);
 }
 
-static bool give(struct sched_model *m, struct sched_node *n, const struct pod_class *class)
+static bool model_node_give(struct sched_model *m, struct sched_node *n, const struct pod_class *class)
 {
     bool is_exact = amounts_sub(&n->used, &class->ask, m->dims.n);
 
@@ -197,13 +197,13 @@ static bool give(struct sched_model *m, struct sched_node *n, const struct pod_c
 
 void node_take(struct sched_model *m, struct sched_node *n, const struct pod_class *class)
 {
-    take(m, n, class);
+    model_node_take(m, n, class);
     model_node_changed(m, n);
 }
 
 void node_give(struct sched_model *m, struct sched_node *n, const struct pod_class *class)
 {
-    if (!give(m, n, class))
+    if (!model_node_give(m, n, class))
         node_recount(m, n);
     model_node_changed(m, n);
 }
@@ -228,7 +228,7 @@ void pod_off_node(struct sched_model *m, struct sched_pod *p)
     if (!n)
         return;
     list_remove(&p->on_node);
-    is_exact = give(m, n, p->class);
+    is_exact = model_node_give(m, n, p->class);
     if (p->state == POD_GOING)
         is_exact &= amounts_sub(&n->going, &p->class->ask, m->dims.n);
     if (p->group)
@@ -246,7 +246,7 @@ void pod_on_node(struct sched_model *m, struct sched_pod *p)
     if (!n)
         return;
     list_push(&n->pods, &p->on_node);
-    take(m, n, p->class);
+    model_node_take(m, n, p->class);
     if (p->state == POD_GOING)
         amounts_add(&n->going, &p->class->ask, m->dims.n);
     if (p->group)

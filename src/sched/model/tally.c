@@ -11,7 +11,7 @@ void tallies_done(struct tallies *t)
     *t = (struct tallies){ 0 };
 }
 
-static uint32_t slot_of(const struct tallies *t, uint32_t place)
+static uint32_t tally_slot_of(const struct tallies *t, uint32_t place)
 {
     uint32_t mask = t->cap - 1, i = tally_home(place) & mask;
 
@@ -20,7 +20,7 @@ static uint32_t slot_of(const struct tallies *t, uint32_t place)
     return i;
 }
 
-static void grow(struct tallies *t)
+static void tally_grow(struct tallies *t)
 {
     struct tallies old = *t;
 
@@ -28,7 +28,7 @@ static void grow(struct tallies *t)
     t->v = xcalloc(t->cap, sizeof(*t->v));
     for (uint32_t i = 0; i < old.cap; i++)
         if (old.v[i].place)
-            t->v[slot_of(t, old.v[i].place)] = old.v[i];
+            t->v[tally_slot_of(t, old.v[i].place)] = old.v[i];
     free(old.v);
 }
 
@@ -53,8 +53,8 @@ void tallies_add(struct tallies *t, uint32_t number, int32_t pods, int32_t owner
     uint32_t i;
 
     if (4 * (t->n + 1) > 3 * t->cap)
-        grow(t);
-    i = slot_of(t, number + 1);
+        tally_grow(t);
+    i = tally_slot_of(t, number + 1);
     if (!t->v[i].place)
         t->n++;
     t->v[i].place = number + 1;

@@ -4,7 +4,7 @@
 #include "base/util.h"
 #include "sched/model/model.h"
 
-static struct json *keep(struct arena *a, const struct json *j)
+static struct json *model_tree_keep(struct arena *a, const struct json *j)
 {
     struct json *copy = arena_new(a, struct json);
 
@@ -14,16 +14,16 @@ static struct json *keep(struct arena *a, const struct json *j)
         copy->text = arena_str(a, (struct str){ j->text, j->n }).p;
     JSON_FOREACH(child, j) {
         if (j->type == JSON_OBJECT)
-            json_add(copy, arena_str(a, json_key(child)), keep(a, child));
+            json_add(copy, arena_str(a, json_key(child)), model_tree_keep(a, child));
         else
-            json_push(copy, keep(a, child));
+            json_push(copy, model_tree_keep(a, child));
     }
     return copy;
 }
 
 struct json *tree_keep(struct arena *a, const struct json *j, enum json_type type)
 {
-    return json_is(j, type) ? keep(a, j) : NULL;
+    return json_is(j, type) ? model_tree_keep(a, j) : NULL;
 }
 
 uint64_t hash_mix(uint64_t h, uint64_t more)
@@ -40,7 +40,7 @@ uint64_t hash_text(uint64_t h, struct str text)
 /* Times and ids of transitions change without anything having changed. */
 static const char *const no_news[] = { "lastTransitionTime", "transitionID", "lastProbeTime", NULL };
 
-static bool is_in(const char *const *list, struct str key)
+static bool tree_is_in(const char *const *list, struct str key)
 {
     for (; list && *list; list++)
         if (str_is(key, *list))
@@ -82,7 +82,8 @@ static uint64_t hash(const struct json *j, const char *const *skip, const char *
         return h;
     case JSON_OBJECT:
         JSON_FOREACH(child, j) /* a sum, so that the order of the members does not matter */
-            if (!is_in(skip, json_key(child)) && !(deep && (is_in(deep, json_key(child)) || says_nothing(child))))
+            if (!tree_is_in(skip, json_key(child)) &&
+                !(deep && (tree_is_in(deep, json_key(child)) || says_nothing(child))))
                 sum += hash_mix(hash_text(2, json_key(child)), hash(child, NULL, deep));
         return hash_mix(h, sum);
     default:

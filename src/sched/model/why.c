@@ -44,7 +44,7 @@ enum why_kind why_named(struct str name)
     return WHY_NOT;
 }
 
-static int by_text(const void *x, const void *y)
+static int why_by_text(const void *x, const void *y)
 {
     return strcmp(x, y);
 }
@@ -59,7 +59,7 @@ void why_print_causes(struct buf *out, const struct why *w)
     }
     for (uint32_t i = 0; i < w->n_causes; i++)
         (void)snprintf(texts[i], sizeof(texts[i]), "%u %s", w->causes[i].count, w->causes[i].text);
-    qsort(texts, w->n_causes, sizeof(texts[0]), by_text);
+    qsort(texts, w->n_causes, sizeof(texts[0]), why_by_text);
     buf_fmt(out, "0/%u nodes are unavailable", w->n_nodes);
     for (uint32_t i = 0; i < w->n_causes; i++)
         buf_fmt(out, "%s%s", i ? ", " : ": ", texts[i]);

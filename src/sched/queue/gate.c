@@ -15,7 +15,7 @@ struct gates {
     VEC(struct sched_pod *) list;
 };
 
-static int by_service(const void *x, const void *y)
+static int gate_by_service(const void *x, const void *y)
 {
     const struct sched_pod *a = *(struct sched_pod *const *)x, *b = *(struct sched_pod *const *)y;
 
@@ -31,7 +31,7 @@ static int by_service(const void *x, const void *y)
 static void gates_sort(struct gates *g)
 {
     if (g->list.n)
-        qsort(g->list.v, g->list.n, sizeof(*g->list.v), by_service);
+        qsort(g->list.v, g->list.n, sizeof(*g->list.v), gate_by_service);
 }
 
 /* Closed gates of one role: those that its own minimum needs, and the others. How many of its pods will be open then;

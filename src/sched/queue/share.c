@@ -124,7 +124,7 @@ static void share_out(struct columns *c, size_t i)
 }
 
 /* True: somebody may use more than before. */
-static bool publish(const struct columns *c, int dim)
+static bool share_publish(const struct columns *c, int dim)
 {
     bool is_more = false;
 
@@ -155,7 +155,7 @@ static bool update_dim(struct columns *c, const struct sched_model *m, int dim)
     c->fair[0] = c->ask[0];
     for (size_t i = 0; i < c->tree->n; i++)
         share_out(c, i);
-    return publish(c, dim);
+    return share_publish(c, dim);
 }
 
 void share_update(struct sched_model *m)

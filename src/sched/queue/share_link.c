@@ -37,7 +37,7 @@ static bool is_lost(const struct sched_model *m, const struct sched_queue *q, co
 }
 
 /* Position of a queue among all, by name. */
-static size_t place_of(struct sched_queue *const *all, size_t n, const struct sched_queue *q)
+static size_t share_link_place_of(struct sched_queue *const *all, size_t n, const struct sched_queue *q)
 {
     return (size_t)((struct sched_queue **)bsearch(&q, all, n, sizeof(*all), queue_by_name) - all);
 }
@@ -51,7 +51,7 @@ static bool *find_circles(const struct sched_model *m, struct arena *a, struct s
     size_t n_free = 0;
 
     for (size_t i = 0; i < n; i++) {
-        up[i] = place_of(all, n, wanted_parent(m, all[i]));
+        up[i] = share_link_place_of(all, n, wanted_parent(m, all[i]));
         below[up[i]] += all[i] != m->root;
         is_on_circle[i] = all[i] != m->root;
     }
