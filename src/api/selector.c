@@ -240,19 +240,19 @@ int selector_parse(struct arena *a, struct str text, struct selector **ret, stru
 
 /* ---- the object form ---- */
 
-struct reading {
+struct selector_reading {
     struct arena *a;
     const char *at; /* in front of the field in messages: "" or "matchExpressions[0]." */
     struct err *e;
 };
 
-static int bad_type(struct reading *rd, const struct json *got, const char *field, const char *want)
+static int bad_type(struct selector_reading *rd, const struct json *got, const char *field, const char *want)
 {
     return err_set(rd->e, ERR_INVALID, "%s%s: must be %s, not %s", rd->at, field, want,
                    got ? json_type_name((enum json_type)got->type) : "missing");
 }
 
-static int bad_value(struct reading *rd, const char *field, const char *why)
+static int bad_value(struct selector_reading *rd, const char *field, const char *why)
 {
     return err_set(rd->e, ERR_INVALID, "%s%s: %s", rd->at, field, why);
 }
@@ -263,7 +263,7 @@ static bool is_given(const struct json *j)
 }
 
 /* A label value, copied and appended to 'values'. */
-static int read_value(struct reading *rd, const struct json *j, const char *field, struct strs *values)
+static int read_value(struct selector_reading *rd, const struct json *j, const char *field, struct strs *values)
 {
     struct str value = arena_str(rd->a, json_text(j, STR("")));
     const char *why = name_check_label_value(rd->a, value);
@@ -276,7 +276,7 @@ static int read_value(struct reading *rd, const struct json *j, const char *fiel
     return 0;
 }
 
-static int read_labels(struct reading *rd, const struct json *labels, struct requirement_list *all)
+static int read_labels(struct selector_reading *rd, const struct json *labels, struct requirement_list *all)
 {
     if (is_given(labels) && labels->type != JSON_OBJECT)
         return bad_type(rd, labels, "matchLabels", "an object");
@@ -297,7 +297,7 @@ static int read_labels(struct reading *rd, const struct json *labels, struct req
     return 0;
 }
 
-static int read_key(struct reading *rd, const struct json *j, struct str *ret)
+static int read_key(struct selector_reading *rd, const struct json *j, struct str *ret)
 {
     const char *why;
 
@@ -308,7 +308,7 @@ static int read_key(struct reading *rd, const struct json *j, struct str *ret)
     return why ? bad_value(rd, "key", why) : 0;
 }
 
-static int read_operator(struct reading *rd, const struct json *j, enum requirement_op *ret)
+static int read_operator(struct selector_reading *rd, const struct json *j, enum requirement_op *ret)
 {
     static const char *const names = "one of In, NotIn, Exists, DoesNotExist";
     struct str name = json_text(j, STR(""));
@@ -325,7 +325,7 @@ static int read_operator(struct reading *rd, const struct json *j, enum requirem
     return bad_value(rd, "operator", arena_fmt(rd->a, "must be %s (got %s)", names, shown.p).p);
 }
 
-static int read_values(struct reading *rd, const struct json *list, struct requirement *r)
+static int read_values(struct selector_reading *rd, const struct json *list, struct requirement *r)
 {
     const char *name = ops[r->op].json_name;
     struct strs values = { 0 };
@@ -343,7 +343,7 @@ static int read_values(struct reading *rd, const struct json *list, struct requi
     return 0;
 }
 
-static int read_expressions(struct reading *rd, const struct json *list, struct requirement_list *all)
+static int read_expressions(struct selector_reading *rd, const struct json *list, struct requirement_list *all)
 {
     size_t i = 0;
 
@@ -351,7 +351,7 @@ static int read_expressions(struct reading *rd, const struct json *list, struct 
         return bad_type(rd, list, "matchExpressions", "a list");
     JSON_FOREACH(item, list) {
         struct str at = arena_fmt(rd->a, "matchExpressions[%zu]", i++);
-        struct reading inside = { rd->a, arena_cat(rd->a, at, STR(".")).p, rd->e };
+        struct selector_reading inside = { rd->a, arena_cat(rd->a, at, STR(".")).p, rd->e };
         struct requirement *r = vec_push(rd->a, all);
 
         if (!json_is(item, JSON_OBJECT))
@@ -366,7 +366,7 @@ static int read_expressions(struct reading *rd, const struct json *list, struct 
 
 int selector_from_json(struct arena *a, const struct json *j, struct selector **ret, struct err *e)
 {
-    struct reading rd = { a, "", e };
+    struct selector_reading rd = { a, "", e };
     struct requirement_list all = { 0 };
 
     if (is_given(j) && j->type != JSON_OBJECT)

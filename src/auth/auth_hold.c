@@ -16,7 +16,7 @@
 #include "base/util.h"
 #include "http/request.h"
 
-struct hold {
+struct auth_hold {
     struct list_link link;
     struct auth *auth;
     struct http_call *call;
@@ -30,7 +30,7 @@ struct hold {
 
 static void on_over(void *ctx)
 {
-    struct hold *h = ctx;
+    struct auth_hold *h = ctx;
 
     throttle_end(h->auth->throttle, &h->ticket);
     list_remove(&h->link);
@@ -70,7 +70,7 @@ static void fields_copy(struct buf *out, struct str fields)
 
 void auth_hold(struct auth *auth, struct auth_caller *caller, const struct rbac_question *q, struct http_call *call)
 {
-    struct hold *h = xcalloc(1, sizeof(*h));
+    struct auth_hold *h = xcalloc(1, sizeof(*h));
 
     h->auth = auth;
     h->call = call;
@@ -85,7 +85,7 @@ void auth_hold(struct auth *auth, struct auth_caller *caller, const struct rbac_
 }
 
 /* Somebody who has other groups than before is somebody else here too: what follows from groups is not all RBAC. */
-static bool still_may(struct auth *auth, struct arena *a, const struct hold *h)
+static bool still_may(struct auth *auth, struct arena *a, const struct auth_hold *h)
 {
     struct authn_request rq = { h->peer, buf_view(&h->fields) };
     struct identity real, who;
@@ -108,7 +108,7 @@ void holds_turn(struct auth *auth)
     auth->has_stale_holds = false;
     auth->held_users = users_generation(auth->users);
     auth->held_ms = mono_ms;
-    LIST_FOREACH(struct hold, h, &auth->holds, link) {
+    LIST_FOREACH(struct auth_hold, h, &auth->holds, link) {
         if (!still_may(auth, &a, h))
             http_call_drop(h->call);
         arena_reset(&a);

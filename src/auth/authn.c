@@ -17,10 +17,10 @@ enum { TOKEN_MAX = JWT_MAX };
 
 /* ---- where a token may stand ---- */
 
-enum shown { SHOWN_NONE, SHOWN_ONE, SHOWN_BAD };
+enum authn_shown { SHOWN_NONE, SHOWN_ONE, SHOWN_BAD };
 
 /* RFC 6750: one blank or more after the word, whose case does not count. Blanks inside are nobody's. */
-static enum shown token_of_header(struct str header, struct str *ret)
+static enum authn_shown token_of_header(struct str header, struct str *ret)
 {
     struct str word = STR("Bearer"), token;
 
@@ -33,9 +33,9 @@ static enum shown token_of_header(struct str header, struct str *ret)
     return SHOWN_ONE;
 }
 
-static enum shown token_of_websocket(struct arena *a, struct str header, struct str *ret)
+static enum authn_shown token_of_websocket(struct arena *a, struct str header, struct str *ret)
 {
-    enum shown shown = SHOWN_NONE;
+    enum authn_shown shown = SHOWN_NONE;
     struct str part, prefix = STR(WEBSOCKET_TOKEN);
     autobuf token = { 0 };
 
@@ -53,9 +53,9 @@ static enum shown token_of_websocket(struct arena *a, struct str header, struct 
 }
 
 /* Two of them are one too many: whoever stands between might have looked at the other. */
-static enum shown find_token(struct arena *a, struct str fields, struct str *ret)
+static enum authn_shown find_token(struct arena *a, struct str fields, struct str *ret)
 {
-    enum shown shown = SHOWN_NONE, one;
+    enum authn_shown shown = SHOWN_NONE, one;
     struct str value;
     size_t at = 0;
 
@@ -148,7 +148,7 @@ int authn_identify(const struct authn *n, struct arena *a, const struct authn_re
                    struct identity *ret)
 {
     struct str token = STR_NULL;
-    enum shown shown = find_token(a, rq->fields, &token);
+    enum authn_shown shown = find_token(a, rq->fields, &token);
     bool has_certificate = rq->peer->common_name.n || rq->peer->n_organizations;
     bool has_changed;
     struct err e;

@@ -11,7 +11,7 @@
 
 enum { ASKED_MAX = 64 }; /* each is a question */
 
-struct asked {
+struct impersonate_asked {
     struct str user, uid;
     VEC(struct str) groups;
     VEC(struct identity_extra) extra; /* one value each, until the end */
@@ -44,7 +44,7 @@ static int once(struct str *at, struct str value, const char *header, struct err
     return 0;
 }
 
-static int take_header(struct arena *a, struct asked *k, struct str name, struct str value, struct err *e)
+static int take_header(struct arena *a, struct impersonate_asked *k, struct str name, struct str value, struct err *e)
 {
     struct str *values, key;
 
@@ -66,7 +66,7 @@ static int take_header(struct arena *a, struct asked *k, struct str name, struct
     return 0;
 }
 
-static int read_headers(struct arena *a, struct str fields, struct asked *k, struct err *e)
+static int read_headers(struct arena *a, struct str fields, struct impersonate_asked *k, struct err *e)
 {
     struct str name, value;
     size_t at = 0, n = 0;
@@ -86,13 +86,13 @@ static int read_headers(struct arena *a, struct str fields, struct asked *k, str
 
 /* ---- may he ---- */
 
-struct test {
+struct impersonate_test {
     struct rbac *rbac;
     struct arena *arena;
     const struct identity *who;
 };
 
-static int may_be(const struct test *t, const struct rbac_question *about, struct err *e)
+static int may_be(const struct impersonate_test *t, const struct rbac_question *about, struct err *e)
 {
     struct rbac_question q = *about;
     struct rbac_verdict v;
@@ -106,7 +106,7 @@ static int may_be(const struct test *t, const struct rbac_question *about, struc
     return err_set(e, ERR_FORBIDDEN, "%.*s", STR_ARG(text));
 }
 
-static int may_be_user(const struct test *t, struct str user, struct err *e)
+static int may_be_user(const struct impersonate_test *t, struct str user, struct err *e)
 {
     struct rbac_question q = { .resource = STR("users"), .name = user };
 
@@ -115,7 +115,7 @@ static int may_be_user(const struct test *t, struct str user, struct err *e)
     return may_be(t, &q, e);
 }
 
-static int may_be_all(const struct test *t, const struct asked *k, struct err *e)
+static int may_be_all(const struct impersonate_test *t, const struct impersonate_asked *k, struct err *e)
 {
     if (may_be_user(t, k->user, e) < 0)
         return -1;
@@ -140,7 +140,7 @@ static int may_be_all(const struct test *t, const struct asked *k, struct err *e
 
 /* ---- who that is ---- */
 
-static void set_extra(struct arena *a, const struct asked *k, struct identity *ret)
+static void set_extra(struct arena *a, const struct impersonate_asked *k, struct identity *ret)
 {
     struct identity_extra *all = arena_array(a, struct identity_extra, k->extra.n);
 
@@ -160,7 +160,7 @@ static void set_extra(struct arena *a, const struct asked *k, struct identity *r
     ret->extra = all;
 }
 
-static struct identity impersonate_become(struct arena *a, const struct asked *k)
+static struct identity impersonate_become(struct arena *a, const struct impersonate_asked *k)
 {
     bool is_anonymous = str_is(k->user, USER_ANONYMOUS), says_which = false;
     struct str namespace, name, last = is_anonymous ? STR(GROUP_UNAUTHENTICATED) : STR(GROUP_AUTHENTICATED);
@@ -180,7 +180,7 @@ static struct identity impersonate_become(struct arena *a, const struct asked *k
 int authn_impersonate(struct rbac *rbac, struct arena *a, struct str fields, const struct identity *who,
                       struct identity *ret, bool *ret_asks, struct err *e)
 {
-    struct asked k = { 0 };
+    struct impersonate_asked k = { 0 };
 
     if (read_headers(a, fields, &k, e) < 0)
         return -1;
@@ -188,7 +188,7 @@ int authn_impersonate(struct rbac *rbac, struct arena *a, struct str fields, con
     *ret = *who;
     if (!k.is_any)
         return 0;
-    if (may_be_all(&(struct test){ rbac, a, who }, &k, e) < 0)
+    if (may_be_all(&(struct impersonate_test){ rbac, a, who }, &k, e) < 0)
         return -1;
     *ret = impersonate_become(a, &k);
     return 0;

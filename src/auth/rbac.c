@@ -210,7 +210,7 @@ static void grants_drop(struct grants *g, const struct rbac_binding *b)
         }
 }
 
-static void space_free(struct space *space)
+static void space_free(struct rbac_space *space)
 {
     free(space->grants.v);
     free(space);
@@ -218,7 +218,7 @@ static void space_free(struct space *space)
 
 static void subject_free(struct subject *s)
 {
-    MAP_FOREACH(struct space *, space, &s->spaces)
+    MAP_FOREACH(struct rbac_space *, space, &s->spaces)
         space_free(space);
     map_done(&s->spaces);
     free(s->everywhere.v);
@@ -240,7 +240,7 @@ static struct subject *subject_place(struct rbac *r, struct str key)
 
 static struct grants *grants_place(struct subject *s, struct str namespace)
 {
-    struct space *space;
+    struct rbac_space *space;
 
     if (!namespace.n)
         return &s->everywhere;
@@ -257,7 +257,7 @@ static struct grants *grants_place(struct subject *s, struct str namespace)
 static void unlink_subject(struct rbac *r, const struct rbac_binding *b, struct str key)
 {
     struct subject *s = map_get(&r->subjects, key);
-    struct space *space = s && b->namespace.n ? map_get(&s->spaces, b->namespace) : NULL;
+    struct rbac_space *space = s && b->namespace.n ? map_get(&s->spaces, b->namespace) : NULL;
 
     if (!s)
         return;

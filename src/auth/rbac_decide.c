@@ -30,7 +30,7 @@ static bool rbac_decide_walk(const struct grants *g, each_binding_f *each, void 
 
 static bool walk_space(const struct subject *s, struct str namespace, each_binding_f *each, void *ctx)
 {
-    const struct space *space = s && namespace.n ? map_get(&s->spaces, namespace) : NULL;
+    const struct rbac_space *space = s && namespace.n ? map_get(&s->spaces, namespace) : NULL;
 
     return !space || rbac_decide_walk(&space->grants, each, ctx);
 }
@@ -57,14 +57,14 @@ void rbac_each_binding(struct rbac *r, const struct identity *who, struct str na
 
 /* ---- asking ---- */
 
-struct decision {
+struct rbac_decision {
     struct asked asked;
     const struct rbac_binding *by;
 };
 
 static bool try_binding(void *ctx, const struct rbac_binding *b)
 {
-    struct decision *d = ctx;
+    struct rbac_decision *d = ctx;
 
     for (size_t i = 0; b->role && i < b->role->rules.n; i++)
         if (rule_allows(b->role->rules.v[i], &d->asked)) {
@@ -76,7 +76,7 @@ static bool try_binding(void *ctx, const struct rbac_binding *b)
 
 struct rbac_verdict rbac_decide(struct rbac *r, const struct identity *who, const struct rbac_question *q)
 {
-    struct decision d = { .asked = asked_of(q) };
+    struct rbac_decision d = { .asked = asked_of(q) };
 
     if (identity_has_group(who, STR(GROUP_MASTERS)))
         return (struct rbac_verdict){ .is_allowed = true };
@@ -91,14 +91,14 @@ bool rbac_allows(struct rbac *r, const struct identity *who, const struct rbac_q
 
 /* ---- all rules ---- */
 
-struct listing {
+struct rbac_listing {
     struct arena *arena;
     struct json *rules;
 };
 
 static bool list_rules(void *ctx, const struct rbac_binding *b)
 {
-    struct listing *l = ctx;
+    struct rbac_listing *l = ctx;
 
     for (size_t i = 0; b->role && i < b->role->rules.n; i++)
         json_push(l->rules, json_clone(l->arena, b->role->rules.v[i]->raw));
@@ -108,7 +108,7 @@ static bool list_rules(void *ctx, const struct rbac_binding *b)
 void rbac_rules_for(struct rbac *r, struct arena *a, const struct identity *who, struct str namespace,
                     struct json *ret_rules)
 {
-    rbac_each_binding(r, who, namespace, list_rules, &(struct listing){ a, ret_rules });
+    rbac_each_binding(r, who, namespace, list_rules, &(struct rbac_listing){ a, ret_rules });
 }
 
 struct json *rbac_aggregated(struct rbac *r, struct arena *a, struct str cluster_role)

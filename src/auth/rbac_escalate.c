@@ -15,7 +15,7 @@ struct grant {
     bool has_name;
 };
 
-struct check {
+struct escalate_check {
     struct arena *arena;
     VEC(const struct rule *) owned;
     VEC(struct grant) missing;
@@ -30,7 +30,7 @@ static struct words one(const struct str *s)
     return (struct words){ s, 1, str_is(*s, "*") };
 }
 
-static void escalate_look_at(struct check *c, struct grant g)
+static void escalate_look_at(struct escalate_check *c, struct grant g)
 {
     struct rule sub = { .verb_list = one(&g.verb) };
 
@@ -49,7 +49,7 @@ static void escalate_look_at(struct check *c, struct grant g)
     *vec_push(c->arena, &c->missing) = g;
 }
 
-static void break_down_resource(struct check *c, const struct rule *r, struct grant g)
+static void break_down_resource(struct escalate_check *c, const struct rule *r, struct grant g)
 {
     for (size_t v = 0; v < r->verb_list.n && c->n < GRANTS_MAX; v++) {
         g.verb = r->verb_list.v[v];
@@ -63,7 +63,7 @@ static void break_down_resource(struct check *c, const struct rule *r, struct gr
     }
 }
 
-static void break_down(struct check *c, const struct rule *r)
+static void break_down(struct escalate_check *c, const struct rule *r)
 {
     for (size_t g = 0; g < r->groups.n; g++)
         for (size_t i = 0; i < r->resources.n && c->n < GRANTS_MAX; i++)
@@ -89,7 +89,7 @@ static bool is_same_place(const struct grant *a, const struct grant *b)
 }
 
 /* The grant at 'at' and those after it that differ in the verb only. */
-static struct str escalate_describe(struct check *c, size_t at)
+static struct str escalate_describe(struct escalate_check *c, size_t at)
 {
     const struct grant *g = &c->missing.v[at];
     autobuf out = { 0 };
@@ -114,7 +114,7 @@ static struct str escalate_describe(struct check *c, size_t at)
     return arena_str(c->arena, buf_view(&out));
 }
 
-static bool was_told(const struct check *c, size_t at)
+static bool was_told(const struct escalate_check *c, size_t at)
 {
     for (size_t i = 0; i < at; i++)
         if (is_same_place(&c->missing.v[i], &c->missing.v[at]))
@@ -146,7 +146,7 @@ static int by_place(const void *a, const void *b)
     return x->namespace.n && !y->namespace.n ? 1 : !x->namespace.n && y->namespace.n ? -1 : str_cmp(x->name, y->name);
 }
 
-static void print_broken(struct buf *out, struct check *c)
+static void print_broken(struct buf *out, struct escalate_check *c)
 {
     const char *before = "; resolution errors: [";
 
@@ -166,7 +166,7 @@ static void print_broken(struct buf *out, struct check *c)
         buf_char(out, ']');
 }
 
-static struct str escalate_tell(struct check *c, const struct identity *who)
+static struct str escalate_tell(struct escalate_check *c, const struct identity *who)
 {
     enum { TOLD_MAX = 50 };
     VEC(struct str) lines = { 0 };
@@ -208,7 +208,7 @@ static int escalate_refuse(const struct write *w, struct str why, struct err *e)
 
 static bool own_rules(void *ctx, const struct rbac_binding *b)
 {
-    struct check *c = ctx;
+    struct escalate_check *c = ctx;
 
     if (!b->role || !b->role->is_there)
         *vec_push(c->arena, &c->broken) = b;
@@ -219,7 +219,7 @@ static bool own_rules(void *ctx, const struct rbac_binding *b)
 
 static int confirm(const struct write *w, const struct rule *const *rules, size_t n, struct err *e)
 {
-    struct check c = { .arena = w->arena };
+    struct escalate_check c = { .arena = w->arena };
 
     rbac_each_binding(w->rbac, w->who, w->namespace, own_rules, &c);
     for (size_t i = 0; i < n; i++)

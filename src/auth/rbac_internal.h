@@ -53,7 +53,7 @@ struct grants { /* sorted by the binding's name */
     size_t n, cap;
 };
 
-struct space {
+struct rbac_space {
     struct grants grants;
     size_t n;
     char namespace[];
@@ -61,7 +61,7 @@ struct space {
 
 struct subject { /* who has bindings */
     struct grants everywhere;
-    struct map spaces; /* by namespace: struct space */
+    struct map spaces; /* by namespace: struct rbac_space */
     char key[];
 };
 

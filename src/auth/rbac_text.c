@@ -62,7 +62,7 @@ static void print_binding(struct buf *out, const struct rbac_binding *b, const s
 
 /* ---- missing roles ---- */
 
-struct missing {
+struct rbac_text_missing {
     struct buf text;
     size_t n;
     VEC(struct str) seen;
@@ -71,7 +71,7 @@ struct missing {
 
 static bool note_missing(void *ctx, const struct rbac_binding *b)
 {
-    struct missing *m = ctx;
+    struct rbac_text_missing *m = ctx;
     autobuf one = { 0 };
 
     if (b->role && b->role->is_there)
@@ -90,7 +90,7 @@ static bool note_missing(void *ctx, const struct rbac_binding *b)
 struct str rbac_reason(struct rbac *r, struct arena *a, const struct identity *who, const struct rbac_question *q,
                        const struct rbac_verdict *verdict)
 {
-    struct missing m = { 0 };
+    struct rbac_text_missing m = { 0 };
     struct buf out = { 0 };
 
     if (verdict->is_allowed) {

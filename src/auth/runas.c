@@ -221,14 +221,14 @@ static int64_t runas_group_of(int64_t uid)
 
 /* ---- what the pod asks for ---- */
 
-struct check {
+struct runas_check {
     const struct runas_decision *decision;
     const struct texts *paths;
     const struct identity *who;
     struct problems *ps;
 };
 
-static bool is_allowed_path(const struct check *c, const struct place *at)
+static bool is_allowed_path(const struct runas_check *c, const struct place *at)
 {
     struct str path = json_text(json_get(at->node, "path"), STR_NULL);
 
@@ -242,14 +242,14 @@ static bool is_allowed_path(const struct check *c, const struct place *at)
 
 static void on_finding(void *ctx, const struct place *at, const struct security_rule *rule)
 {
-    const struct check *c = ctx;
+    const struct runas_check *c = ctx;
 
     if (!is_allowed_path(c, at))
         problem_error(c->ps, at, "%s (pods of %.*s run as UNIX user %lld)", rule->must, STR_ARG(c->who->user),
                       (long long)c->decision->uid);
 }
 
-static void check_id(const struct check *c, const struct place *context, const char *key, int64_t want)
+static void check_id(const struct runas_check *c, const struct place *context, const char *key, int64_t want)
 {
     struct place at = place_member(context, key);
     int64_t id;
@@ -259,7 +259,7 @@ static void check_id(const struct check *c, const struct place *context, const c
                       STR_ARG(c->who->user));
 }
 
-static void check_groups(const struct check *c, const struct place *context)
+static void check_groups(const struct runas_check *c, const struct place *context)
 {
     struct place groups = place_member(context, "supplementalGroups");
     size_t i = 0;
@@ -315,7 +315,7 @@ static void runas_check_range(const struct place *pod, struct problems *ps)
     }
 }
 
-static void check_ids(const struct check *c, const struct place *pod)
+static void check_ids(const struct runas_check *c, const struct place *pod)
 {
     struct place spec = place_member(pod, "spec"), context = place_member(&spec, "securityContext");
 
@@ -336,7 +336,7 @@ static void check_ids(const struct check *c, const struct place *pod)
 }
 
 /* What it lacks is put in first (into a copy): only what it asks for counts against it. */
-static void check_user(const struct check *c, const struct place *pod)
+static void check_user(const struct runas_check *c, const struct place *pod)
 {
     autoarena a = { 0 };
     struct place whole = *pod;
@@ -381,7 +381,7 @@ struct runas_decision runas_decide(const struct runas_policy *policy, const stru
         pod_security_check(pod, ps);
         runas_check_range(pod, ps);
     } else if (d.mode == RUNAS_USER) {
-        check_user(&(struct check){ &d, &r->paths, who, ps }, pod);
+        check_user(&(struct runas_check){ &d, &r->paths, who, ps }, pod);
     }
     return d;
 }

@@ -6,7 +6,7 @@
 
 enum { CLIENTS_MAX = 8192, SWEEP_MS = 1000, MILLI = 1000, WAIT_MAX_S = 60 };
 
-struct client {
+struct throttle_client {
     uint64_t key;
     unsigned in_flight, streams;
     int64_t tokens_milli, at_ms; /* of the rate */
@@ -50,7 +50,7 @@ void throttle_free(struct throttle *t)
 {
     if (!t)
         return;
-    MAP_FOREACH(struct client *, c, &t->clients.map)
+    MAP_FOREACH(struct throttle_client *, c, &t->clients.map)
         free(c);
     map_u64_done(&t->clients);
     free(t);
@@ -69,7 +69,7 @@ static bool is_shared(struct str address)
     return str_is(address, "unix") || str_is(address, "::1") || str_starts(address, STR("127."));
 }
 
-static bool is_idle(const struct throttle *t, const struct client *c, int64_t now_ms)
+static bool is_idle(const struct throttle *t, const struct throttle_client *c, int64_t now_ms)
 {
     int64_t full_ms = (int64_t)t->limits.burst * MILLI / t->limits.rate;
 
@@ -82,7 +82,7 @@ static void throttle_make_room(struct throttle *t, int64_t now_ms)
     if (t->clients.map.n + 2 <= CLIENTS_MAX || now_ms < t->swept_ms + SWEEP_MS)
         return;
     t->swept_ms = now_ms;
-    MAP_FOREACH(struct client *, c, &t->clients.map)
+    MAP_FOREACH(struct throttle_client *, c, &t->clients.map)
         if (is_idle(t, c, now_ms)) {
             map_u64_remove(&t->clients, c->key);
             free(c);
@@ -90,20 +90,20 @@ static void throttle_make_room(struct throttle *t, int64_t now_ms)
 }
 
 /* NULL: there are too many, and all of them are busy. */
-static struct client *client_of(struct throttle *t, uint64_t key, int64_t now_ms)
+static struct throttle_client *client_of(struct throttle *t, uint64_t key, int64_t now_ms)
 {
-    struct client *c = map_u64_get(&t->clients, key);
+    struct throttle_client *c = map_u64_get(&t->clients, key);
 
     if (c)
         return c;
     if (t->clients.map.n >= CLIENTS_MAX)
         return NULL;
     c = xcalloc(1, sizeof(*c));
-    *c = (struct client){ .key = key,
-                          .tokens_milli = (int64_t)t->limits.burst * MILLI,
-                          .at_ms = now_ms,
-                          .guesses_milli = (int64_t)t->limits.failures * MILLI,
-                          .guess_ms = now_ms };
+    *c = (struct throttle_client){ .key = key,
+                                   .tokens_milli = (int64_t)t->limits.burst * MILLI,
+                                   .at_ms = now_ms,
+                                   .guesses_milli = (int64_t)t->limits.failures * MILLI,
+                                   .guess_ms = now_ms };
     map_u64_put(&t->clients, key, c);
     return c;
 }
@@ -126,7 +126,7 @@ static int throttle_wait_for(int64_t milli, int64_t milli_per_s)
     return (int)MIN_OF(MAX_OF(s, (int64_t)1), (int64_t)WAIT_MAX_S);
 }
 
-static int check_rate(struct throttle *t, struct client *c, int64_t now_ms)
+static int check_rate(struct throttle *t, struct throttle_client *c, int64_t now_ms)
 {
     refill(&c->tokens_milli, &c->at_ms, now_ms, (int64_t)t->limits.rate * MILLI, (int64_t)t->limits.burst * MILLI);
     return c->tokens_milli >= MILLI ? 0 : throttle_wait_for(c->tokens_milli, (int64_t)t->limits.rate * MILLI);
@@ -134,7 +134,7 @@ static int check_rate(struct throttle *t, struct client *c, int64_t now_ms)
 
 /* ---- in flight ---- */
 
-static bool is_over_share(const struct throttle *t, const struct client *c)
+static bool is_over_share(const struct throttle *t, const struct throttle_client *c)
 {
     size_t busy = t->n_busy + (c->in_flight == 0);
 
@@ -145,8 +145,8 @@ static bool is_over_share(const struct throttle *t, const struct client *c)
     return c->in_flight > 0; /* full: a first request still goes, and there are as many of those as clients */
 }
 
-static int check_flight(const struct throttle *t, const struct client *user, const struct client *address,
-                        enum throttle_kind kind)
+static int check_flight(const struct throttle *t, const struct throttle_client *user,
+                        const struct throttle_client *address, enum throttle_kind kind)
 {
     if (kind == THROTTLE_STREAM)
         return user->streams >= t->limits.streams || address->streams >= t->limits.streams ? 1 : 0;
@@ -155,7 +155,7 @@ static int check_flight(const struct throttle *t, const struct client *user, con
     return is_over_share(t, user) ? 1 : 0;
 }
 
-static void throttle_take(struct throttle *t, struct client *user, struct client *address,
+static void throttle_take(struct throttle *t, struct throttle_client *user, struct throttle_client *address,
                           struct throttle_ticket *ticket)
 {
     user->tokens_milli -= MILLI;
@@ -182,7 +182,7 @@ static int throttle_refuse(struct throttle *t, int seconds)
 int throttle_begin(struct throttle *t, const struct identity *who, struct str address, enum throttle_kind kind,
                    int64_t mono_ms, struct throttle_ticket *ret)
 {
-    struct client *user, *place;
+    struct throttle_client *user, *place;
     int wait;
 
     *ret = (struct throttle_ticket){ .kind = kind };
@@ -207,7 +207,8 @@ int throttle_begin(struct throttle *t, const struct identity *who, struct str ad
 
 void throttle_end(struct throttle *t, struct throttle_ticket *ticket)
 {
-    struct client *user = map_u64_get(&t->clients, ticket->user), *place = map_u64_get(&t->clients, ticket->address);
+    struct throttle_client *user = map_u64_get(&t->clients, ticket->user),
+                           *place = map_u64_get(&t->clients, ticket->address);
 
     if (!ticket->is_taken)
         return;
@@ -228,7 +229,7 @@ void throttle_end(struct throttle *t, struct throttle_ticket *ticket)
 
 int throttle_guesses(struct throttle *t, struct str address, int64_t mono_ms)
 {
-    struct client *c;
+    struct throttle_client *c;
 
     if (is_shared(address))
         return 0;
@@ -244,7 +245,7 @@ int throttle_guesses(struct throttle *t, struct str address, int64_t mono_ms)
 
 void throttle_failed(struct throttle *t, struct str address, int64_t mono_ms)
 {
-    struct client *c;
+    struct throttle_client *c;
 
     throttle_make_room(t, mono_ms);
     c = is_shared(address) ? NULL : client_of(t, throttle_key_of(t, 'a', address), mono_ms);

@@ -6,9 +6,9 @@
 
 /* ---- what is known of an option's value ---- */
 
-enum value { VALUE_NONE, VALUE_WORDS, VALUE_FILE, VALUE_DIR, VALUE_OTHER };
+enum completion_value { VALUE_NONE, VALUE_WORDS, VALUE_FILE, VALUE_DIR, VALUE_OTHER };
 
-static enum value completion_value_of(const struct option *o)
+static enum completion_value completion_value_of(const struct option *o)
 {
     if (!o->value || (o->kind == OPTION_SWITCH && !o->values)) /* a value that is left out as a rule */
         return VALUE_NONE;
@@ -97,7 +97,7 @@ static void bash_values(struct buf *out, const struct command *c)
     static const char *const ways[] = { [VALUE_FILE] = "-f", [VALUE_DIR] = "-d" };
 
     for (size_t i = 0; (o = command_option(c, i)); i++) {
-        enum value value = completion_value_of(o);
+        enum completion_value value = completion_value_of(o);
 
         if (value == VALUE_NONE)
             continue;
@@ -229,7 +229,7 @@ static void print_bash(struct buf *out)
 static void zsh_option(struct buf *out, const struct option *o)
 {
     static const char *const ways[] = { [VALUE_FILE] = "_files", [VALUE_DIR] = "_files -/", [VALUE_OTHER] = " " };
-    enum value value = completion_value_of(o);
+    enum completion_value value = completion_value_of(o);
     const char *many = o->kind == OPTION_LIST ? "*" : "";
     const char *sign = value == VALUE_NONE ? "" : "=";
 
@@ -381,7 +381,7 @@ static void fish_option(struct buf *out, const struct command *c, const struct o
         [VALUE_DIR] = " -x -a '(__fish_complete_directories)'",
         [VALUE_OTHER] = " -x",
     };
-    enum value value = completion_value_of(o);
+    enum completion_value value = completion_value_of(o);
 
     buf_str(out, STR("complete -c pumice -n '"));
     fish_condition(out, c);

@@ -97,7 +97,7 @@ static struct str another(struct arena *a, struct str name)
     return STR_NULL;
 }
 
-struct missing { /* a program */
+struct hint_missing { /* a program */
     struct str name, image;
     const struct pod_spec *pod;
     const struct json *container;
@@ -107,7 +107,7 @@ struct missing { /* a program */
 };
 
 static bool find_missing(const struct hints *h, const struct pod_specs *all, const struct history_failure *w,
-                         struct missing *ret)
+                         struct hint_missing *ret)
 {
     bool is_start = str_is(w->reason, "StartError") || str_is(w->reason, "ContainerCannotRun");
 
@@ -123,14 +123,14 @@ static bool find_missing(const struct hints *h, const struct pod_specs *all, con
 }
 
 /* An image was pulled, and the job was meant for what this machine has. */
-static void tell_lacking(struct buf *out, struct arena *a, const struct missing *m)
+static void tell_lacking(struct buf *out, struct arena *a, const struct hint_missing *m)
 {
     if (str_has_char(m->name, '/') ? access(arena_cstr(a, m->name), X_OK) == 0 : dir_of(a, POD_PATH, m->name).n > 0)
         buf_fmt(out, "image \"%.*s\" has no %.*s, and this machine has; with its files: --image %.*s=host",
                 STR_ARG(m->image), STR_ARG(m->name), STR_ARG(m->image));
 }
 
-static void tell_missing(struct buf *out, struct arena *a, const struct missing *m)
+static void tell_missing(struct buf *out, struct arena *a, const struct hint_missing *m)
 {
     bool is_path = str_has_char(m->name, '/');
     struct str dir = is_path ? STR_NULL : dir_of(a, getenv("PATH"), m->name),
@@ -157,7 +157,7 @@ void hint_failure(struct buf *out, const struct hints *h, const struct history_f
 {
     autoarena a = { 0 };
     struct pod_specs all;
-    struct missing m = { 0 };
+    struct hint_missing m = { 0 };
 
     if (!h || !h->load)
         return;

@@ -19,14 +19,14 @@
 
 /* ---- one file ---- */
 
-struct reading {
+struct load_reading {
     struct load *load;
     struct problems duplicates; /* keys that stood twice, until the documents are known */
 };
 
 static void on_duplicate(void *ctx, struct json_duplicate dup)
 {
-    struct reading *r = ctx;
+    struct load_reading *r = ctx;
     struct json node = { .line = dup.line, .col = (uint16_t)MIN_OF(dup.col, UINT16_MAX) };
     struct place at = { .node = &node };
 
@@ -72,7 +72,7 @@ static void add_documents(struct load *l, const char *file, struct json *root)
 }
 
 /* A *.json file must be JSON. Everything else is YAML, which JSON is too. */
-static int load_parse(struct reading *r, const char *file, struct str text, struct yaml_docs *docs, struct err *e)
+static int load_parse(struct load_reading *r, const char *file, struct str text, struct yaml_docs *docs, struct err *e)
 {
     struct json_parse_options json_opt = { .on_duplicate = on_duplicate, .ctx = r };
     struct yaml_options yaml_opt = { .on_duplicate = on_duplicate, .ctx = r };
@@ -119,7 +119,7 @@ static void load_fail(struct load *l, const char *file, const char *what)
 
 static void load_one(struct load *l, const char *file)
 {
-    struct reading r = { .load = l, .duplicates.arena = l->arena };
+    struct load_reading r = { .load = l, .duplicates.arena = l->arena };
     struct yaml_docs docs = { 0 };
     size_t first_doc = l->docs.n;
     struct str text;

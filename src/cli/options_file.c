@@ -11,7 +11,7 @@
 #include "json/schema.h" /* suggest() */
 #include "yaml/yaml.h"
 
-struct reading {
+struct options_file_reading {
     struct arena *arena;
     const struct command *command;
     const char *path;
@@ -19,7 +19,7 @@ struct reading {
 };
 
 /* "server.yaml: line 3: listen". */
-static const char *options_file_where(struct reading *r, const struct json *j)
+static const char *options_file_where(struct options_file_reading *r, const struct json *j)
 {
     return arena_fmt(r->arena, "%s: line %u: %.*s", r->path, j->line, STR_ARG(json_key(j))).p;
 }
@@ -37,7 +37,7 @@ static const struct option *options_file_find(const struct command *c, struct st
     return NULL;
 }
 
-static int no_such(struct reading *r, const struct json *j, struct err *e)
+static int no_such(struct options_file_reading *r, const struct json *j, struct err *e)
 {
     struct str name = json_key(j);
     const char *names[64], *near;
@@ -83,8 +83,8 @@ static const char *document(struct arena *a, const struct json *j)
     return arena_cstr(a, buf_view(&out));
 }
 
-static int options_file_check_value(struct reading *r, const struct option *o, const struct json *j, const char *value,
-                                    struct err *e)
+static int options_file_check_value(struct options_file_reading *r, const struct option *o, const struct json *j,
+                                    const char *value, struct err *e)
 {
     autobuf list = { 0 };
 
@@ -98,7 +98,8 @@ static int options_file_check_value(struct reading *r, const struct option *o, c
     return err_set(e, ERR_INVALID, "%s: '%s' is not one of %s", options_file_where(r, j), value, list.p);
 }
 
-static int options_file_take_text(struct reading *r, const struct option *o, const struct json *j, struct err *e)
+static int options_file_take_text(struct options_file_reading *r, const struct option *o, const struct json *j,
+                                  struct err *e)
 {
     const char **field = options_file_field_of(o, r->options);
     const char *value = o->is_document && json_is(j, JSON_OBJECT) ? document(r->arena, j)
@@ -113,7 +114,7 @@ static int options_file_take_text(struct reading *r, const struct option *o, con
     return 0;
 }
 
-static int take_list(struct reading *r, const struct option *o, const struct json *j, struct err *e)
+static int take_list(struct options_file_reading *r, const struct option *o, const struct json *j, struct err *e)
 {
     struct text_list *field = options_file_field_of(o, r->options), fresh = { 0 };
     const char *value = json_is(j, JSON_ARRAY) ? NULL : options_file_text_of(r->arena, j);
@@ -134,7 +135,7 @@ static int take_list(struct reading *r, const struct option *o, const struct jso
     return 0;
 }
 
-static int take_flag(struct reading *r, const struct option *o, const struct json *j, struct err *e)
+static int take_flag(struct options_file_reading *r, const struct option *o, const struct json *j, struct err *e)
 {
     bool *field = options_file_field_of(o, r->options);
 
@@ -144,7 +145,7 @@ static int take_flag(struct reading *r, const struct option *o, const struct jso
     return 0;
 }
 
-static int options_file_take(struct reading *r, const struct json *j, struct err *e)
+static int options_file_take(struct options_file_reading *r, const struct json *j, struct err *e)
 {
     const struct option *o = options_file_find(r->command, json_key(j));
 
@@ -173,7 +174,7 @@ static int read_settings(struct arena *a, const char *path, struct json **ret, s
 
 int options_file(struct arena *a, const struct command *c, const char *path, void *options, struct err *e)
 {
-    struct reading r = { a, c, path, options };
+    struct options_file_reading r = { a, c, path, options };
     struct json *settings;
 
     if (read_settings(a, path, &settings, e) < 0)

@@ -19,7 +19,7 @@ enum { BAR = 24, LINE_MS = 10000 }; /* how often a line is worth reading later *
 
 enum show { SHOW_NOTHING, SHOW_LINES, SHOW_BAR }; /* quiet; into a file; on a terminal, a line that is written over */
 
-struct shown {
+struct pull_shown {
     struct str name;
     enum show how;
     bool is_drawn;          /* BAR */
@@ -40,7 +40,7 @@ static void draw_bar(struct buf *out, int64_t bytes, int64_t total)
     bytes_print(out, total);
 }
 
-static void show_bar(struct shown *s, enum image_doing doing, int64_t bytes, int64_t total)
+static void show_bar(struct pull_shown *s, enum image_doing doing, int64_t bytes, int64_t total)
 {
     autobuf out = { 0 };
 
@@ -55,7 +55,7 @@ static void show_bar(struct shown *s, enum image_doing doing, int64_t bytes, int
     (void)term_draw(stderr, &out);
 }
 
-static void show_line(struct shown *s, enum image_doing doing, int64_t bytes, int64_t total)
+static void show_line(struct pull_shown *s, enum image_doing doing, int64_t bytes, int64_t total)
 {
     int64_t now_ms = clock_mono_ms(&clock_real);
     bool is_next = doing != s->doing;
@@ -79,17 +79,17 @@ static void show_line(struct shown *s, enum image_doing doing, int64_t bytes, in
 
 static void pull_on_progress(void *ctx, enum image_doing doing, int64_t bytes, int64_t total)
 {
-    static void (*const show[])(struct shown * s, enum image_doing doing, int64_t bytes, int64_t total) = {
+    static void (*const show[])(struct pull_shown * s, enum image_doing doing, int64_t bytes, int64_t total) = {
         [SHOW_LINES] = show_line,
         [SHOW_BAR] = show_bar,
     };
-    struct shown *s = ctx;
+    struct pull_shown *s = ctx;
 
     if (s->how != SHOW_NOTHING)
         show[s->how](s, doing, bytes, total);
 }
 
-static void pull_hide(struct shown *s)
+static void pull_hide(struct pull_shown *s)
 {
     autobuf out = { 0 };
 
@@ -100,7 +100,7 @@ static void pull_hide(struct shown *s)
     (void)term_draw(stderr, &out);
 }
 
-static void pull_tell(const struct shown *s, const struct image_pulled *pulled, bool is_quiet)
+static void pull_tell(const struct pull_shown *s, const struct image_pulled *pulled, bool is_quiet)
 {
     autobuf out = { 0 };
 
@@ -117,7 +117,7 @@ static void pull_tell(const struct shown *s, const struct image_pulled *pulled, 
 
 /* ---- the command ---- */
 
-static int pull_one(const char *store, const struct registry_options *registry, struct shown *s, bool is_quiet)
+static int pull_one(const char *store, const struct registry_options *registry, struct pull_shown *s, bool is_quiet)
 {
     struct image_pull q = { store, s->name, registry, s, pull_on_progress };
     struct image_pulled pulled;
@@ -150,10 +150,10 @@ static int pull_run(struct arena *a, const void *options, const struct text_list
     store = machine_image_store(&m, &o->machine);
     (void)images_sweep(store, NULL); /* what a crash left; if it stays it is in nobody's way */
     VEC_FOREACH(name, &names->list) {
-        struct shown s = { .name = str_of(*name),
-                           .how = o->quiet                ? SHOW_NOTHING
-                                  : isatty(STDERR_FILENO) ? SHOW_BAR
-                                                          : SHOW_LINES };
+        struct pull_shown s = { .name = str_of(*name),
+                                .how = o->quiet                ? SHOW_NOTHING
+                                       : isatty(STDERR_FILENO) ? SHOW_BAR
+                                                               : SHOW_LINES };
 
         if (pull_one(store, &registry, &s, o->quiet) != EXIT_FINE)
             status = EXIT_FAILED;

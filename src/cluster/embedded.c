@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "store/store.h"
 
-struct answer {
+struct embedded_answer {
     struct list_link link;
     const struct resource_type *type;
     struct object *object;
@@ -24,7 +24,7 @@ struct answer {
 
 enum want_state { WANT_LIST, WANT_TELL, WANT_WATCH };
 
-struct want { /* one type that somebody asked for */
+struct embedded_want { /* one type that somebody asked for */
     struct list_link link;
     const struct resource_type *type;
     enum want_state state;
@@ -52,7 +52,7 @@ static struct embedded *embedded_of(struct cluster *c)
     return (struct embedded *)c;
 }
 
-static void want_forget_list(struct want *w)
+static void want_forget_list(struct embedded_want *w)
 {
     for (size_t i = w->at; i < w->n; i++)
         object_unref(w->listed[i]);
@@ -65,11 +65,11 @@ static void embedded_free(struct cluster *c)
 {
     struct embedded *m = embedded_of(c);
 
-    LIST_FOREACH(struct answer, a, &m->answers, link) {
+    LIST_FOREACH(struct embedded_answer, a, &m->answers, link) {
         object_unref(a->object);
         free(a);
     }
-    LIST_FOREACH(struct want, w, &m->wants, link) {
+    LIST_FOREACH(struct embedded_want, w, &m->wants, link) {
         want_forget_list(w);
         watch_close(w->watch);
         free(w);
@@ -81,9 +81,9 @@ static void embedded_free(struct cluster *c)
 static void embedded_want(struct cluster *c, const struct resource_type *type)
 {
     struct embedded *m = embedded_of(c);
-    struct want *w;
+    struct embedded_want *w;
 
-    LIST_FOREACH(struct want, old, &m->wants, link)
+    LIST_FOREACH(struct embedded_want, old, &m->wants, link)
         if (old->type == type)
             return;
     w = xcalloc(1, sizeof(*w));
@@ -94,9 +94,9 @@ static void embedded_want(struct cluster *c, const struct resource_type *type)
 
 /* ---- writes and reads ---- */
 
-static struct answer *answer_new(struct embedded *m, const struct resource_type *type)
+static struct embedded_answer *answer_new(struct embedded *m, const struct resource_type *type)
 {
-    struct answer *a = xcalloc(1, sizeof(*a));
+    struct embedded_answer *a = xcalloc(1, sizeof(*a));
 
     a->type = type;
     a->token = ++m->token;
@@ -115,7 +115,7 @@ static bool is_still_there(struct embedded *m, const struct object *o)
 static uint64_t embedded_write(struct cluster *c, const struct op *op)
 {
     struct embedded *m = embedded_of(c);
-    struct answer *a = answer_new(m, op->type);
+    struct embedded_answer *a = answer_new(m, op->type);
     autoarena scratch = { 0 };
     struct op whole = *op;
     bool is_refused = false;
@@ -140,7 +140,7 @@ static uint64_t embedded_read(struct cluster *c, const struct resource_type *typ
                               struct str name)
 {
     struct embedded *m = embedded_of(c);
-    struct answer *a = answer_new(m, type);
+    struct embedded_answer *a = answer_new(m, type);
 
     if (!type_is_foreign(type)) /* those are never stored */
         a->object = object_ref(store_get(m->store, type, namespace, name));
@@ -158,7 +158,7 @@ static void embedded_hold(struct embedded *m, struct object *take)
 }
 
 /* What it told of was undone. */
-static void embedded_take_back(struct embedded *m, struct answer *a)
+static void embedded_take_back(struct embedded *m, struct embedded_answer *a)
 {
     object_unref(a->object);
     a->object = NULL;
@@ -168,7 +168,7 @@ static void embedded_take_back(struct embedded *m, struct answer *a)
 
 static bool next_answer(struct embedded *m, struct cluster_event *ret)
 {
-    struct answer *a = LIST_FIRST(&m->answers, struct answer, link);
+    struct embedded_answer *a = LIST_FIRST(&m->answers, struct embedded_answer, link);
     int outcome = a ? store_outcome(m->store, a->rev) : 0;
 
     if (outcome == 0)
@@ -185,7 +185,7 @@ static bool next_answer(struct embedded *m, struct cluster_event *ret)
 
 static void keep_listed(void *ctx, const struct object *o)
 {
-    struct want *w = ctx;
+    struct embedded_want *w = ctx;
 
     if (w->n == w->cap) {
         w->cap = MAX_OF(w->cap * 2, 16u);
@@ -195,7 +195,7 @@ static void keep_listed(void *ctx, const struct object *o)
 }
 
 /* Take the list and begin to watch from the same revision. */
-static void want_list(struct embedded *m, struct want *w)
+static void want_list(struct embedded *m, struct embedded_want *w)
 {
     struct err e;
 
@@ -211,7 +211,7 @@ static void want_list(struct embedded *m, struct want *w)
     w->state = WANT_TELL;
 }
 
-static bool next_listed(struct embedded *m, struct want *w, struct cluster_event *ret)
+static bool next_listed(struct embedded *m, struct embedded_want *w, struct cluster_event *ret)
 {
     if (w->state == WANT_WATCH) /* nearly always, and an event is large */
         return false;
@@ -239,7 +239,7 @@ static bool next_listed(struct embedded *m, struct want *w, struct cluster_event
 }
 
 /* Look one change ahead. False: the watch is of no use any more, list again. */
-static bool want_peek(struct embedded *m, struct want *w)
+static bool want_peek(struct embedded *m, struct embedded_want *w)
 {
     struct err e;
 
@@ -262,9 +262,9 @@ static bool want_peek(struct embedded *m, struct want *w)
 
 static bool next_change(struct embedded *m, struct cluster_event *ret)
 {
-    struct want *first = NULL;
+    struct embedded_want *first = NULL;
 
-    LIST_FOREACH(struct want, w, &m->wants, link) {
+    LIST_FOREACH(struct embedded_want, w, &m->wants, link) {
         if (!want_peek(m, w)) {
             w->state = WANT_LIST;
             return next_listed(m, w, ret);
@@ -287,7 +287,7 @@ static bool embedded_next(struct cluster *c, struct cluster_event *ret)
 
     if (next_answer(m, ret))
         return true;
-    LIST_FOREACH(struct want, w, &m->wants, link)
+    LIST_FOREACH(struct embedded_want, w, &m->wants, link)
         if (next_listed(m, w, ret))
             return true;
     return next_change(m, ret);

@@ -19,13 +19,14 @@ void ttl_plan(const struct job *job, int64_t now_ms, struct plan *plan);
 struct queue_observed {
     const struct json *queue;                               /* the object */
     uint32_t pending, inqueue, running, unknown, completed; /* PodGroups of this queue by phase */
-    const struct command *commands; /* that name it (by uid), in the order they were made: the last one counts */
+    const struct controller_command
+        *commands; /* that name it (by uid), in the order they were made: the last one counts */
     size_t n_commands;
     const struct json *parent; /* NULL: there is none; counts as root. Do not plan before all queues are known */
     int64_t status_ms; /* when the last status write of this queue was sent; 0: long ago. Counters alone are written at
                           most once a second, with many PodGroups every ten */
 };
-struct command {
+struct controller_command {
     struct str namespace, name, uid, action;
 };
 

@@ -24,7 +24,7 @@ struct end { /* a pod behind it */
     bool is_placed;                            /* in a slice */
 };
 
-struct ends {
+struct endpoints_ends {
     VEC(struct end) list;
 };
 
@@ -32,7 +32,7 @@ struct build {
     struct arena *arena;
     struct plan *plan;
     const struct endpoints_observed *seen;
-    struct ends ends;
+    struct endpoints_ends ends;
 };
 
 static const struct resource_type *endpoints_type(void)
@@ -129,7 +129,7 @@ static void look_at_pods(struct build *b)
 }
 
 /* The first of its group stands for it. */
-static bool is_first(const struct ends *ends, const struct end *end)
+static bool is_first(const struct endpoints_ends *ends, const struct end *end)
 {
     for (const struct end *before = ends->list.v; before < end; before++)
         if (json_equal(before->ports, end->ports))
@@ -314,7 +314,7 @@ static struct json *slice_new(const struct build *b, const struct json *ports, s
     return j;
 }
 
-struct kept { /* a slice that is there */
+struct endpoints_kept { /* a slice that is there */
     const struct json *old;
     struct json *endpoints;
 };
@@ -329,7 +329,7 @@ static struct end *find_end(const struct build *b, const struct end *group, cons
     return NULL;
 }
 
-static void keep_endpoints(struct build *b, const struct end *group, struct kept *slice)
+static void keep_endpoints(struct build *b, const struct end *group, struct endpoints_kept *slice)
 {
     slice->endpoints = json_array(b->arena);
     JSON_FOREACH(endpoint, json_get(slice->old, "endpoints")) {
@@ -364,7 +364,7 @@ static bool endpoints_is_missing(const struct build *b, const struct end *group)
 
 /* The slices of one group: 'slices' has those that are not spoken for yet, and loses these. Returns how many there are
  * to be. */
-static size_t endpoints_plan_group(struct build *b, const struct end *group, struct kept *slices)
+static size_t endpoints_plan_group(struct build *b, const struct end *group, struct endpoints_kept *slices)
 {
     static const char *const members[] = { "endpoints", "ports", NULL };
     size_t n = 0;
@@ -397,12 +397,12 @@ static size_t endpoints_plan_group(struct build *b, const struct end *group, str
 static void plan_slices(struct build *b)
 {
     static const char *const members[] = { "endpoints", "ports", NULL };
-    struct kept *slices = arena_array(b->arena, struct kept, b->seen->n_slices + 1);
+    struct endpoints_kept *slices = arena_array(b->arena, struct endpoints_kept, b->seen->n_slices + 1);
     struct json *nothing = slice_new(b, json_array(b->arena), json_array(b->arena));
     size_t n = 0, i = 0;
 
     for (i = 0; i < b->seen->n_slices; i++)
-        slices[i] = (struct kept){ .old = b->seen->slices[i] };
+        slices[i] = (struct endpoints_kept){ .old = b->seen->slices[i] };
     VEC_FOREACH(end, &b->ends.list)
         if (is_first(&b->ends, end))
             n += endpoints_plan_group(b, end, slices);

@@ -23,16 +23,16 @@ static const struct resource_type *queue_type(void)
 
 /* ---- states ---- */
 
-enum state { STATE_NONE, STATE_OPEN, STATE_CLOSING, STATE_CLOSED, STATE_UNKNOWN, STATE_MAX };
+enum controller_queue_state { STATE_NONE, STATE_OPEN, STATE_CLOSING, STATE_CLOSED, STATE_UNKNOWN, STATE_MAX };
 
 static const char *const state_names[STATE_MAX] = { "", "Open", "Closing", "Closed", "Unknown" };
 
-enum request { REQUEST_SYNC, REQUEST_OPEN, REQUEST_CLOSE, REQUEST_MAX };
+enum queue_request { REQUEST_SYNC, REQUEST_OPEN, REQUEST_CLOSE, REQUEST_MAX };
 
 static const char *const request_actions[REQUEST_MAX] = { "SyncQueue", "OpenQueue", "CloseQueue" };
 
 /* The state after a request. STATE_CLOSED stands for Closed or, while there are unfinished PodGroups, Closing. */
-static const enum state machine[STATE_MAX][REQUEST_MAX] = {
+static const enum controller_queue_state machine[STATE_MAX][REQUEST_MAX] = {
     /*                    sync           open        close        */
     [STATE_NONE] = { STATE_OPEN, STATE_OPEN, STATE_CLOSED },
     [STATE_OPEN] = { STATE_OPEN, STATE_OPEN, STATE_CLOSED },
@@ -46,15 +46,15 @@ static struct str queue_state_text(const struct json *queue)
     return json_member_text(json_get(queue, "status"), "state");
 }
 
-static enum state queue_state_of(const struct json *queue)
+static enum controller_queue_state queue_state_of(const struct json *queue)
 {
-    for (enum state s = 0; s < STATE_MAX; s++)
+    for (enum controller_queue_state s = 0; s < STATE_MAX; s++)
         if (str_is(queue_state_text(queue), state_names[s]))
             return s;
     return STATE_UNKNOWN; /* a text that is no state */
 }
 
-static bool state_is_shut(enum state s)
+static bool state_is_shut(enum controller_queue_state s)
 {
     return s == STATE_CLOSING || s == STATE_CLOSED;
 }
@@ -69,9 +69,9 @@ static uint64_t unfinished(const struct queue_observed *o)
     return (uint64_t)o->pending + o->inqueue + o->running + o->unknown;
 }
 
-static enum state state_after(const struct queue_observed *o, enum request request)
+static enum controller_queue_state state_after(const struct queue_observed *o, enum queue_request request)
 {
-    enum state next = is_root(o->queue) ? STATE_OPEN : machine[queue_state_of(o->queue)][request];
+    enum controller_queue_state next = is_root(o->queue) ? STATE_OPEN : machine[queue_state_of(o->queue)][request];
 
     return next == STATE_CLOSED && unfinished(o) ? STATE_CLOSING : next;
 }
@@ -89,7 +89,7 @@ static bool is_closed_by_parent(const struct queue_observed *o)
 }
 
 /* What the parent's state asks for when nobody commands anything. */
-static enum request request_of_parent(const struct queue_observed *o)
+static enum queue_request request_of_parent(const struct queue_observed *o)
 {
     bool is_shut = state_is_shut(queue_state_of(o->queue));
 
@@ -102,21 +102,21 @@ static enum request request_of_parent(const struct queue_observed *o)
 
 /* ---- commands ---- the last one counts; those before it are out of date ---- */
 
-static enum request request_of_action(struct str action)
+static enum queue_request request_of_action(struct str action)
 {
-    for (enum request r = 0; r < REQUEST_MAX; r++)
+    for (enum queue_request r = 0; r < REQUEST_MAX; r++)
         if (str_is(action, request_actions[r]))
             return r;
     return REQUEST_SYNC;
 }
 
-static enum request request_of_commands(const struct queue_observed *o)
+static enum queue_request request_of_commands(const struct queue_observed *o)
 {
     return o->n_commands ? request_of_action(o->commands[o->n_commands - 1].action) : REQUEST_SYNC;
 }
 
 /* Why a request cannot be done; NULL if it can. */
-static const char *queue_refusal(const struct queue_observed *o, enum request request)
+static const char *queue_refusal(const struct queue_observed *o, enum queue_request request)
 {
     if (request == REQUEST_CLOSE && is_root(o->queue))
         return "the root queue cannot be closed";
@@ -200,7 +200,7 @@ static void set_counters(const struct queue_observed *o, struct arena *a, struct
 }
 
 /* A new state follows from all of the queue, so it is written only onto the version that was looked at. */
-static void write_status(const struct queue_observed *o, enum state state, struct plan *plan)
+static void write_status(const struct queue_observed *o, enum controller_queue_state state, struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct json *queue = json_copy(a, o->queue), *status = json_get(queue, "status");
@@ -226,7 +226,8 @@ static void write_counters(const struct queue_observed *o, struct plan *plan)
 
 /* What has to be in the main resource before the state may change (whoever crashes in between must know who closed the
  * queue); true if something was missing. */
-static bool plan_main(const struct queue_observed *o, enum request command, enum request request, struct plan *plan)
+static bool plan_main(const struct queue_observed *o, enum queue_request command, enum queue_request request,
+                      struct plan *plan)
 {
     bool is_annotated = is_closed_by_parent(o), should_be = is_annotated;
 
@@ -249,7 +250,7 @@ static bool plan_main(const struct queue_observed *o, enum request command, enum
 }
 
 /* The commands were obeyed or refused: tell, and forget them. */
-static void plan_answer(const struct queue_observed *o, enum request request, const char *why_not, int64_t now_ms,
+static void plan_answer(const struct queue_observed *o, enum queue_request request, const char *why_not, int64_t now_ms,
                         struct plan *plan)
 {
     if (o->n_commands == 0)
@@ -284,9 +285,9 @@ static void plan_counters(const struct queue_observed *o, int64_t now_ms, struct
 
 void queue_plan(const struct queue_observed *o, int64_t now_ms, struct plan *plan)
 {
-    enum request command = request_of_commands(o), request;
+    enum queue_request command = request_of_commands(o), request;
     const char *why_not = queue_refusal(o, command);
-    enum state next;
+    enum controller_queue_state next;
 
     if (json_find(o->queue, "metadata", "deletionTimestamp", NULL))
         return;

@@ -5,27 +5,27 @@
 #include "api/schema/schemas.h"
 #include "api/types.h"
 
-struct writer {
+struct crd_writer {
     struct arena *a;
     bool keeps_unknown; /* below a pod template */
 };
 
-static void crd_add_text(struct writer *w, struct json *to, const char *key, const char *text)
+static void crd_add_text(struct crd_writer *w, struct json *to, const char *key, const char *text)
 {
     json_add(to, str_of(key), json_str(w->a, str_of(text)));
 }
 
-static void add_int(struct writer *w, struct json *to, const char *key, int64_t v)
+static void add_int(struct crd_writer *w, struct json *to, const char *key, int64_t v)
 {
     json_add(to, str_of(key), json_int(w->a, v));
 }
 
-static void add_true(struct writer *w, struct json *to, const char *key)
+static void add_true(struct crd_writer *w, struct json *to, const char *key)
 {
     json_add(to, str_of(key), json_bool_new(w->a, true));
 }
 
-static struct json *crd_texts(struct writer *w, const char *const *list)
+static struct json *crd_texts(struct crd_writer *w, const char *const *list)
 {
     struct json *j = json_array(w->a);
 
@@ -73,7 +73,7 @@ static const struct text_format *format_of(const struct field *f)
 
 /* ---- one value ---- */
 
-static struct json *typed(struct writer *w, const char *type)
+static struct json *typed(struct crd_writer *w, const char *type)
 {
     struct json *j = json_object(w->a);
 
@@ -81,7 +81,7 @@ static struct json *typed(struct writer *w, const char *type)
     return j;
 }
 
-static struct json *enum_values(struct writer *w, const struct field *f)
+static struct json *enum_values(struct crd_writer *w, const struct field *f)
 {
     struct json *all = crd_texts(w, f->values);
 
@@ -90,7 +90,7 @@ static struct json *enum_values(struct writer *w, const struct field *f)
     return all;
 }
 
-static struct json *text_value(struct writer *w, const struct field *f)
+static struct json *text_value(struct crd_writer *w, const struct field *f)
 {
     const struct text_format *format = format_of(f);
     int64_t max = f->max ? f->max : format ? format->max : 0;
@@ -111,7 +111,7 @@ static struct json *text_value(struct writer *w, const struct field *f)
     return j;
 }
 
-static struct json *int_value(struct writer *w, const struct field *f)
+static struct json *int_value(struct crd_writer *w, const struct field *f)
 {
     struct json *j = typed(w, "integer");
 
@@ -124,7 +124,7 @@ static struct json *int_value(struct writer *w, const struct field *f)
     return j;
 }
 
-static struct json *int_or_text(struct writer *w)
+static struct json *int_or_text(struct crd_writer *w)
 {
     struct json *j = json_object(w->a), *any = json_array(w->a);
 
@@ -136,7 +136,7 @@ static struct json *int_or_text(struct writer *w)
 }
 
 /* In a pod "cpu: 0.5" is a quantity. No structural schema has "number or text", so there only a text is looked at. */
-static struct json *quantity_value(struct writer *w)
+static struct json *quantity_value(struct crd_writer *w)
 {
     struct json *j = w->keeps_unknown ? json_object(w->a) : int_or_text(w);
 
@@ -146,7 +146,7 @@ static struct json *quantity_value(struct writer *w)
     return j;
 }
 
-static struct json *any_value(struct writer *w, const struct field *f)
+static struct json *any_value(struct crd_writer *w, const struct field *f)
 {
     struct json *j;
 
@@ -163,9 +163,9 @@ static struct json *any_value(struct writer *w, const struct field *f)
     return j;
 }
 
-static struct json *object_value(struct writer *w, const struct schema *s);
+static struct json *object_value(struct crd_writer *w, const struct schema *s);
 
-static struct json *opaque(struct writer *w)
+static struct json *opaque(struct crd_writer *w)
 {
     struct json *j = typed(w, "object");
 
@@ -173,7 +173,7 @@ static struct json *opaque(struct writer *w)
     return j;
 }
 
-static struct json *crd_value_of(struct writer *w, const struct field *f)
+static struct json *crd_value_of(struct crd_writer *w, const struct field *f)
 {
     switch ((enum field_kind)f->kind) {
     case FIELD_STR:
@@ -211,7 +211,7 @@ static const struct crd_row *find_row(const struct schema *s, const struct field
     return NULL;
 }
 
-static struct json *parsed(struct writer *w, const char *text)
+static struct json *parsed(struct crd_writer *w, const char *text)
 {
     struct json *j = NULL;
     struct err e;
@@ -219,7 +219,7 @@ static struct json *parsed(struct writer *w, const char *text)
     return json_parse(w->a, str_of(text), NULL, &j, &e) == 0 ? j : json_null(w->a); /* a test reads every row */
 }
 
-static void add_rules(struct writer *w, struct json *to, const struct schema *s, const struct field *f)
+static void add_rules(struct crd_writer *w, struct json *to, const struct schema *s, const struct field *f)
 {
     struct json *rules = json_array(w->a);
 
@@ -239,7 +239,7 @@ static void add_rules(struct writer *w, struct json *to, const struct schema *s,
         json_add(to, STR("x-kubernetes-validations"), rules);
 }
 
-static void add_extras(struct writer *w, struct json *to, const struct schema *s, const struct field *f)
+static void add_extras(struct crd_writer *w, struct json *to, const struct schema *s, const struct field *f)
 {
     const struct crd_row *row;
 
@@ -260,7 +260,7 @@ static void add_extras(struct writer *w, struct json *to, const struct schema *s
 
 /* ---- fields and objects ---- */
 
-static struct json *field_node(struct writer *w, const struct schema *s, const struct field *f)
+static struct json *field_node(struct crd_writer *w, const struct schema *s, const struct field *f)
 {
     struct json *value = crd_value_of(w, f), *j = value;
 
@@ -276,7 +276,7 @@ static struct json *field_node(struct writer *w, const struct schema *s, const s
     return j;
 }
 
-static struct json *object_value(struct writer *w, const struct schema *s)
+static struct json *object_value(struct crd_writer *w, const struct schema *s)
 {
     bool is_template = s == &schema_pod_template, kept = w->keeps_unknown;
     struct json *j = typed(w, "object"), *properties = json_object(w->a), *required = json_array(w->a);
@@ -303,13 +303,13 @@ static struct json *object_value(struct writer *w, const struct schema *s)
 
 struct json *crd_schema(struct arena *a, const struct schema *s)
 {
-    struct writer w = { .a = a };
+    struct crd_writer w = { .a = a };
 
     return object_value(&w, s);
 }
 
 /* metadata is the server's own: a schema may not describe it. */
-static struct json *root_schema(struct writer *w, const struct resource_type *t)
+static struct json *root_schema(struct crd_writer *w, const struct resource_type *t)
 {
     struct json *j = object_value(w, t->schema);
 
@@ -319,12 +319,12 @@ static struct json *root_schema(struct writer *w, const struct resource_type *t)
 
 /* ---- columns of kubectl get: Volcano's, letter case and all ---- */
 
-struct column {
+struct crd_column {
     const char *kind, *name, *type, *path;
     bool is_wide;
 };
 
-static const struct column columns[] = {
+static const struct crd_column columns[] = {
     { "Job", "STATUS", "string", ".status.state.phase", false },
     { "Job", "minAvailable", "integer", ".status.minAvailable", false },
     { "Job", "RUNNINGS", "integer", ".status.running", false },
@@ -344,12 +344,12 @@ static const struct column columns[] = {
     { "HyperNode", "Age", "date", ".metadata.creationTimestamp", false },
 };
 
-static void add_columns(struct writer *w, struct json *version, const struct resource_type *t)
+static void add_columns(struct crd_writer *w, struct json *version, const struct resource_type *t)
 {
     struct json *list = json_array(w->a);
 
     for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
-        const struct column *c = &columns[i];
+        const struct crd_column *c = &columns[i];
         struct json *j;
 
         if (strcmp(c->kind, t->kind) != 0)
@@ -367,7 +367,7 @@ static void add_columns(struct writer *w, struct json *version, const struct res
 
 /* ---- the definition ---- */
 
-static struct json *crd_names_of(struct writer *w, const struct resource_type *t)
+static struct json *crd_names_of(struct crd_writer *w, const struct resource_type *t)
 {
     struct json *names = json_object(w->a);
     autobuf singular = { 0 };
@@ -383,7 +383,7 @@ static struct json *crd_names_of(struct writer *w, const struct resource_type *t
     return names;
 }
 
-static struct json *crd_version_of(struct writer *w, const struct resource_type *t)
+static struct json *crd_version_of(struct crd_writer *w, const struct resource_type *t)
 {
     struct json *version = json_object(w->a), *schema = json_object(w->a);
 
@@ -405,7 +405,7 @@ bool crd_is_needed(const struct resource_type *t)
 
 struct json *crd_make(struct arena *a, const struct resource_type *t)
 {
-    struct writer w = { .a = a };
+    struct crd_writer w = { .a = a };
     struct json *crd = json_object(a), *meta = json_object(a), *spec = json_object(a), *versions = json_array(a);
 
     crd_add_text(&w, crd, "apiVersion", "apiextensions.k8s.io/v1");

@@ -3,7 +3,7 @@
 
 #include "base/util.h"
 
-struct step { /* what the next part of a path selects */
+struct jsonpath_step { /* what the next part of a path selects */
     enum { STEP_FIELD, STEP_INDEX, STEP_ALL, STEP_FILTER } what;
     struct str name, value; /* of a field; of a filter the path below @ and what it must be */
     int64_t index;
@@ -20,7 +20,7 @@ static struct str jsonpath_unquoted(struct str s)
 }
 
 /* ?(@.type=="Ready") */
-static int read_filter(struct str inside, struct step *ret)
+static int read_filter(struct str inside, struct jsonpath_step *ret)
 {
     struct str text = str_trim(inside);
     ptrdiff_t eq;
@@ -39,7 +39,7 @@ static int read_filter(struct str inside, struct step *ret)
 }
 
 /* What stands between the brackets. */
-static int read_bracket(struct str inside, struct step *ret)
+static int read_bracket(struct str inside, struct jsonpath_step *ret)
 {
     if (str_is(inside, "*")) {
         ret->what = STEP_ALL;
@@ -73,11 +73,11 @@ static size_t bracket_length(struct str s)
 }
 
 /* Take the first step off '*path'. 0: there is none left; -1: it cannot be read. */
-static int jsonpath_next_step(struct str *path, struct step *ret)
+static int jsonpath_next_step(struct str *path, struct jsonpath_step *ret)
 {
     size_t n = 1;
 
-    *ret = (struct step){ 0 };
+    *ret = (struct jsonpath_step){ 0 };
     if (!path->n || str_is(*path, "."))
         return 0;
     if (path->p[0] == '[') {
@@ -115,7 +115,7 @@ static const struct json *jsonpath_member_of(const struct json *j, struct str na
     return json_get_str(j, buf_view(&plain));
 }
 
-static bool is_selected(const struct json *item, const struct step *s)
+static bool is_selected(const struct json *item, const struct jsonpath_step *s)
 {
     const struct json *value = jsonpath_find(item, s->name);
 
@@ -127,7 +127,7 @@ static bool is_selected(const struct json *item, const struct step *s)
 
 const struct json *jsonpath_find(const struct json *root, struct str path)
 {
-    struct step step;
+    struct jsonpath_step step;
     int rc;
 
     while (root && (rc = jsonpath_next_step(&path, &step)) != 0) {
@@ -155,7 +155,7 @@ const struct json *jsonpath_find(const struct json *root, struct str path)
 
 bool jsonpath_is_good(struct str path)
 {
-    struct step step;
+    struct jsonpath_step step;
     int rc;
 
     if (!path.n)

@@ -8,7 +8,7 @@
 
 static const char *const over[] = { "Completed", "Failed", "Terminated", "Aborted", NULL };
 
-struct want {
+struct job_wait_want {
     struct arena *arena;
     struct str name;
     const char *const *phases;
@@ -18,7 +18,7 @@ struct want {
 
 static bool job_wait_on_event(void *ctx, struct str type, const struct json *job)
 {
-    struct want *w = ctx;
+    struct job_wait_want *w = ctx;
 
     if (job && !str_eq(object_name(job), w->name))
         return false;
@@ -35,7 +35,7 @@ static bool job_wait_on_event(void *ctx, struct str type, const struct json *job
 int job_wait_phase(struct ctl_verb *v, struct str namespace, struct str name, const char *const *phases,
                    bool is_deletion, int64_t timeout_ms, struct str *ret_phase, struct err *e)
 {
-    struct want w = { .arena = v->arena, .name = name, .phases = phases };
+    struct job_wait_want w = { .arena = v->arena, .name = name, .phases = phases };
     struct ctl_select which = { .namespace = namespace, .fields = arena_cat(v->arena, STR("metadata.name="), name) };
     struct json *job;
 

@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "ctl/verb.h"
 
-struct shown { /* what was printed last of an object */
+struct list_shown { /* what was printed last of an object */
     struct str uid, version;
 };
 
@@ -16,7 +16,7 @@ struct follow {
     const struct verb_list *l;
     struct arena *arena;
     struct ctl_options o; /* the verb's, but for the headers, which stand once */
-    VEC(struct shown) shown;
+    VEC(struct list_shown) shown;
     struct err err;
     bool has_failed;
 };
@@ -66,8 +66,8 @@ static bool is_news(struct follow *f, const struct json *object)
             s->version = is_same ? s->version : arena_str(f->arena, version);
             return !is_same;
         }
-    *vec_push(f->arena, &f->shown) = (struct shown){ arena_str(f->arena, object_uid(object)),
-                                                     arena_str(f->arena, version) };
+    *vec_push(f->arena, &f->shown) = (struct list_shown){ arena_str(f->arena, object_uid(object)),
+                                                          arena_str(f->arena, version) };
     return true;
 }
 

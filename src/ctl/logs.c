@@ -15,7 +15,7 @@
 enum { RETRY_MS = 500 };
 
 struct logs;
-struct source { /* one container */
+struct logs_source { /* one container */
     struct logs *logs;
     struct str namespace, pod, container;
     struct kube_stream *stream; /* NULL: none at present */
@@ -27,7 +27,7 @@ struct source { /* one container */
 
 struct logs {
     struct ctl_verb *v;
-    VEC(struct source *) sources;
+    VEC(struct logs_source *) sources;
     bool has_prefix, has_failed, is_screen;
     struct err err;
     struct err broken; /* standard output */
@@ -42,7 +42,7 @@ static void logs_put_name(struct buf *out, struct str pod)
     buf_str(out, STR("] "));
 }
 
-static void logs_put_line(struct source *s, struct str line)
+static void logs_put_line(struct logs_source *s, struct str line)
 {
     struct ctl_verb *v = s->logs->v;
 
@@ -57,7 +57,7 @@ static void logs_put_line(struct source *s, struct str line)
 
 static void logs_on_data(void *ctx, struct str data)
 {
-    struct source *s = ctx;
+    struct logs_source *s = ctx;
     ptrdiff_t end;
 
     if (!s->logs->has_prefix && s->logs->is_screen) {
@@ -88,7 +88,7 @@ static bool is_early(const struct logs *l, const struct err *e)
 
 static void logs_on_end(void *ctx, const struct err *e)
 {
-    struct source *s = ctx;
+    struct logs_source *s = ctx;
 
     s->stream = NULL;
     if (s->line.n)
@@ -103,7 +103,7 @@ static void logs_on_end(void *ctx, const struct err *e)
 
 /* ---- sources ---- */
 
-static int log_path(const struct source *s, struct buf *path, struct err *e)
+static int log_path(const struct logs_source *s, struct buf *path, struct err *e)
 {
     const struct ctl_options *o = s->logs->v->o;
     int64_t ns;
@@ -122,7 +122,7 @@ static int log_path(const struct source *s, struct buf *path, struct err *e)
     return 0;
 }
 
-static int open_source(struct source *s, struct err *e)
+static int open_source(struct logs_source *s, struct err *e)
 {
     struct kube_stream_events events = { .ctx = s, .on_data = logs_on_data, .on_end = logs_on_end };
     autobuf path = { 0 };
@@ -134,13 +134,13 @@ static int open_source(struct source *s, struct err *e)
 
 static void logs_add_source(struct logs *l, const struct logs_of *of)
 {
-    struct source *s = arena_new(l->v->arena, struct source);
+    struct logs_source *s = arena_new(l->v->arena, struct logs_source);
 
-    *s = (struct source){ .logs = l,
-                          .namespace = object_namespace(of->pod),
-                          .pod = object_name(of->pod),
-                          .container = of->container,
-                          .safe.colour = term_has_colour(stdout) };
+    *s = (struct logs_source){ .logs = l,
+                               .namespace = object_namespace(of->pod),
+                               .pod = object_name(of->pod),
+                               .container = of->container,
+                               .safe.colour = term_has_colour(stdout) };
     *vec_push(l->v->arena, &l->sources) = s;
 }
 

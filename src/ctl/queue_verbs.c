@@ -5,7 +5,7 @@
 #include "ctl/output.h"
 #include "ctl/queue.h"
 
-struct shown { /* for cells */
+struct queue_verbs_shown { /* for cells */
     const struct queue_counts *counts;
     size_t n;
 };
@@ -33,7 +33,7 @@ static struct str cell_parent(struct ctl_verb *v, const struct json *queue, cons
     return json_text(json_find(queue, "spec", "parent", NULL), STR_NULL);
 }
 
-static struct str queue_verbs_count_of(struct ctl_verb *v, const struct json *queue, const struct shown *s,
+static struct str queue_verbs_count_of(struct ctl_verb *v, const struct json *queue, const struct queue_verbs_shown *s,
                                        enum queue_count what)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -96,7 +96,7 @@ static const struct output_column columns[] = {
 static int queue_verbs_show(struct ctl_verb *v, const struct ctl_objects *queues, bool is_one, struct err *e)
 {
     struct queue_counts *counts = NULL;
-    struct shown shown = { .n = queues->v.n };
+    struct queue_verbs_shown shown = { .n = queues->v.n };
 
     if (output_is_table(v) && queues->v.n && queue_count(&v->ctl, queues, &counts, e) < 0)
         return err_wrap(e, "PodGroups, which are counted");
@@ -134,14 +134,14 @@ static int weight_of(struct ctl_verb *v, int64_t fallback, int64_t *ret, struct 
     return 0;
 }
 
-struct want {
+struct queue_verbs_want {
     struct str name, state;
     bool is_gone;
 };
 
 static bool queue_verbs_on_event(void *ctx, struct str type, const struct json *queue)
 {
-    struct want *w = ctx;
+    struct queue_verbs_want *w = ctx;
 
     w->is_gone = !queue || str_is(type, "DELETED");
     return w->is_gone || (str_eq(object_name(queue), w->name) && str_eq(cell_state(NULL, queue, NULL), w->state));
@@ -150,7 +150,7 @@ static bool queue_verbs_on_event(void *ctx, struct str type, const struct json *
 /* A queue with jobs in it closes when they are over: that can take long. */
 static int queue_verbs_turn(struct ctl_verb *v, const struct json *queue, bool is_open, struct err *e)
 {
-    struct want want = { object_name(queue), is_open ? STR("Open") : STR("Closed"), false };
+    struct queue_verbs_want want = { object_name(queue), is_open ? STR("Open") : STR("Closed"), false };
     struct ctl_select which = { .fields = arena_cat(v->arena, STR("metadata.name="), want.name) };
     int64_t timeout_ms;
 

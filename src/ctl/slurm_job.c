@@ -53,7 +53,7 @@ static const char wrapper[] =
 
 /* ---- how large ---- */
 
-struct shape {
+struct slurm_job_shape {
     int64_t nodes, tasks, per_node, cpus, gpus, memory_bytes; /* gpus and memory of each pod */
     int64_t time_s;
     struct slurm_array array;
@@ -78,7 +78,7 @@ static int slurm_job_share(const char *option, int64_t of_node, int64_t per_node
 }
 
 /* -N, -n and --ntasks-per-node: two of them give the third. */
-static int read_tasks(const struct slurm_options *o, struct shape *s, struct err *e)
+static int read_tasks(const struct slurm_options *o, struct slurm_job_shape *s, struct err *e)
 {
     if (slurm_job_number("nodes", o->nodes, 0, &s->nodes, e) < 0 ||
         slurm_job_number("ntasks", o->ntasks, 0, &s->tasks, e) < 0 ||
@@ -94,8 +94,8 @@ static int read_tasks(const struct slurm_options *o, struct shape *s, struct err
     return 0;
 }
 
-static int read_gpus(const struct slurm_options *o, struct shape *s, struct slurm_notes *notes, struct arena *a,
-                     struct err *e)
+static int read_gpus(const struct slurm_options *o, struct slurm_job_shape *s, struct slurm_notes *notes,
+                     struct arena *a, struct err *e)
 {
     struct str kind = STR_NULL;
     int64_t n;
@@ -117,8 +117,8 @@ static int read_gpus(const struct slurm_options *o, struct shape *s, struct slur
     return 0;
 }
 
-static int read_shape(struct arena *a, const struct slurm_options *o, struct shape *s, struct slurm_notes *notes,
-                      struct err *e)
+static int read_shape(struct arena *a, const struct slurm_options *o, struct slurm_job_shape *s,
+                      struct slurm_notes *notes, struct err *e)
 {
     int64_t bytes = 0;
 
@@ -198,7 +198,8 @@ static void put_exported(struct arena *a, struct json *env, const char *list, st
 }
 
 static struct json *slurm_job_environment(struct arena *a, const struct slurm_options *o, const struct slurm_script *s,
-                                          const struct shape *shape, struct str name, struct slurm_notes *notes)
+                                          const struct slurm_job_shape *shape, struct str name,
+                                          struct slurm_notes *notes)
 {
     struct json *env = json_array(a);
     int64_t tasks = o->array ? 1 : shape->tasks;
@@ -232,7 +233,7 @@ static struct json *slurm_job_environment(struct arena *a, const struct slurm_op
     return env;
 }
 
-static struct json *requests(struct arena *a, const struct slurm_options *o, const struct shape *s)
+static struct json *requests(struct arena *a, const struct slurm_options *o, const struct slurm_job_shape *s)
 {
     struct json *j = json_object(a);
     int64_t mib = (s->memory_bytes + (1 << 20) - 1) >> 20;
@@ -312,7 +313,7 @@ static struct json *policies(struct arena *a, bool requeues)
 int slurm_job(struct arena *a, const struct slurm_options *o, const struct slurm_script *script, struct str namespace,
               struct json **ret, struct slurm_notes *notes, struct err *e)
 {
-    struct shape shape = { 0 };
+    struct slurm_job_shape shape = { 0 };
     struct str name = slurm_job_clean(a, o->name ? str_of(o->name) : script->base);
     struct job_form f = { .namespace = namespace, .task = STR("task"), .scheduler = STR("volcano"), .max_retry = -1 };
 

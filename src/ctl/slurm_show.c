@@ -126,13 +126,13 @@ static int64_t elapsed_s(const struct ctl_verb *v, const struct json *job)
     return began && end > began ? (end - began) / 1000 : 0;
 }
 
-struct seen { /* of all jobs that are shown */
+struct show_seen { /* of all jobs that are shown */
     struct reasons reasons;
     struct pod_rows pods;
 };
 
 /* The nodes of its pods, each once; the count in '*ret_n'. */
-static struct str nodes_of(struct ctl_verb *v, const struct seen *s, const struct json *job, size_t *ret_n)
+static struct str nodes_of(struct ctl_verb *v, const struct show_seen *s, const struct json *job, size_t *ret_n)
 {
     VEC(struct str) names = { 0 };
     autobuf text = { 0 };
@@ -153,7 +153,7 @@ static struct str nodes_of(struct ctl_verb *v, const struct seen *s, const struc
     return arena_str(v->arena, buf_view(&text));
 }
 
-static struct str show_where(struct ctl_verb *v, const struct seen *s, const struct json *job)
+static struct str show_where(struct ctl_verb *v, const struct show_seen *s, const struct json *job)
 {
     struct str reason;
     size_t n;
@@ -164,7 +164,7 @@ static struct str show_where(struct ctl_verb *v, const struct seen *s, const str
     return arena_fmt(v->arena, "(%.*s)", STR_ARG(reason.n ? reason : STR("None")));
 }
 
-static struct str job_field(struct ctl_verb *v, const struct seen *s, const struct json *job, char letter)
+static struct str job_field(struct ctl_verb *v, const struct show_seen *s, const struct json *job, char letter)
 {
     size_t n = 0;
 
@@ -227,7 +227,7 @@ static const char *field_head(char letter)
 }
 
 /* "%.18i %.9P": a dot pads on the left, a number is the width, and longer text is cut. NULL job: the heads. */
-static int put_format(struct ctl_verb *v, const struct seen *s, const struct json *job, const char *format,
+static int put_format(struct ctl_verb *v, const struct show_seen *s, const struct json *job, const char *format,
                       struct err *e)
 {
     for (const char *p = format; *p; p++) {
@@ -262,7 +262,7 @@ int verb_squeue(struct ctl_verb *v, struct err *e)
     const char *format = v->o->slurm->format ? v->o->slurm->format : "%.18i %.9P %.8j %.8u %.2t %.10M %.6D %R";
     struct pod_query query = { .namespace = verb_namespace(v) };
     struct ctl_objects jobs = { 0 };
-    struct seen seen = { 0 };
+    struct show_seen seen = { 0 };
 
     if (read_jobs(v, &jobs, e) < 0 || pod_select(&v->ctl, &query, &seen.pods, e) < 0)
         return -1;

@@ -124,11 +124,11 @@ static struct str replicas_of(struct vc *v, const struct json *job)
     return arena_fmt(v->arena, "%d", (int)(int32_t)sum);
 }
 
-struct cells {
+struct vc_job_cells {
     VEC(struct str) v;
 };
 
-static void add_row(struct vc *v, struct cells *cells, const struct json *job)
+static void add_row(struct vc *v, struct vc_job_cells *cells, const struct json *job)
 {
     static const char *const counts[] = { "minAvailable", "pending", "running",   "succeeded",
                                           "failed",       "unknown", "retryCount" };
@@ -160,7 +160,7 @@ static int list_jobs(struct vc *v, bool is_vjobs, struct err *e)
 {
     struct ctl_select which = { .namespace = vc_namespace(v) };
     struct ctl_objects jobs = { 0 };
-    struct cells cells = { 0 };
+    struct vc_job_cells cells = { 0 };
     struct vc_column shown[ARRAY_LEN(columns)];
     size_t skip = v->values->all_namespaces ? 0 : 1;
 

@@ -13,16 +13,16 @@ static const struct vc_column vqueues_columns[] = {
     { "Pending", 8 }, { "Running", 8 }, { "Unknown", 8 },
 };
 
-struct cells {
+struct vc_queue_cells {
     VEC(struct str) v;
 };
 
-static void vc_queue_put(struct vc *v, struct cells *to, struct str text)
+static void vc_queue_put(struct vc *v, struct vc_queue_cells *to, struct str text)
 {
     *vec_push(v->arena, &to->v) = text;
 }
 
-static void put_spec(struct vc *v, struct cells *cells, const struct json *queue)
+static void put_spec(struct vc *v, struct vc_queue_cells *cells, const struct json *queue)
 {
     vc_queue_put(v, cells, object_name(queue));
     vc_queue_put(v, cells, vc_number(v, json_find(queue, "spec", "weight", NULL)));
@@ -32,7 +32,7 @@ static void put_spec(struct vc *v, struct cells *cells, const struct json *queue
 static int vc_queue_show(struct vc *v, const struct ctl_objects *queues, const char *trouble, struct err *e)
 {
     struct queue_counts *counts;
-    struct cells cells = { 0 };
+    struct vc_queue_cells cells = { 0 };
 
     if (queue_count(&v->ctl, queues, &counts, e) < 0) {
         v->printed = arena_fmt(v->arena, "%s: %.*s", trouble, STR_ARG(ctl_message(&v->ctl, e)));
@@ -82,7 +82,7 @@ int vc_queues(struct vc *v, struct err *e)
 {
     static const char *const counts[] = { "inqueue", "pending", "running", "unknown" };
     struct ctl_objects queues = { 0 };
-    struct cells cells = { 0 };
+    struct vc_queue_cells cells = { 0 };
     int rc = v->values->name[0] ? get_queue(v, &queues, e)
                                 : ctl_list(&v->ctl, ctl_type("Queue"), &(struct ctl_select){ 0 }, &queues, e);
 

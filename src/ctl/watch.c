@@ -9,7 +9,7 @@
 
 enum { PAUSE_MS = 300, PATIENCE_MS = 30000 }; /* with a server that does not answer: it may be starting again */
 
-struct watch {
+struct watch_watch {
     struct ctl *c;
     const struct resource_type *type;
     const struct ctl_select *which;
@@ -21,7 +21,7 @@ struct watch {
     struct err err;
 };
 
-static void watch_put_path(const struct watch *w, struct buf *path)
+static void watch_put_path(const struct watch_watch *w, struct buf *path)
 {
     path_collection(path, w->type, w->which->namespace);
     path_query(path, "labelSelector", w->which->labels);
@@ -31,7 +31,7 @@ static void watch_put_path(const struct watch *w, struct buf *path)
 /* ---- the watch ---- */
 
 /* An ERROR (the version is too old) is followed by the end, and then by another list. */
-static void take_line(struct watch *w, struct str line)
+static void take_line(struct watch_watch *w, struct str line)
 {
     autoarena scratch = { 0 };
     struct json *event;
@@ -46,7 +46,7 @@ static void take_line(struct watch *w, struct str line)
 
 static void watch_on_data(void *ctx, struct str data)
 {
-    struct watch *w = ctx;
+    struct watch_watch *w = ctx;
     ptrdiff_t end;
 
     w->heard_ms = clock_mono_ms(&clock_real);
@@ -61,14 +61,14 @@ static void watch_on_data(void *ctx, struct str data)
 
 static void watch_on_end(void *ctx, const struct err *e)
 {
-    struct watch *w = ctx;
+    struct watch_watch *w = ctx;
 
     w->is_over = true;
     if (e)
         w->err = *e;
 }
 
-static int watch_follow(struct watch *w, struct str version, struct err *e)
+static int watch_follow(struct watch_watch *w, struct str version, struct err *e)
 {
     struct kube_stream *stream;
     autobuf path = { 0 };
@@ -97,7 +97,7 @@ static int watch_follow(struct watch *w, struct str version, struct err *e)
 /* ---- one round ---- */
 
 /* What is there, so that nothing is missed that happened before the watch began: also that it is not there any more. */
-static int watch_list(struct watch *w, struct arena *a, struct str *ret_version, struct err *e)
+static int watch_list(struct watch_watch *w, struct arena *a, struct str *ret_version, struct err *e)
 {
     autobuf path = { 0 };
     struct json *all;
@@ -114,7 +114,7 @@ static int watch_list(struct watch *w, struct arena *a, struct str *ret_version,
     return 0;
 }
 
-static int round_of(struct watch *w, struct err *e)
+static int round_of(struct watch_watch *w, struct err *e)
 {
     autoarena a = { 0 };
     struct str version;
@@ -131,7 +131,7 @@ static int round_of(struct watch *w, struct err *e)
 int ctl_watch(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, int64_t timeout_ms,
               ctl_event_f on_event, void *ctx, struct err *e)
 {
-    struct watch w = { .c = c, .type = type, .which = which, .on_event = on_event, .ctx = ctx };
+    struct watch_watch w = { .c = c, .type = type, .which = which, .on_event = on_event, .ctx = ctx };
     int rc = 0;
 
     w.heard_ms = clock_mono_ms(&clock_real);

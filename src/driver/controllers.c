@@ -271,7 +271,7 @@ static void plan_queue(struct driver *d, struct str name, int64_t now_ms, struct
 {
     const struct cache_queue *q = cache_queue(&d->cache, name), *parent;
     struct queue_observed seen = { 0 };
-    VEC(struct command) commands = { 0 };
+    VEC(struct controller_command) commands = { 0 };
     struct commands all;
 
     if (!q || !q->self)
@@ -285,8 +285,8 @@ static void plan_queue(struct driver *d, struct str name, int64_t now_ms, struct
     seen.status_ms = q->status_ms;
     all = commands_of(plan->arena, &q->commands, q->self->object->uid);
     VEC_FOREACH(o, &all.list)
-        *vec_push(plan->arena, &commands) = (struct command){ (*o)->namespace, (*o)->name, (*o)->uid,
-                                                              json_member_text((*o)->root, "action") };
+        *vec_push(plan->arena, &commands) = (struct controller_command){ (*o)->namespace, (*o)->name, (*o)->uid,
+                                                                         json_member_text((*o)->root, "action") };
     seen.commands = commands.v;
     seen.n_commands = commands.n;
     parent = cache_queue(&d->cache, json_member_text(json_get(seen.queue, "spec"), "parent"));

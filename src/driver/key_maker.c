@@ -12,7 +12,7 @@
 
 enum { PAIRS_MAX = 16, NICE = 10, STACK_BYTES = 512 << 10 };
 
-struct pair {
+struct maker_pair {
     struct arena arena;
     struct ssh_keys keys;
     struct err e; /* ERR_OK: there are keys */
@@ -25,22 +25,22 @@ struct key_maker {
     bool has_thread;
     bool is_over;    /* locked, as all that follows */
     size_t n_wanted; /* by those who wait */
-    struct pair *ready[PAIRS_MAX];
+    struct maker_pair *ready[PAIRS_MAX];
     size_t n_ready;
 };
 
 /* ---- pairs ---- */
 
-static struct pair *pair_make(void)
+static struct maker_pair *pair_make(void)
 {
-    struct pair *p = xcalloc(1, sizeof(*p));
+    struct maker_pair *p = xcalloc(1, sizeof(*p));
 
     if (ssh_keys_generate(&p->arena, "rsa", &p->keys, &p->e) == 0)
         p->e.code = ERR_OK;
     return p;
 }
 
-static void pair_free(struct pair *p)
+static void pair_free(struct maker_pair *p)
 {
     if (p->keys.private_pem.n)
         OPENSSL_cleanse((char *)p->keys.private_pem.p, p->keys.private_pem.n);
@@ -58,7 +58,7 @@ static bool must_make(const struct key_maker *m)
 static void *make_pairs(void *ctx)
 {
     struct key_maker *m = ctx;
-    struct pair *p;
+    struct maker_pair *p;
 
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE); /* of this thread: the loop comes first */
     pthread_mutex_lock(&m->lock);
@@ -121,7 +121,7 @@ void key_maker_free(struct key_maker *m)
 
 int key_maker_take(struct key_maker *m, struct arena *a, struct ssh_keys *ret, struct err *e)
 {
-    struct pair *p = NULL;
+    struct maker_pair *p = NULL;
     int rc = 0;
 
     *ret = (struct ssh_keys){ 0 };

@@ -502,12 +502,12 @@ int64_t requests_counts_due(const struct driver *d)
 
 /* ---- answers ---- */
 
-enum answer { ANSWER_READ, ANSWER_REFUSED, ANSWER_LATER };
+enum request_answer { ANSWER_READ, ANSWER_REFUSED, ANSWER_LATER };
 
 /* What an error means for the one who asked. */
-static enum answer answer_of(const struct request *f, enum err_code code, bool is_unknown)
+static enum request_answer answer_of(const struct request *f, enum err_code code, bool is_unknown)
 {
-    static const enum answer table[ERR_CODE_MAX] = {
+    static const enum request_answer table[ERR_CODE_MAX] = {
         [ERR_INVALID] = ANSWER_REFUSED,  [ERR_SYNTAX] = ANSWER_REFUSED,    [ERR_TOO_BIG] = ANSWER_REFUSED,
         [ERR_NOT_FOUND] = ANSWER_READ,   [ERR_EXISTS] = ANSWER_READ,       [ERR_CONFLICT] = ANSWER_READ,
         [ERR_GONE] = ANSWER_LATER,       [ERR_FORBIDDEN] = ANSWER_REFUSED, [ERR_IO] = ANSWER_LATER,
@@ -521,7 +521,7 @@ static enum answer answer_of(const struct request *f, enum err_code code, bool i
     return table[code];
 }
 
-static void request_note_failure(struct driver *d, struct request *f, const struct err *e, enum answer answer)
+static void request_note_failure(struct driver *d, struct request *f, const struct err *e, enum request_answer answer)
 {
     struct cache_job *j = driver_key_job(d, f->key);
 
@@ -547,7 +547,7 @@ static void request_note_failure(struct driver *d, struct request *f, const stru
 
 static void write_failed(struct driver *d, struct request *f, const struct err *e, bool is_unknown)
 {
-    enum answer answer = answer_of(f, e->code, is_unknown);
+    enum request_answer answer = answer_of(f, e->code, is_unknown);
 
     d->stats.failed_writes++;
     log_debug("write failed", LOG_TEXT("kind", f->type->kind), LOG_STR("name", f->name), LOG_TEXT("error", e->text),

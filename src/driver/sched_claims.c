@@ -13,7 +13,7 @@
 #include "api/meta.h"
 #include "base/util.h"
 
-struct look {
+struct claims_look {
     struct driver *d;
     struct str namespace, node;
     bool was_told;
@@ -21,7 +21,7 @@ struct look {
     struct plan *plan;
 };
 
-static void tell_node(struct look *l, const struct object *claim)
+static void tell_node(struct claims_look *l, const struct object *claim)
 {
     struct arena *a = l->plan->arena;
     struct json *patch = json_object(a);
@@ -31,7 +31,8 @@ static void tell_node(struct look *l, const struct object *claim)
 }
 
 /* The annotation says that nobody but us chose this very volume: its claimRef goes with the claim. */
-static void tell_volume(struct look *l, const struct object *claim, const struct sched_known *volume, bool is_reserved)
+static void tell_volume(struct claims_look *l, const struct object *claim, const struct sched_known *volume,
+                        bool is_reserved)
 {
     struct arena *a = l->plan->arena;
     struct json *patch = json_object(a), *ref = json_object(a), *meta = json_need_object(a, patch, "metadata");
@@ -50,7 +51,7 @@ static void tell_volume(struct look *l, const struct object *claim, const struct
 }
 
 /* Does it know already? Else it is told, or has forgotten. */
-static enum claims_state claim_state(struct look *l, const struct object *o, const struct sched_claim *claim)
+static enum claims_state claim_state(struct claims_look *l, const struct object *o, const struct sched_claim *claim)
 {
     const struct sched_known *volume =
         claim->volume.n ? sched_feed_find(l->d, known_types()->volume, STR_NULL, claim->volume, STR_NULL) : NULL;
@@ -68,7 +69,7 @@ static enum claims_state claim_state(struct look *l, const struct object *o, con
 
 static void look_at_claim(void *ctx, const struct sched_claim *claim)
 {
-    struct look *l = ctx;
+    struct claims_look *l = ctx;
     const struct object *o = cache_find(&l->d->cache, known_types()->claim, l->namespace, claim->name);
 
     if (!o || json_member_text(json_get(o->root, "spec"), "volumeName").n)
@@ -79,7 +80,7 @@ static void look_at_claim(void *ctx, const struct sched_claim *claim)
 enum claims_state sched_claims_plan(struct driver *d, struct str namespace, struct str pod_uid, struct str node,
                                     bool *is_told, struct plan *plan)
 {
-    struct look l = { d, namespace, node, *is_told, CLAIMS_FINE, plan };
+    struct claims_look l = { d, namespace, node, *is_told, CLAIMS_FINE, plan };
 
     sched_claims(d->schedule.sched, pod_uid, look_at_claim, &l);
     if (l.state == CLAIMS_LOST)

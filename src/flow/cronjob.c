@@ -13,7 +13,7 @@
 
 enum { DAY_MS = 86400000 };
 
-struct view {
+struct cronjob_view {
     const struct cronjob_observed *o;
     struct arena *arena;
     const struct json *spec, *status;
@@ -43,9 +43,9 @@ static int cronjob_by_age(const void *x, const void *y)
     return order ? order : str_cmp(object_name(a), object_name(b));
 }
 
-static struct view cronjob_look(const struct cronjob_observed *o, struct arena *a)
+static struct cronjob_view cronjob_look(const struct cronjob_observed *o, struct arena *a)
 {
-    struct view v = { .o = o, .arena = a, .n_jobs = o->n_jobs };
+    struct cronjob_view v = { .o = o, .arena = a, .n_jobs = o->n_jobs };
 
     v.spec = json_get(o->cron, "spec");
     v.status = json_get(o->cron, "status");
@@ -56,7 +56,7 @@ static struct view cronjob_look(const struct cronjob_observed *o, struct arena *
     return v;
 }
 
-static bool cronjob_is_listed(const struct view *v, struct str uid)
+static bool cronjob_is_listed(const struct cronjob_view *v, struct str uid)
 {
     JSON_FOREACH(ref, json_get(v->status, "active"))
         if (str_eq(json_member_text(ref, "uid"), uid))
@@ -102,7 +102,7 @@ static bool is_real(int64_t slot_ms, int64_t now_ms)
     return slot_ms && slot_ms <= now_ms + DAY_MS;
 }
 
-static struct json *new_status(const struct view *v, int64_t now_ms)
+static struct json *new_status(const struct cronjob_view *v, int64_t now_ms)
 {
     struct arena *a = v->arena;
     struct json *status = json_is(v->status, JSON_OBJECT) ? json_copy(a, v->status) : json_object(a);
@@ -125,7 +125,7 @@ static struct json *new_status(const struct view *v, int64_t now_ms)
     return status;
 }
 
-static const struct json *job_of(const struct view *v, struct str uid)
+static const struct json *job_of(const struct cronjob_view *v, struct str uid)
 {
     for (size_t i = 0; i < v->n_jobs; i++)
         if (str_eq(object_uid(v->jobs[i]), uid))
@@ -133,7 +133,7 @@ static const struct json *job_of(const struct view *v, struct str uid)
     return NULL;
 }
 
-static void tell_changes(const struct view *v, int64_t now_ms, struct plan *plan)
+static void tell_changes(const struct cronjob_view *v, int64_t now_ms, struct plan *plan)
 {
     bool replaces = str_is(json_member_text(v->spec, "concurrencyPolicy"), "Replace");
 
@@ -155,7 +155,7 @@ static void tell_changes(const struct view *v, int64_t now_ms, struct plan *plan
 }
 
 /* True: it has to be written before anything else. */
-static bool plan_status(const struct view *v, int64_t now_ms, struct plan *plan)
+static bool plan_status(const struct cronjob_view *v, int64_t now_ms, struct plan *plan)
 {
     struct json *status = new_status(v, now_ms);
 
@@ -170,7 +170,8 @@ static bool plan_status(const struct view *v, int64_t now_ms, struct plan *plan)
 /* ---- history ---- */
 
 /* Delete the oldest of those that ended so, down to the limit; no limit: keep all. */
-static void cronjob_trim(const struct view *v, const char *limit, bool are_completed, int64_t now_ms, struct plan *plan)
+static void cronjob_trim(const struct cronjob_view *v, const char *limit, bool are_completed, int64_t now_ms,
+                         struct plan *plan)
 {
     const struct json *most = json_get(v->spec, limit);
     int64_t n = 0, max;
@@ -191,23 +192,23 @@ static void cronjob_trim(const struct view *v, const char *limit, bool are_compl
 
 /* ---- slots ---- */
 
-struct slots {
+struct cronjob_slots {
     int64_t due_s, next_s; /* CRON_NEVER: there is none */
     unsigned n_missed;
 };
 
 /* Where counting begins. */
-static int64_t start_s(const struct view *v)
+static int64_t start_s(const struct cronjob_view *v)
 {
     int64_t last_ms = flow_time(json_get(v->status, "lastScheduleTime"));
 
     return (last_ms ? last_ms : flow_time(json_find(v->o->cron, "metadata", "creationTimestamp", NULL))) / 1000;
 }
 
-static struct slots cronjob_slots_of(const struct view *v, const struct cron *c, int64_t now_ms)
+static struct cronjob_slots cronjob_slots_of(const struct cronjob_view *v, const struct cron *c, int64_t now_ms)
 {
     int64_t start = start_s(v), from = MAX_OF(start, v->o->since_ms / 1000), now = now_ms / 1000, deadline;
-    struct slots s;
+    struct cronjob_slots s;
 
     if (json_to_i64(json_get(v->spec, "startingDeadlineSeconds"), &deadline) == 0 && deadline >= 0)
         from = MAX_OF(from, deadline > now ? 0 : now - deadline);
@@ -223,7 +224,7 @@ static struct slots cronjob_slots_of(const struct view *v, const struct cron *c,
     return s;
 }
 
-static struct str job_name(const struct view *v, int64_t slot_s)
+static struct str job_name(const struct cronjob_view *v, int64_t slot_s)
 {
     return arena_fmt(v->arena, "%.*s-%lld", STR_ARG(object_name(v->o->cron)), (long long)(slot_s / 60));
 }
@@ -238,7 +239,7 @@ static void copy_notes(struct arena *a, struct json *to, const struct json *temp
         json_set(json_get(to, "metadata"), key, json_copy(a, notes));
 }
 
-static void cronjob_make_job(const struct view *v, int64_t slot_s, struct plan *plan)
+static void cronjob_make_job(const struct cronjob_view *v, int64_t slot_s, struct plan *plan)
 {
     const struct json *cron = v->o->cron, *template = json_get(v->spec, "jobTemplate");
     struct arena *a = v->arena;
@@ -256,7 +257,7 @@ static void cronjob_make_job(const struct view *v, int64_t slot_s, struct plan *
 }
 
 /* True: the slot may have its job. */
-static bool cronjob_make_room(const struct view *v, int64_t now_ms, struct plan *plan)
+static bool cronjob_make_room(const struct cronjob_view *v, int64_t now_ms, struct plan *plan)
 {
     struct str policy = json_member_text(v->spec, "concurrencyPolicy");
 
@@ -281,7 +282,7 @@ static bool cronjob_make_room(const struct view *v, int64_t now_ms, struct plan 
 }
 
 /* The slot's job is there already: as ours it is known by its slot, unless that was taken off it. */
-static bool cronjob_is_taken(const struct view *v, int64_t slot_s, int64_t now_ms, struct plan *plan)
+static bool cronjob_is_taken(const struct cronjob_view *v, int64_t slot_s, int64_t now_ms, struct plan *plan)
 {
     const struct json *other = v->o->find_job(v->o->ctx, job_name(v, slot_s));
 
@@ -293,7 +294,7 @@ static bool cronjob_is_taken(const struct view *v, int64_t slot_s, int64_t now_m
     return other != NULL;
 }
 
-static void plan_slot(const struct view *v, const struct slots *s, int64_t now_ms, struct plan *plan)
+static void plan_slot(const struct cronjob_view *v, const struct cronjob_slots *s, int64_t now_ms, struct plan *plan)
 {
     if (s->n_missed > CRON_MANY)
         plan_event(plan, v->o->cron, "Warning", "TooManyMissedTimes", now_ms,
@@ -305,7 +306,7 @@ static void plan_slot(const struct view *v, const struct slots *s, int64_t now_m
 
 /* ---- the plan ---- */
 
-static bool read_schedule(const struct view *v, struct cron *ret, int64_t now_ms, struct plan *plan)
+static bool read_schedule(const struct cronjob_view *v, struct cron *ret, int64_t now_ms, struct plan *plan)
 {
     struct str text = json_member_text(v->spec, "schedule");
     struct err e;
@@ -322,8 +323,8 @@ static bool read_schedule(const struct view *v, struct cron *ret, int64_t now_ms
 
 void cronjob_plan(const struct cronjob_observed *o, int64_t now_ms, struct plan *plan)
 {
-    struct view v = cronjob_look(o, plan->arena);
-    struct slots s;
+    struct cronjob_view v = cronjob_look(o, plan->arena);
+    struct cronjob_slots s;
     struct cron c;
 
     if (is_deleting(o->cron) || plan_status(&v, now_ms, plan))

@@ -118,12 +118,12 @@ static bool task_answers(const struct flow_view *f, const struct json *job, stru
     return f->o->answers && port > 0 && port <= UINT16_MAX && f->o->answers(f->o->ctx, &q);
 }
 
-enum probe_kind { PROBE_HTTP, PROBE_TCP, PROBE_STATUS, PROBE_KIND_MAX };
+enum jobflow_probe_kind { PROBE_HTTP, PROBE_TCP, PROBE_STATUS, PROBE_KIND_MAX };
 static const char *const probe_lists[PROBE_KIND_MAX] = { "httpGetList", "tcpSocketList", "taskStatusList" };
 
 /* One probe, against the tasks of that name of one target; no name: all its tasks. '*any': there was one. */
 static bool probe_passes(const struct flow_view *f, const struct json *job, const struct json *probe,
-                         enum probe_kind kind, bool *any)
+                         enum jobflow_probe_kind kind, bool *any)
 {
     struct str wanted = json_member_text(probe, "taskName");
     size_t i = 0;
@@ -150,7 +150,7 @@ static bool probes_pass(const struct flow_view *f, const struct flow_vertex *v, 
 {
     bool is_fine = true;
 
-    for (enum probe_kind kind = 0; kind < PROBE_KIND_MAX; kind++)
+    for (enum jobflow_probe_kind kind = 0; kind < PROBE_KIND_MAX; kind++)
         JSON_FOREACH(probe, json_get(probes, probe_lists[kind])) {
             bool any = false;
 
@@ -169,7 +169,7 @@ static bool probes_pass(const struct flow_view *f, const struct flow_vertex *v, 
 
 static bool has_probes(const struct json *probes)
 {
-    for (enum probe_kind kind = 0; kind < PROBE_KIND_MAX; kind++)
+    for (enum jobflow_probe_kind kind = 0; kind < PROBE_KIND_MAX; kind++)
         if (json_count(json_get(probes, probe_lists[kind])))
             return true;
     return false;

@@ -14,7 +14,7 @@ enum { HEADER = 44, TYPES_MAX = 256, HOUR_S = 3600 };
 
 enum rule_form { RULE_MONTH, RULE_JULIAN, RULE_DAY };
 
-struct rule { /* the day of a year, and the local second of it, at which the clock is set */
+struct zone_rule { /* the day of a year, and the local second of it, at which the clock is set */
     enum rule_form form;
     int month, week, weekday; /* RULE_MONTH; week 5: the last */
     int day;                  /* RULE_JULIAN: 1 to 365, 29 February does not count; RULE_DAY: 0 to 365, it does */
@@ -23,8 +23,8 @@ struct rule { /* the day of a year, and the local second of it, at which the clo
 
 struct posix { /* the line at the end */
     bool is_set, has_summer;
-    int32_t winter_s, summer_s; /* ahead of UTC */
-    struct rule begin, end;     /* of summer */
+    int32_t winter_s, summer_s;  /* ahead of UTC */
+    struct zone_rule begin, end; /* of summer */
 };
 
 struct zone {
@@ -92,11 +92,11 @@ static bool take_time(struct str *s, int32_t *ret)
     return true;
 }
 
-static bool take_rule(struct str *s, struct rule *ret)
+static bool take_rule(struct str *s, struct zone_rule *ret)
 {
     bool is_fine;
 
-    *ret = (struct rule){ .second = 2 * HOUR_S };
+    *ret = (struct zone_rule){ .second = 2 * HOUR_S };
     if (zone_take(s, 'M')) {
         is_fine = take_int(s, 12, &ret->month) && ret->month && zone_take(s, '.') && take_int(s, 5, &ret->week) &&
                   ret->week && zone_take(s, '.') && take_int(s, 6, &ret->weekday);
@@ -134,7 +134,7 @@ static bool posix_parse(struct str s, struct posix *ret)
 }
 
 /* The local second since 1970 at which a rule applies in a year. */
-static int64_t rule_in(const struct rule *r, int year)
+static int64_t rule_in(const struct zone_rule *r, int year)
 {
     int64_t day;
 
@@ -189,11 +189,11 @@ static uint64_t big_endian(const char *p, size_t n)
     return v;
 }
 
-struct counts {
+struct zone_counts {
     size_t utc, std, leap, time, type, chars;
 };
 
-static bool take_header(struct str bytes, struct counts *ret)
+static bool take_header(struct str bytes, struct zone_counts *ret)
 {
     size_t *const to[] = { &ret->utc, &ret->std, &ret->leap, &ret->time, &ret->type, &ret->chars };
 
@@ -207,12 +207,12 @@ static bool take_header(struct str bytes, struct counts *ret)
     return true;
 }
 
-static size_t table_size(const struct counts *c, size_t width)
+static size_t table_size(const struct zone_counts *c, size_t width)
 {
     return c->time * (width + 1) + c->type * 6 + c->chars + c->leap * (width + 4) + c->std + c->utc;
 }
 
-static bool read_table(struct arena *a, struct zone *z, const struct counts *c, const char *p, size_t width)
+static bool read_table(struct arena *a, struct zone *z, const struct zone_counts *c, const char *p, size_t width)
 {
     const char *kinds = p + c->time * width, *types = kinds + c->time;
 
@@ -247,7 +247,7 @@ static int zone_refuse(struct err *e, const char *why)
 int zone_parse(struct arena *a, struct str bytes, struct zone **ret, struct err *e)
 {
     struct zone *z = arena_new(a, struct zone);
-    struct counts c;
+    struct zone_counts c;
     size_t width = 4;
     struct str line;
 

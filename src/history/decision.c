@@ -86,7 +86,7 @@ void pod_story(struct buf *out, const struct history_pod *p)
 
 enum { CODES_MAX = 16 };
 
-struct cause {
+struct decision_cause {
     enum job_event event; /* JOB_EVENT_MAX: not known */
     struct str about;     /* pod name, "task/<name>", or "" for the whole job */
     int32_t codes[CODES_MAX];
@@ -114,7 +114,7 @@ static enum job_event event_of(struct str name)
 }
 
 /* "PodFailed of train-worker-1 with exit code 3, 4". */
-static void read_cause(struct str text, struct cause *ret)
+static void read_cause(struct str text, struct decision_cause *ret)
 {
     struct str front = take_before(&text, STR(" with exit code ")), part;
     int64_t code;
@@ -137,7 +137,7 @@ static const char *const event_stories[JOB_EVENT_MAX] = {
     [EVENT_COMMAND] = "a Command asked for it",
 };
 
-static void cause_words(struct history *h, const struct history_job *j, const struct cause *c, struct buf *out)
+static void cause_words(struct history *h, const struct history_job *j, const struct decision_cause *c, struct buf *out)
 {
     const struct history_pod *p = map_get(&h->pods_name, history_name_key(h, j->namespace, c->about));
 
@@ -157,7 +157,7 @@ static void cause_words(struct history *h, const struct history_job *j, const st
 /* ---- which policy ---- */
 
 /* The first of a list that the controller would take for this. */
-static bool find_in(const struct job_policies *list, const struct cause *c, size_t *ret)
+static bool find_in(const struct job_policies *list, const struct decision_cause *c, size_t *ret)
 {
     for (size_t i = 0; i < list->n; i++) {
         struct job alone = { .spec.policies = { &list->v[i], 1 } };
@@ -171,7 +171,7 @@ static bool find_in(const struct job_policies *list, const struct cause *c, size
 }
 
 static const struct job_task *decision_task_of(struct history *h, const struct history_job *j, const struct job *job,
-                                               const struct cause *c, size_t *ret_pos)
+                                               const struct decision_cause *c, size_t *ret_pos)
 {
     const struct history_pod *p = map_get(&h->pods_name, history_name_key(h, j->namespace, c->about));
     struct str name = str_starts(c->about, STR("task/")) ? str_from(c->about, 5) : p ? p->task_name : STR("");
@@ -180,7 +180,7 @@ static const struct job_task *decision_task_of(struct history *h, const struct h
 }
 
 /* When a delay is over the exit codes are no longer told: those of the pod are asked. */
-static void add_codes(struct history *h, const struct history_job *j, struct cause *c)
+static void add_codes(struct history *h, const struct history_job *j, struct decision_cause *c)
 {
     const struct history_pod *p = map_get(&h->pods_name, history_name_key(h, j->namespace, c->about));
 
@@ -191,7 +191,8 @@ static void add_codes(struct history *h, const struct history_job *j, struct cau
             c->codes[c->n_codes++] = (*k)->attempts.v[(*k)->attempts.n - 1].exit_code;
 }
 
-static struct str policy_path(struct history *h, const struct history_job *j, const struct object *o, struct cause c)
+static struct str policy_path(struct history *h, const struct history_job *j, const struct object *o,
+                              struct decision_cause c)
 {
     autoarena a = { 0 };
     autobuf text = { 0 };
@@ -225,7 +226,7 @@ static void note_action(struct history *h, struct history_job *j, const struct o
     struct str rest = json_text(json_find(o->root, "status", "state", "message", NULL), STR(""));
     autobuf sep = { 0 }, because = { 0 };
     struct history_decision *d;
-    struct cause c;
+    struct decision_cause c;
 
     buf_fmt(&sep, ": %s", job_action_name(action));
     read_cause(take_before(&rest, buf_view(&sep)), &c);
@@ -288,7 +289,7 @@ static void note_timers(struct history *h, struct history_job *j, const struct o
         memo_read(&a, json_find(j->object->root, "status", "controlledResources", NULL), &before);
     j->timers.n = 0;
     VEC_FOREACH(t, &now.timers) {
-        struct cause c = { .event = t->event, .about = t->about, .action = t->action };
+        struct decision_cause c = { .event = t->event, .about = t->about, .action = t->action };
         autobuf because = { 0 }, when = { 0 };
         size_t last = j->last_decision;
         struct history_decision *d;

@@ -3,7 +3,7 @@
 
 #include "base/util.h"
 
-struct reading {
+struct record_read_reading {
     struct record *r;
     struct str logs;
     struct record_line next;
@@ -96,7 +96,7 @@ static void read_fact(struct record *r, const struct json *line)
 /* ---- all of it ---- */
 
 /* What containers wrote before this fact. */
-static void catch_up(struct reading *d, int64_t fact)
+static void catch_up(struct record_read_reading *d, int64_t fact)
 {
     while (d->has_next && d->next.fact < fact) {
         history_output(d->r->history, d->next.uid, d->next.container, d->next.text, false);
@@ -104,7 +104,7 @@ static void catch_up(struct reading *d, int64_t fact)
     }
 }
 
-static void read_line(struct arena *a, struct reading *d, struct str text)
+static void read_line(struct arena *a, struct record_read_reading *d, struct str text)
 {
     struct json *line;
 
@@ -146,7 +146,7 @@ int record_read_ends(struct arena *a, struct str first, struct str last, struct 
 
 int record_read(struct arena *a, struct str facts, struct str logs, struct record *ret, struct err *e)
 {
-    struct reading d = { .r = ret, .logs = logs };
+    struct record_read_reading d = { .r = ret, .logs = logs };
     struct history_options opt = { 0 };
     struct str line;
 

@@ -117,11 +117,11 @@ static int parse_request_line(struct str line, struct http_head *ret)
 
 /* ---- fields ---- */
 
-struct seen { /* of those that say where the body is */
+struct request_seen { /* of those that say where the body is */
     unsigned hosts, lengths, encodings;
 };
 
-static int take_length(struct http_head *h, struct seen *seen, struct str value)
+static int take_length(struct http_head *h, struct request_seen *seen, struct str value)
 {
     enum { DIGITS = 18 };
 
@@ -130,7 +130,7 @@ static int take_length(struct http_head *h, struct seen *seen, struct str value)
     return str_to_u64(value, &h->length) < 0 ? 400 : 0;
 }
 
-static int take_encoding(struct http_head *h, struct seen *seen, struct str value)
+static int take_encoding(struct http_head *h, struct request_seen *seen, struct str value)
 {
     if (seen->encodings++ || h->is_http10)
         return 400;
@@ -138,7 +138,7 @@ static int take_encoding(struct http_head *h, struct seen *seen, struct str valu
     return h->is_chunked ? 0 : 501;
 }
 
-static int take_host(struct http_head *h, struct seen *seen, struct str value)
+static int take_host(struct http_head *h, struct request_seen *seen, struct str value)
 {
     (void)h;
     if (seen->hosts++ || !all_visible(value) || str_has_char(value, '/') || str_has_char(value, ',') ||
@@ -147,7 +147,7 @@ static int take_host(struct http_head *h, struct seen *seen, struct str value)
     return 0;
 }
 
-static int take_connection(struct http_head *h, struct seen *seen, struct str value)
+static int take_connection(struct http_head *h, struct request_seen *seen, struct str value)
 {
     (void)seen;
     if (http_list_has(value, STR("close")))
@@ -155,7 +155,7 @@ static int take_connection(struct http_head *h, struct seen *seen, struct str va
     return 0;
 }
 
-static int take_expect(struct http_head *h, struct seen *seen, struct str value)
+static int take_expect(struct http_head *h, struct request_seen *seen, struct str value)
 {
     (void)seen;
     h->expects_continue = str_eq_nocase(value, STR("100-continue"));
@@ -164,7 +164,7 @@ static int take_expect(struct http_head *h, struct seen *seen, struct str value)
 
 static const struct {
     struct str name;
-    int (*take)(struct http_head *h, struct seen *seen, struct str value);
+    int (*take)(struct http_head *h, struct request_seen *seen, struct str value);
 } known_fields[] = {
     { STR_INIT("host"), take_host },
     { STR_INIT("content-length"), take_length },
@@ -173,7 +173,7 @@ static const struct {
     { STR_INIT("expect"), take_expect },
 };
 
-static int parse_field(struct str line, struct http_head *h, struct seen *seen)
+static int parse_field(struct str line, struct http_head *h, struct request_seen *seen)
 {
     struct str name, value = line;
 
@@ -188,7 +188,7 @@ static int parse_field(struct str line, struct http_head *h, struct seen *seen)
     return 0;
 }
 
-static int check_together(const struct http_head *h, const struct seen *seen)
+static int check_together(const struct http_head *h, const struct request_seen *seen)
 {
     if (!h->is_http10 && !seen->hosts)
         return 400;
@@ -197,7 +197,7 @@ static int check_together(const struct http_head *h, const struct seen *seen)
 
 int http_head_parse(struct str text, struct http_head *ret)
 {
-    struct seen seen = { 0 };
+    struct request_seen seen = { 0 };
     struct str rest = text;
     size_t n = 0;
     int status;

@@ -57,7 +57,7 @@ struct listener {
     } path;
 };
 
-struct tenant { /* who pays for what connections hold: a user, or an address (tenant.c) */
+struct server_tenant { /* who pays for what connections hold: a user, or an address (tenant.c) */
     size_t refs;
     size_t connections;  /* of an address: those that came from there, whoever pays for them */
     size_t bytes;        /* that its connections hold … */
@@ -93,11 +93,11 @@ struct conn {
     struct heap_node node;
     int64_t due_ms; /* when patience ends; INT64_MAX: never */
     struct http_server *server;
-    struct tenant *address, *tenant; /* where it came from; who pays for it */
-    struct list_link holder, waiter; /* tenant.holders, tenant.waiters */
-    SSL *ssl;                        /* NULL: plain */
-    uint32_t events;                 /* what epoll looks for */
-    uint32_t got;                    /* what it has found */
+    struct server_tenant *address, *tenant; /* where it came from; who pays for it */
+    struct list_link holder, waiter;        /* tenant.holders, tenant.waiters */
+    SSL *ssl;                               /* NULL: plain */
+    uint32_t events;                        /* what epoll looks for */
+    uint32_t got;                           /* what it has found */
     enum conn_state state;
     bool is_again;     /* wants another turn after this one */
     bool wants_out;    /* TLS: the next step waits for room, whatever it is */

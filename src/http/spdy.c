@@ -20,7 +20,7 @@ enum { VERSION = 3, HEAD_BYTES = 8, CONTROL_BYTES = 16 << 10, HEADERS_BYTES = 4 
 enum { INFLATE_RATIO = 16, INFLATE_FREE_BYTES = 16 << 10 };
 enum { DATA_BYTES = 0xffffff };
 
-struct stream {
+struct http_spdy_stream {
     struct spdy_stream public;
     struct list_link link; /* spdy.gone */
     bool is_reset;         /* by us: nobody is told */
@@ -118,18 +118,18 @@ void spdy_write(struct spdy *s, struct spdy_stream *to, struct str bytes)
 
 /* ---- streams ---- */
 
-static struct stream *stream_of(struct spdy_stream *s)
+static struct http_spdy_stream *stream_of(struct spdy_stream *s)
 {
-    return LIST_ITEM(s, struct stream, public);
+    return LIST_ITEM(s, struct http_spdy_stream, public);
 }
 
-static void bury(struct spdy *s, struct stream *st)
+static void bury(struct spdy *s, struct http_spdy_stream *st)
 {
     (void)map_u64_remove(&s->streams, st->public.id);
     list_push(&s->gone, &st->link);
 }
 
-static void bury_if_over(struct spdy *s, struct stream *st)
+static void bury_if_over(struct spdy *s, struct http_spdy_stream *st)
 {
     if (st->public.is_ended && st->public.is_finished && !list_is_linked(&st->link))
         bury(s, st);
@@ -147,7 +147,7 @@ void spdy_finish(struct spdy *s, struct spdy_stream *to)
 
 void spdy_reset(struct spdy *s, struct spdy_stream *to)
 {
-    struct stream *st = stream_of(to);
+    struct http_spdy_stream *st = stream_of(to);
 
     if (!s->is_broken)
         send_reset(s, to->id, RESET_CANCEL);
@@ -159,7 +159,7 @@ void spdy_reset(struct spdy *s, struct spdy_stream *to)
 static void spdy_sweep(struct spdy *s)
 {
     for (struct list_link *link; (link = list_pop_front(&s->gone));) {
-        struct stream *st = LIST_ITEM(link, struct stream, link);
+        struct http_spdy_stream *st = LIST_ITEM(link, struct http_spdy_stream, link);
 
         if (!st->is_reset)
             s->events.on_gone(s->events.ctx, &st->public);
@@ -237,7 +237,7 @@ struct str spdy_header(const struct spdy *s, const char *name)
 
 /* ---- control frames ---- */
 
-static void spdy_end_of(struct spdy *s, struct stream *st)
+static void spdy_end_of(struct spdy *s, struct http_spdy_stream *st)
 {
     uint32_t id = st->public.id;
 
@@ -252,7 +252,7 @@ static void spdy_end_of(struct spdy *s, struct stream *st)
 
 static void open_stream(struct spdy *s, uint32_t id)
 {
-    struct stream *st = xcalloc(1, sizeof(*st));
+    struct http_spdy_stream *st = xcalloc(1, sizeof(*st));
     bool is_taken;
 
     st->public.id = id;
@@ -292,7 +292,7 @@ static int take_syn_stream(struct spdy *s, struct str p, struct err *e)
 
 static int take_headers(struct spdy *s, struct str p, struct err *e)
 {
-    struct stream *st = p.n >= 4 ? map_u64_get(&s->streams, read_u32(p.p) & 0x7fffffff) : NULL;
+    struct http_spdy_stream *st = p.n >= 4 ? map_u64_get(&s->streams, read_u32(p.p) & 0x7fffffff) : NULL;
 
     if (p.n < 4 || inflate_headers(s, str_from(p, 4), e) < 0)
         return p.n < 4 ? err_set(e, ERR_SYNTAX, "SPDY: HEADERS of %zu bytes", p.n) : -1;
@@ -303,7 +303,7 @@ static int take_headers(struct spdy *s, struct str p, struct err *e)
 
 static int take_rst_stream(struct spdy *s, struct str p, struct err *e)
 {
-    struct stream *st = p.n == 8 ? map_u64_get(&s->streams, read_u32(p.p) & 0x7fffffff) : NULL;
+    struct http_spdy_stream *st = p.n == 8 ? map_u64_get(&s->streams, read_u32(p.p) & 0x7fffffff) : NULL;
 
     if (p.n != 8)
         return err_set(e, ERR_SYNTAX, "SPDY: a RST_STREAM of %zu bytes", p.n);
@@ -368,7 +368,7 @@ static int take_control(struct spdy *s, struct err *e)
 
 static int end_frame(struct spdy *s, struct err *e)
 {
-    struct stream *st;
+    struct http_spdy_stream *st;
 
     s->is_inside = false;
     if (s->word & 0x80000000u)
@@ -409,7 +409,7 @@ static int spdy_take_head(struct spdy *s, struct str *rest, struct err *e)
 static int take_payload(struct spdy *s, struct str *rest, struct err *e)
 {
     struct str part = str_sub(*rest, 0, s->left);
-    struct stream *st;
+    struct http_spdy_stream *st;
 
     *rest = str_from(*rest, part.n);
     s->left -= (uint32_t)part.n;
@@ -460,17 +460,17 @@ size_t spdy_held(const struct spdy *s)
 {
     enum { ZLIB_BYTES = 48 << 10 }; /* a window of 32 KiB, and the tables of both directions */
 
-    return s ? ZLIB_BYTES + s->control.cap + s->headers.cap + s->streams.map.n * sizeof(struct stream) : 0;
+    return s ? ZLIB_BYTES + s->control.cap + s->headers.cap + s->streams.map.n * sizeof(struct http_spdy_stream) : 0;
 }
 
 void spdy_free(struct spdy *s)
 {
     if (!s)
         return;
-    MAP_FOREACH(struct stream *, st, &s->streams.map)
+    MAP_FOREACH(struct http_spdy_stream *, st, &s->streams.map)
         free(st);
     for (struct list_link *link; (link = list_pop_front(&s->gone));)
-        free(LIST_ITEM(link, struct stream, link));
+        free(LIST_ITEM(link, struct http_spdy_stream, link));
     map_u64_done(&s->streams);
     (void)inflateEnd(&s->in);
     (void)deflateEnd(&s->out);

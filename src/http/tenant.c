@@ -34,9 +34,9 @@ static void put_network(struct buf *out, const char *address)
     buf_fmt(out, "%s/64", inet_ntop(AF_INET6, &at, text, sizeof(text)));
 }
 
-static struct tenant *tenant_ref(struct http_server *s, struct str key)
+static struct server_tenant *tenant_ref(struct http_server *s, struct str key)
 {
-    struct tenant *t = map_get(&s->tenants, key);
+    struct server_tenant *t = map_get(&s->tenants, key);
 
     if (!t) {
         t = xcalloc(1, sizeof(*t) + key.n);
@@ -50,7 +50,7 @@ static struct tenant *tenant_ref(struct http_server *s, struct str key)
     return t;
 }
 
-static void tenant_unref(struct http_server *s, struct tenant *t)
+static void tenant_unref(struct http_server *s, struct server_tenant *t)
 {
     if (!t || --t->refs)
         return;
@@ -89,7 +89,7 @@ static size_t held_by(const struct conn *c)
 }
 
 /* Administrators are counted, so that they are seen, and not limited. */
-static bool is_over(const struct http_server *s, const struct tenant *t)
+static bool is_over(const struct http_server *s, const struct server_tenant *t)
 {
     if (t->is_free)
         return false;
@@ -97,7 +97,7 @@ static bool is_over(const struct http_server *s, const struct tenant *t)
            (s->held_bytes > s->limits.held_bytes && t->bytes > s->limits.held_bytes / MAX_OF(s->n_holding, (size_t)1));
 }
 
-static bool is_tight(const struct http_server *s, const struct tenant *t)
+static bool is_tight(const struct http_server *s, const struct server_tenant *t)
 {
     return !t->is_free && t->out > s->limits.tenant_bytes / 2;
 }
@@ -105,7 +105,7 @@ static bool is_tight(const struct http_server *s, const struct tenant *t)
 static void tenant_count(struct conn *c, size_t held, size_t out)
 {
     struct http_server *s = c->server;
-    struct tenant *t = c->tenant;
+    struct server_tenant *t = c->tenant;
     bool was_holding = t->bytes > 0;
 
     t->bytes += held - c->held;
@@ -125,7 +125,7 @@ static void tenant_count(struct conn *c, size_t held, size_t out)
 
 /* ---- room ---- */
 
-static void wake_waiters(const struct http_server *s, struct tenant *t)
+static void wake_waiters(const struct http_server *s, struct server_tenant *t)
 {
     if (is_tight(s, t))
         return;
@@ -146,7 +146,7 @@ static void tenant_drop(struct conn *c)
     conn_set_dirty(c);
 }
 
-static void tenant_make_room(struct http_server *s, struct tenant *t, const struct conn *keep)
+static void tenant_make_room(struct http_server *s, struct server_tenant *t, const struct conn *keep)
 {
     LIST_FOREACH(struct conn, c, &t->holders, holder) {
         if (!is_over(s, t))
@@ -169,7 +169,7 @@ static void refuse_alone(struct conn *c)
 void conn_count(struct conn *c)
 {
     size_t held = held_by(c), before = c->held;
-    struct tenant *t = c->tenant;
+    struct server_tenant *t = c->tenant;
 
     if (c->is_uncounted || !t)
         return;
@@ -205,7 +205,7 @@ size_t conn_queued(struct conn *c)
 
 static void tenant_leave(struct conn *c)
 {
-    struct tenant *t = c->tenant;
+    struct server_tenant *t = c->tenant;
 
     tenant_count(c, 0, 0);
     list_remove(&c->waiter);
@@ -219,7 +219,7 @@ void http_call_charge(struct http_call *call, struct str name, bool is_free)
     struct conn *c = CONN_OF_CALL(call);
     struct str kind = is_free ? STR("free/") : STR("user/"), now = { c->tenant->key, c->tenant->key_n };
     autobuf key = { 0 };
-    struct tenant *t;
+    struct server_tenant *t;
 
     if (str_starts(now, kind) && str_eq(str_from(now, kind.n), name))
         return;

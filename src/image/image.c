@@ -20,7 +20,7 @@ struct images {
     struct map held;     /* directories of images that are in use, locked so that nobody removes them: by their name */
 };
 
-struct held {
+struct image_held {
     int fd;
     char name[80];
 };
@@ -40,7 +40,7 @@ void images_free(struct images *i)
 {
     if (!i)
         return;
-    MAP_FOREACH(struct held *, h, &i->held)
+    MAP_FOREACH(struct image_held *, h, &i->held)
         close(h->fd);
     map_done(&i->held);
     map_done(&i->given);
@@ -73,7 +73,7 @@ static bool lock_shared(int store, const char *name, int fd)
 /* Nobody removes it from now on. -1: somebody did just now. */
 static int image_hold(struct images *i, int store, const char *name, struct err *e)
 {
-    struct held *h;
+    struct image_held *h;
     int fd;
 
     if (map_get(&i->held, str_of(name)))
@@ -85,7 +85,7 @@ static int image_hold(struct images *i, int store, const char *name, struct err 
         close(fd);
         return err_set(e, ERR_NOT_FOUND, "%s was just removed from the image store", name);
     }
-    h = arena_new(&i->arena, struct held);
+    h = arena_new(&i->arena, struct image_held);
     h->fd = fd;
     (void)snprintf(h->name, sizeof(h->name), "%s", name);
     (void)map_put(&i->held, str_of(h->name), h);

@@ -92,7 +92,7 @@ static int check_room(struct pull *p, int64_t bytes, struct err *e)
                    (unsigned long long)fs.f_bavail * fs.f_frsize >> 20);
 }
 
-struct parts {
+struct image_pull_parts {
     struct registry_blob *v;
     bool *is_spare; /* the store has it: it is fetched only to see that it is given */
     size_t n;
@@ -140,7 +140,7 @@ static int open_part(struct pull *p, struct registry_blob *b, bool *ret_spare, s
 }
 
 /* All get their names; or what came of them stays for the next time, unless the disk needs it more. */
-static int close_parts(struct pull *p, struct parts *parts, int rc, struct err *e)
+static int close_parts(struct pull *p, struct image_pull_parts *parts, int rc, struct err *e)
 {
     bool is_full = rc < 0 && e->code == ERR_TOO_BIG;
 
@@ -158,7 +158,7 @@ static int close_parts(struct pull *p, struct parts *parts, int rc, struct err *
 }
 
 /* 'list' is sorted: who locks in one order never waits for who waits for us. */
-static int image_pull_open_parts(struct pull *p, const struct descriptor *list, size_t n, struct parts *ret,
+static int image_pull_open_parts(struct pull *p, const struct descriptor *list, size_t n, struct image_pull_parts *ret,
                                  struct err *e)
 {
     for (size_t i = 0; i < n; i++) {
@@ -181,7 +181,8 @@ static int image_pull_open_parts(struct pull *p, const struct descriptor *list, 
 static int fetch_blobs(struct pull *p, struct descriptor *list, size_t n, struct err *e)
 {
     struct registry_watch watch = { p, image_pull_on_progress };
-    struct parts parts = { arena_array(&p->arena, struct registry_blob, n), arena_array(&p->arena, bool, n), 0 };
+    struct image_pull_parts parts = { arena_array(&p->arena, struct registry_blob, n), arena_array(&p->arena, bool, n),
+                                      0 };
     int64_t missing = 0;
     int rc;
 

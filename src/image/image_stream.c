@@ -39,14 +39,14 @@ struct image_stream {
 
 /* ---- the kinds of packing ---- */
 
-enum part { PART_MORE, PART_END, PART_BAD };
+enum image_stream_part { PART_MORE, PART_END, PART_BAD };
 
 struct packing {
     const char *name;
     const char *magic, *mask;
     size_t n_magic;
     bool (*begin)(struct image_stream *s);
-    enum part (*step)(struct image_stream *s); /* moves 'in' on, and makes 'out' */
+    enum image_stream_part (*step)(struct image_stream *s); /* moves 'in' on, and makes 'out' */
     void (*end)(struct image_stream *s);
 };
 
@@ -65,7 +65,7 @@ static bool gzip_begin(struct image_stream *s)
     return inflateInit2(&s->u.gzip, 15 + 16) == Z_OK; /* the largest window; a header of gzip */
 }
 
-static enum part gzip_step(struct image_stream *s)
+static enum image_stream_part gzip_step(struct image_stream *s)
 {
     z_stream *z = &s->u.gzip;
     int rc;
@@ -90,7 +90,7 @@ static bool zstd_begin(struct image_stream *s)
     return s->u.zstd != NULL;
 }
 
-static enum part zstd_step(struct image_stream *s)
+static enum image_stream_part zstd_step(struct image_stream *s)
 {
     ZSTD_inBuffer in = { s->in, s->n_in, 0 };
     ZSTD_outBuffer out = { s->out_bytes, OUT_BYTES, 0 };
@@ -111,7 +111,7 @@ static bool xz_begin(struct image_stream *s)
     return lzma_stream_decoder(&s->u.xz, XZ_BYTES, 0) == LZMA_OK;
 }
 
-static enum part xz_step(struct image_stream *s)
+static enum image_stream_part xz_step(struct image_stream *s)
 {
     lzma_stream *x = &s->u.xz;
     lzma_ret rc;
@@ -136,7 +136,7 @@ static bool bzip2_begin(struct image_stream *s)
     return BZ2_bzDecompressInit(&s->u.bzip2, 0, 0) == BZ_OK;
 }
 
-static enum part bzip2_step(struct image_stream *s)
+static enum image_stream_part bzip2_step(struct image_stream *s)
 {
     bz_stream *b = &s->u.bzip2;
     int rc;
@@ -235,7 +235,7 @@ static int take_packed(struct image_stream *s, struct err *e)
 {
     size_t before = s->n_in;
     const char *name;
-    enum part part;
+    enum image_stream_part part;
 
     if (!s->packing) {
         const struct packing *next = find_packing(s);

@@ -11,11 +11,11 @@
 
 enum { BLOCK = 512, TEXT_BYTES = 1 << 20, EXTRA_MAX = 16, CAPABILITY_BYTES = 64 };
 
-struct header { /* as it lies there; numbers are octal digits, or from a first byte of 0x80 on binary */
+struct tar_header { /* as it lies there; numbers are octal digits, or from a first byte of 0x80 on binary */
     char name[100], mode[8], uid[8], gid[8], size[12], mtime[12], sum[8], type, link[100], magic[8], user[32],
         group[32], major[8], minor[8], prefix[155], fill[12];
 };
-_Static_assert(sizeof(struct header) == BLOCK, "a header is a block");
+_Static_assert(sizeof(struct tar_header) == BLOCK, "a header is a block");
 
 struct extra { /* of the entries before one */
     struct str path, link, capability;
@@ -112,13 +112,13 @@ static int tar_read_number(const char *field, size_t n, int64_t *ret)
 #define NUMBER(field, ret) tar_read_number((field), sizeof(field), (ret))
 
 /* Of all bytes, its own field as blanks; some add them up with signs. */
-static bool is_sum_good(const struct header *h)
+static bool is_sum_good(const struct tar_header *h)
 {
     const char *bytes = (const char *)h;
     int64_t sum = 0, with_sign = 0, said;
 
     for (size_t i = 0; i < BLOCK; i++) {
-        bool is_own = i >= offsetof(struct header, sum) && i < offsetof(struct header, type);
+        bool is_own = i >= offsetof(struct tar_header, sum) && i < offsetof(struct tar_header, type);
 
         sum += is_own ? ' ' : (unsigned char)bytes[i];
         with_sign += is_own ? ' ' : (signed char)bytes[i];
@@ -126,9 +126,9 @@ static bool is_sum_good(const struct header *h)
     return NUMBER(h->sum, &said) == 0 && (said == sum || said == with_sign);
 }
 
-static bool is_zero(const struct header *h)
+static bool is_zero(const struct tar_header *h)
 {
-    static const struct header zero;
+    static const struct tar_header zero;
 
     return memcmp(h, &zero, sizeof(zero)) == 0;
 }
@@ -241,7 +241,7 @@ static int tar_read_text(struct image_tar *t, int64_t size, struct str *ret, str
 }
 
 /* 1: it was such an entry. */
-static int take_extra(struct image_tar *t, const struct header *h, struct extra *x, struct err *e)
+static int take_extra(struct image_tar *t, const struct tar_header *h, struct extra *x, struct err *e)
 {
     struct str text = STR_NULL;
     int64_t size;
@@ -261,7 +261,7 @@ static int take_extra(struct image_tar *t, const struct header *h, struct extra 
     return 1;
 }
 
-static int tar_kind_of(const struct header *h, struct str path, enum image_tar_kind *ret, struct err *e)
+static int tar_kind_of(const struct tar_header *h, struct str path, enum image_tar_kind *ret, struct err *e)
 {
     static const struct {
         char type;
@@ -283,7 +283,7 @@ static int tar_kind_of(const struct header *h, struct str path, enum image_tar_k
                    STR_ARG(str_cut(path, 200)), (unsigned char)h->type);
 }
 
-static struct str path_of(struct image_tar *t, const struct header *h, const struct extra *x)
+static struct str path_of(struct image_tar *t, const struct tar_header *h, const struct extra *x)
 {
     struct str name = tar_text_of(h->name, sizeof(h->name)), prefix = tar_text_of(h->prefix, sizeof(h->prefix));
 
@@ -294,8 +294,8 @@ static struct str path_of(struct image_tar *t, const struct header *h, const str
     return arena_str(&t->arena, name);
 }
 
-static int take_entry(struct image_tar *t, const struct header *h, const struct extra *x, struct image_tar_entry *ret,
-                      struct err *e)
+static int take_entry(struct image_tar *t, const struct tar_header *h, const struct extra *x,
+                      struct image_tar_entry *ret, struct err *e)
 {
     struct image_tar_entry n = { .path = path_of(t, h, x), .capability = x->capability };
     int64_t mode, mtime;
@@ -330,7 +330,7 @@ static bool is_too_short(const struct image_tar *t)
 }
 
 /* 1; 0: the archive ends. */
-static int read_header(struct image_tar *t, struct header *h, struct err *e)
+static int read_header(struct image_tar *t, struct tar_header *h, struct err *e)
 {
     int rc = read_exactly(t, (char *)h, BLOCK, e);
 
@@ -350,7 +350,7 @@ static int read_header(struct image_tar *t, struct header *h, struct err *e)
 int image_tar_next(struct image_tar *t, struct image_tar_entry *ret, struct err *e)
 {
     struct extra x = { .uid = -1, .gid = -1, .size = -1 };
-    struct header h;
+    struct tar_header h;
 
     if (t->is_over)
         return 0;

@@ -33,8 +33,8 @@ static struct str server_of(struct str host)
     return str_is(host, "docker.io") ? STR("registry-1.docker.io") : host;
 }
 
-static int find_login(struct arena *a, const struct registry_options *o, const struct reference *ref, struct place *p,
-                      struct err *e)
+static int find_login(struct arena *a, const struct registry_options *o, const struct reference *ref,
+                      struct registry_place *p, struct err *e)
 {
     struct reference at = *ref;
 
@@ -48,13 +48,13 @@ static int find_login(struct arena *a, const struct registry_options *o, const s
 }
 
 /* "HOST=[http[s]://]MIRROR[/PREFIX]" */
-static int read_mirror(struct arena *a, struct str text, struct str *ret_of, struct place *ret, struct err *e)
+static int read_mirror(struct arena *a, struct str text, struct str *ret_of, struct registry_place *ret, struct err *e)
 {
     ptrdiff_t equals = str_find_char(text, '='), slash;
     struct reference check;
     struct str at;
 
-    *ret = (struct place){ 0 };
+    *ret = (struct registry_place){ 0 };
     at = str_from(text, (size_t)(equals + 1));
     if (str_starts(at, STR("http://"))) {
         at = str_from(at, 7);
@@ -80,7 +80,7 @@ int registry_check(const struct registry_options *o, struct err *e)
 {
     autoarena a = { 0 };
     struct reference check;
-    struct place p;
+    struct registry_place p;
     struct str of;
 
     VEC_FOREACH(mirror, &o->mirrors)
@@ -93,11 +93,11 @@ int registry_check(const struct registry_options *o, struct err *e)
     return 0;
 }
 
-int places_of(struct arena *a, const struct registry_options *o, const struct reference *ref, struct place **ret,
-              size_t *ret_n, struct err *e)
+int places_of(struct arena *a, const struct registry_options *o, const struct reference *ref,
+              struct registry_place **ret, size_t *ret_n, struct err *e)
 {
-    VEC(struct place) all = { 0 };
-    struct place p;
+    VEC(struct registry_place) all = { 0 };
+    struct registry_place p;
     struct str of;
 
     VEC_FOREACH(mirror, &o->mirrors) {
@@ -106,7 +106,7 @@ int places_of(struct arena *a, const struct registry_options *o, const struct re
         if (str_eq(of, ref->host))
             *vec_push(a, &all) = p;
     }
-    *vec_push(a, &all) = (struct place){ .host = server_of(ref->host), .known = ref->host, .prefix = STR("") };
+    *vec_push(a, &all) = (struct registry_place){ .host = server_of(ref->host), .known = ref->host, .prefix = STR("") };
     VEC_FOREACH(one, &all) {
         one->is_insecure = place_is_listed(o, one->known);
         one->may_be_plain = one->is_insecure || host_is_loopback(one->host);

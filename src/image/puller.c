@@ -49,7 +49,7 @@ static void tell_over(int sock, uint64_t id, const struct image_pulled *pulled, 
 
 /* ---- a child: one pull ---- */
 
-struct work {
+struct puller_work {
     int sock;
     uint64_t id;
     struct timespec told;
@@ -66,7 +66,7 @@ static int64_t since_ms(const struct timespec *then)
 
 static void puller_on_progress(void *ctx, enum image_doing doing, int64_t bytes, int64_t total)
 {
-    struct work *w = ctx;
+    struct puller_work *w = ctx;
     autobuf out = { 0 };
 
     if (doing == w->doing && since_ms(&w->told) < TELL_MS)
@@ -80,7 +80,7 @@ static void puller_on_progress(void *ctx, enum image_doing doing, int64_t bytes,
     (void)wire_try(w->sock, &(struct wire_msg){ .kind = PULLER_PROGRESS, .payload = buf_view(&out) }, NULL);
 }
 
-struct asked {
+struct puller_asked {
     struct list_link link;
     uint64_t id;
     struct str reference; /* these: bytes in 'text' */
@@ -91,10 +91,10 @@ struct asked {
     int pidfd;
 };
 
-static _Noreturn void child_main(const struct puller_options *o, const struct asked *q)
+static _Noreturn void child_main(const struct puller_options *o, const struct puller_asked *q)
 {
     struct registry_options registry = o->registry;
-    struct work w = { .sock = PROC_KEPT, .id = q->id, .doing = IMAGE_DOING_MAX };
+    struct puller_work w = { .sock = PROC_KEPT, .id = q->id, .doing = IMAGE_DOING_MAX };
     struct image_pull pull = { o->store, q->reference, &registry, &w, puller_on_progress, q->is_tenant };
     struct image_pulled pulled = { 0 };
     struct err e = { 0 };
@@ -111,11 +111,11 @@ static _Noreturn void child_main(const struct puller_options *o, const struct as
 
 struct pulls {
     const struct puller_options *options;
-    struct list list; /* struct asked */
+    struct list list; /* struct puller_asked */
     size_t n, running;
 };
 
-static void puller_forget(struct pulls *all, struct asked *q)
+static void puller_forget(struct pulls *all, struct puller_asked *q)
 {
     list_remove(&q->link);
     all->n--;
@@ -129,7 +129,7 @@ static void puller_forget(struct pulls *all, struct asked *q)
     free(q);
 }
 
-static void puller_begin(struct pulls *all, struct asked *q)
+static void puller_begin(struct pulls *all, struct puller_asked *q)
 {
     struct err e;
 
@@ -153,14 +153,14 @@ static void puller_begin(struct pulls *all, struct asked *q)
 
 static void begin_next(struct pulls *all)
 {
-    LIST_FOREACH(struct asked, q, &all->list, link)
+    LIST_FOREACH(struct puller_asked, q, &all->list, link)
         if (!q->pid && all->running < AT_A_TIME)
             puller_begin(all, q);
 }
 
 static void take_ask(struct pulls *all, struct str payload)
 {
-    struct asked *q = xcalloc(1, sizeof(*q));
+    struct puller_asked *q = xcalloc(1, sizeof(*q));
     struct wire_read r;
 
     buf_str(&q->text, payload);
@@ -180,7 +180,7 @@ static void take_cancel(struct pulls *all, struct str payload)
     struct wire_read r = { .rest = payload };
     uint64_t id = (uint64_t)wire_get_i64(&r);
 
-    LIST_FOREACH(struct asked, q, &all->list, link)
+    LIST_FOREACH(struct puller_asked, q, &all->list, link)
         if (q->id == id)
             puller_forget(all, q);
 }
@@ -203,7 +203,7 @@ static bool take_words(struct pulls *all, struct wire_in *in)
 }
 
 /* What ended well has told so itself. */
-static void take_ended(struct pulls *all, struct asked *q)
+static void take_ended(struct pulls *all, struct puller_asked *q)
 {
     struct err e;
     int status = proc_wait(q->pid);
@@ -220,7 +220,7 @@ static void take_ended(struct pulls *all, struct asked *q)
 
 static _Noreturn void puller_leave(struct pulls *all)
 {
-    LIST_FOREACH(struct asked, q, &all->list, link)
+    LIST_FOREACH(struct puller_asked, q, &all->list, link)
         puller_forget(all, q);
     _exit(0);
 }
@@ -229,7 +229,7 @@ static _Noreturn void puller_main(const struct puller_options *o, pid_t parent)
 {
     struct pulls all = { .options = o };
     struct pollfd fds[1 + AT_A_TIME];
-    struct asked *who[1 + AT_A_TIME];
+    struct puller_asked *who[1 + AT_A_TIME];
     struct wire_in in = { 0 };
 
     (void)prctl(PR_SET_NAME, puller_name);
@@ -245,7 +245,7 @@ static _Noreturn void puller_main(const struct puller_options *o, pid_t parent)
 
         begin_next(&all);
         fds[0] = (struct pollfd){ PROC_KEPT, POLLIN, 0 };
-        LIST_FOREACH(struct asked, q, &all.list, link)
+        LIST_FOREACH(struct puller_asked, q, &all.list, link)
             if (q->pid) {
                 who[n] = q;
                 fds[n++] = (struct pollfd){ q->pidfd, POLLIN, 0 };

@@ -63,7 +63,7 @@ bool registry_is_unreached(const struct registry *r)
 
 struct str place_url(struct registry *r, struct arena *a, const char *kind, struct str name)
 {
-    const struct place *p = r->place;
+    const struct registry_place *p = r->place;
 
     return arena_fmt(a, "%s://%.*s/v2%.*s/%.*s/%s/%.*s", p->is_plain ? "http" : "https", STR_ARG(p->host),
                      STR_ARG(p->prefix), STR_ARG(r->reference->path), kind, STR_ARG(name));

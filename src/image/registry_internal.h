@@ -18,20 +18,20 @@ enum { ORIGINS = 16, REDIRECTS = 5, STALL_MS = 30000, PAUSE_MAX_MS = 30000 };
 
 /* ---- place.c ---- */
 
-struct place {         /* a server that may have the image */
-    struct str host;   /* "registry-1.docker.io", "localhost:5000" */
-    struct str prefix; /* of its paths: "" or "/team" */
-    struct str known;  /* the name that logins and certificates are looked up by: "docker.io" */
-    bool is_plain;     /* http */
-    bool may_be_plain; /* … once https was tried */
-    bool is_insecure;  /* any certificate will do */
+struct registry_place { /* a server that may have the image */
+    struct str host;    /* "registry-1.docker.io", "localhost:5000" */
+    struct str prefix;  /* of its paths: "" or "/team" */
+    struct str known;   /* the name that logins and certificates are looked up by: "docker.io" */
+    bool is_plain;      /* http */
+    bool may_be_plain;  /* … once https was tried */
+    bool is_insecure;   /* any certificate will do */
     struct login login;
     struct err helper_err; /* why its credential helper did not tell */
 };
 
 bool host_is_loopback(struct str host); /* "localhost:5000", "127.0.0.1", "[::1]:80" */
-int places_of(struct arena *a, const struct registry_options *o, const struct reference *ref, struct place **ret,
-              size_t *ret_n, struct err *e);
+int places_of(struct arena *a, const struct registry_options *o, const struct reference *ref,
+              struct registry_place **ret, size_t *ret_n, struct err *e);
 /* How to know 'host': certs.d. */
 void place_tls(struct arena *a, struct str host, struct http_tls *ret);
 
@@ -46,7 +46,7 @@ struct registry {
     struct arena arena;
     const struct registry_options *options;
     const struct reference *reference;
-    struct place *places, *place; /* 'place': the one that is asked now */
+    struct registry_place *places, *place; /* 'place': the one that is asked now */
     size_t n_places, next;
     struct origin origins[ORIGINS];
     size_t n_origins;

@@ -119,7 +119,7 @@ static int get_bearer(struct registry *r, const struct challenge *c, struct err 
 /* A credential helper is asked when somebody wants to know, and once: it may ask somebody else, or a person. */
 static void ask_helper(struct registry *r)
 {
-    struct place *p = r->place;
+    struct registry_place *p = r->place;
 
     if (p->login.helper.n && !p->login.user.n && !p->login.identity.n && !p->helper_err.code)
         (void)helper_ask(&r->arena, p->known, &p->login, &p->helper_err); /* many images are for everybody */

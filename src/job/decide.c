@@ -9,7 +9,7 @@
 #include "api/types.h"
 #include "base/util.h"
 
-struct cause {
+struct decide_cause {
     enum job_event event;
     size_t task;    /* position; SIZE_MAX: the whole job */
     int64_t index;  /* of the pod; -1: none */
@@ -24,7 +24,7 @@ static const struct job_task *task_at(const struct job *job, size_t pos)
 }
 
 /* "pod j-a-0", "task a", "the job": for messages and as the name of a timer. */
-static struct str decide_about(struct status_draft *d, const struct cause *c)
+static struct str decide_about(struct status_draft *d, const struct decide_cause *c)
 {
     const struct job_task *task = task_at(d->o->job, c->task);
 
@@ -33,7 +33,7 @@ static struct str decide_about(struct status_draft *d, const struct cause *c)
     return task ? arena_fmt(d->arena, "task/%.*s", STR_ARG(task->name)) : STR("");
 }
 
-static struct str why(struct status_draft *d, const struct cause *c)
+static struct str why(struct status_draft *d, const struct decide_cause *c)
 {
     struct str what = decide_about(d, c);
     autobuf text = { 0 };
@@ -48,7 +48,7 @@ static struct str why(struct status_draft *d, const struct cause *c)
 
 /* ---- carrying out ---- */
 
-static void set_target(struct status_draft *d, enum job_action action, const struct cause *c)
+static void set_target(struct status_draft *d, enum job_action action, const struct decide_cause *c)
 {
     const struct job_task *task = task_at(d->o->job, c->task);
     int32_t size = task && task->partition ? task->partition->partition_size : 0;
@@ -69,7 +69,7 @@ static void set_target(struct status_draft *d, enum job_action action, const str
 }
 
 /* An action on the job ends all timers, one on a task those of its pods. */
-static void cancel_timers(struct status_draft *d, enum job_action action, const struct cause *c)
+static void cancel_timers(struct status_draft *d, enum job_action action, const struct decide_cause *c)
 {
     const struct job_task *task = task_at(d->o->job, c->task);
     struct str pod = decide_about(d, c), prefix = STR_NULL;
@@ -98,7 +98,7 @@ static bool decide_give_up(struct status_draft *d, struct str cause, int32_t bud
 }
 
 /* Apply the action; false if it has no effect in this phase. 'charged': a policy asked, so it costs a retry. */
-static bool carry_out(struct status_draft *d, enum job_action action, const struct cause *c, bool charged,
+static bool carry_out(struct status_draft *d, enum job_action action, const struct decide_cause *c, bool charged,
                       int64_t now_ms, struct plan *plan)
 {
     struct transition t = job_transition(d->phase, action);
@@ -167,7 +167,7 @@ static void remember_command(struct status_draft *d, struct str uid, int64_t now
 
 static bool decide_command(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
-    static const struct cause by_command = { EVENT_COMMAND, SIZE_MAX, -1 };
+    static const struct decide_cause by_command = { EVENT_COMMAND, SIZE_MAX, -1 };
 
     for (size_t i = 0; i < d->o->n_commands; i++) {
         const struct command_view *c = &d->o->commands[i];
@@ -216,9 +216,9 @@ static bool is_called_off(struct status_draft *d, const struct memo_timer *t)
            pod->class == POD_LIVE && (pod->view.phase == POD_RUNNING || pod->view.phase == POD_SUCCEEDED);
 }
 
-static struct cause cause_of_timer(struct status_draft *d, const struct memo_timer *t)
+static struct decide_cause cause_of_timer(struct status_draft *d, const struct memo_timer *t)
 {
-    struct cause c = { t->event, SIZE_MAX, -1, t->uid };
+    struct decide_cause c = { t->event, SIZE_MAX, -1, t->uid };
     struct str rest = t->about;
     ptrdiff_t dash = str_rfind_char(rest, '-');
     uint64_t index;
@@ -252,7 +252,7 @@ static bool decide_timer(struct status_draft *d, int64_t now_ms, struct plan *pl
     }
     if (due != SIZE_MAX) {
         struct memo_timer t = d->memo.timers.v[due];
-        struct cause c = cause_of_timer(d, &t);
+        struct decide_cause c = cause_of_timer(d, &t);
 
         d->memo.timers.v[due] = d->memo.timers.v[--d->memo.timers.n];
         return carry_out(d, t.action, &c, true, now_ms, plan);
@@ -263,7 +263,7 @@ static bool decide_timer(struct status_draft *d, int64_t now_ms, struct plan *pl
 /* ---- policies ---- */
 
 /* A policy with a timeout arms a timer; one without acts. A timer that runs already is left alone. */
-static bool decide_act(struct status_draft *d, const struct cause *c, int64_t now_ms, struct plan *plan)
+static bool decide_act(struct status_draft *d, const struct decide_cause *c, int64_t now_ms, struct plan *plan)
 {
     struct policy_choice choice = policy_choose(d->o->job, task_at(d->o->job, c->task), c->event, c->exit_codes,
                                                 c->n_exit_codes);
@@ -299,8 +299,9 @@ static bool decide_pods(struct status_draft *d, int64_t now_ms, struct plan *pla
     const struct job_pods *pods = d->o->pods;
 
     LIST_FOREACH(struct job_pod, pod, &pods->to_look, to_look) {
-        struct cause c = { EVENT_POD_FAILED,      pod->task, pod->index, str_of(pod->view.uid), pod->view.exit_codes,
-                           pod->view.n_exit_codes };
+        struct decide_cause c = { EVENT_POD_FAILED,     pod->task,
+                                  pod->index,           str_of(pod->view.uid),
+                                  pod->view.exit_codes, pod->view.n_exit_codes };
         bool is_failed = pod->class == POD_LIVE && pod->view.phase == POD_FAILED && !pod->view.is_marked;
 
         if (is_lost(pod, pods) || (is_failed && pod->view.is_disrupted))
@@ -321,7 +322,7 @@ static bool decide_missing(struct status_draft *d, int64_t now_ms, struct plan *
     for (size_t i = 0; i < pods->n_tasks; i++)
         for (uint32_t at = pods_next_evicted(&pods->tasks[i], 0); at != UINT32_MAX;
              at = pods_next_evicted(&pods->tasks[i], at + 1)) {
-            struct cause c = { EVENT_POD_EVICTED, i, at };
+            struct decide_cause c = { EVENT_POD_EVICTED, i, at };
 
             if (decide_act(d, &c, now_ms, plan))
                 return true;
@@ -338,7 +339,7 @@ static bool decide_tasks(struct status_draft *d, int64_t now_ms, struct plan *pl
     for (size_t i = 0; i < pods->n_tasks && i < d->o->job->spec.tasks.n; i++) {
         const struct task_pods *t = &pods->tasks[i];
         int32_t limit = d->o->job->spec.tasks.v[i].max_retry;
-        struct cause failed = { EVENT_TASK_FAILED, i, -1 }, completed = { EVENT_TASK_COMPLETED, i, -1 };
+        struct decide_cause failed = { EVENT_TASK_FAILED, i, -1 }, completed = { EVENT_TASK_COMPLETED, i, -1 };
 
         if (t->n == 0)
             continue;
@@ -352,7 +353,7 @@ static bool decide_tasks(struct status_draft *d, int64_t now_ms, struct plan *pl
 
 static bool decide_group(struct status_draft *d, int64_t now_ms, struct plan *plan)
 {
-    static const struct cause unknown = { EVENT_UNKNOWN, SIZE_MAX, -1 };
+    static const struct decide_cause unknown = { EVENT_UNKNOWN, SIZE_MAX, -1 };
 
     return d->o->group.exists && !d->o->group.is_deleting && str_is(d->o->group.phase, "Unknown") &&
            decide_act(d, &unknown, now_ms, plan);
@@ -369,7 +370,7 @@ static bool decide_pending(struct status_draft *d, int64_t now_ms, struct plan *
     if (!any)
         return false;
     LIST_FOREACH(struct job_pod, pod, &pods->classes[POD_LIVE], in_class) {
-        struct cause c = { EVENT_POD_PENDING, pod->task, pod->index, str_of(pod->view.uid) };
+        struct decide_cause c = { EVENT_POD_PENDING, pod->task, pod->index, str_of(pod->view.uid) };
         int64_t limit_ms = pod->view.phase == POD_PENDING ? policy_pending_ms(d->o->job, task_at(d->o->job, pod->task))
                                                           : 0;
 

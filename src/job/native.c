@@ -104,15 +104,15 @@ bool native_says_placed(const struct json *condition)
 
 /* ---- how many pods can be counted ---- */
 
-struct census {
+struct native_census {
     int64_t ended; /* pods that have succeeded or failed: kube-scheduler has forgotten them */
     int64_t left;  /* those that are there or may come */
     bool waits;    /* one of them may have no place yet */
 };
 
-static struct census take_census(const struct job_observed *o)
+static struct native_census take_census(const struct job_observed *o)
 {
-    struct census c = { 0 };
+    struct native_census c = { 0 };
 
     for (size_t i = 0; i < o->pods->n_tasks; i++) {
         const struct task_pods *t = &o->pods->tasks[i];
@@ -133,7 +133,7 @@ static int64_t native_size_of(const struct json *group)
 
 bool native_is_short(const struct job_observed *o)
 {
-    struct census c;
+    struct native_census c;
 
     if (!o->group.exists || !o->group.is_native || !o->group.raw)
         return false;
@@ -146,7 +146,7 @@ bool native_is_short(const struct job_observed *o)
 static int64_t wanted_size(const struct job_observed *o)
 {
     int64_t size = native_gang_size(o->job), have = native_size_of(o->group.raw), most;
-    struct census c = take_census(o);
+    struct native_census c = take_census(o);
 
     if (!c.ended)
         return size;

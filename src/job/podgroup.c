@@ -6,7 +6,7 @@
 #include "base/util.h"
 #include "job/pod.h"
 
-struct ranked { /* a task with the priority of its pods */
+struct podgroup_ranked { /* a task with the priority of its pods */
     const struct job_task *task;
     int64_t priority;
     size_t pos;
@@ -15,22 +15,23 @@ struct ranked { /* a task with the priority of its pods */
 
 static int by_priority(const void *x, const void *y)
 {
-    const struct ranked *a = x, *b = y;
+    const struct podgroup_ranked *a = x, *b = y;
 
     if (a->priority != b->priority)
         return a->priority > b->priority ? -1 : 1;
     return (a->pos > b->pos) - (a->pos < b->pos);
 }
 
-static struct ranked *rank_tasks(struct arena *a, const struct job *job, const struct priority_source *priorities)
+static struct podgroup_ranked *rank_tasks(struct arena *a, const struct job *job,
+                                          const struct priority_source *priorities)
 {
-    struct ranked *r = arena_array(a, struct ranked, job->spec.tasks.n + 1);
+    struct podgroup_ranked *r = arena_array(a, struct podgroup_ranked, job->spec.tasks.n + 1);
 
     for (size_t i = 0; i < job->spec.tasks.n; i++) {
         const struct job_task *task = &job->spec.tasks.v[i];
         struct str class = json_member_text(job_task_pod_spec(task), "priorityClassName");
 
-        r[i] = (struct ranked){ .task = task, .pos = i };
+        r[i] = (struct podgroup_ranked){ .task = task, .pos = i };
         if (priorities && priorities->value && !str_empty(class))
             r[i].priority = priorities->value(priorities->ctx, class);
     }
@@ -38,7 +39,7 @@ static struct ranked *rank_tasks(struct arena *a, const struct job *job, const s
     return r;
 }
 
-static int64_t podgroup_take(struct ranked *r, int64_t most, int64_t *left)
+static int64_t podgroup_take(struct podgroup_ranked *r, int64_t most, int64_t *left)
 {
     int64_t n = MAX_OF(MIN_OF(most, *left), 0);
 
@@ -49,7 +50,7 @@ static int64_t podgroup_take(struct ranked *r, int64_t most, int64_t *left)
 
 /* Which pods make up the gang. A job that wants fewer than its tasks' minima together fills task by task; else each
  * task first gets its own minimum, and what is still missing comes from the rest in the same order. */
-static void count_gang(const struct job *job, struct ranked *r)
+static void count_gang(const struct job *job, struct podgroup_ranked *r)
 {
     int64_t left = job->spec.min_available, minima = 0;
     size_t n = job->spec.tasks.n;
@@ -71,7 +72,7 @@ static void count_gang(const struct job *job, struct ranked *r)
 void job_min_resources(struct arena *a, const struct job *job, const struct priority_source *priorities,
                        struct resources *ret)
 {
-    struct ranked *r = rank_tasks(a, job, priorities);
+    struct podgroup_ranked *r = rank_tasks(a, job, priorities);
 
     *ret = (struct resources){ 0 };
     count_gang(job, r);

@@ -96,7 +96,7 @@ static struct pod_slot *pods_slot_of(const struct job_pods *p, const struct job_
     return t && pod->index < t->n ? &t->slots[pod->index] : NULL;
 }
 
-static enum pod_class class_of(const struct job_pods *p, const struct job_pod *pod)
+static enum pod_standing class_of(const struct job_pods *p, const struct job_pod *pod)
 {
     const struct pod_slot *slot = pods_slot_of(p, pod);
 
@@ -345,7 +345,7 @@ static void tasks_resize(struct job_pods *p, const struct job *job)
 /* All pods out of their classes into 'all': those that have an index before those that only claim one. */
 static void lift_all(struct job_pods *p, struct list *all)
 {
-    static const enum pod_class order[] = { POD_LIVE, POD_OLD, POD_TERMINATING, POD_SURPLUS };
+    static const enum pod_standing order[] = { POD_LIVE, POD_OLD, POD_TERMINATING, POD_SURPLUS };
 
     _Static_assert(ARRAY_LEN(order) == POD_CLASS_MAX, "lift every class");
     list_init(all);

@@ -30,7 +30,7 @@
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN, POD_PHASE_MAX };
 extern const char *const pod_phase_names[POD_PHASE_MAX];
 
-enum pod_class { POD_LIVE, POD_OLD, POD_SURPLUS, POD_TERMINATING, POD_CLASS_MAX };
+enum pod_standing { POD_LIVE, POD_OLD, POD_SURPLUS, POD_TERMINATING, POD_CLASS_MAX };
 
 enum { POD_EXIT_CODES = 4 };
 
@@ -64,7 +64,7 @@ struct job_pod { /* one pod object of the job */
     struct str name; /* owned: behind the struct, and behind the name the name of its task */
     uint32_t task;   /* position of its task; PODS_NO_TASK: a task the job does not have */
     uint32_t index;
-    uint8_t class;             /* enum pod_class */
+    uint8_t class;             /* enum pod_standing */
     uint8_t flight;            /* FLIGHT_NONE or FLIGHT_DELETE */
     uint16_t task_name_n;      /* bytes of pod_task_name() */
     int64_t flight_ms;         /* when it took off */

@@ -24,7 +24,7 @@ static void delete_pod(struct status_draft *d, const struct job_pod *pod, struct
 }
 
 /* Those that the phase ends, of this class and those behind it. How many are not on their way out yet. */
-static uint32_t kill_pods(struct status_draft *d, enum pod_class from, struct plan *plan)
+static uint32_t kill_pods(struct status_draft *d, enum pod_standing from, struct plan *plan)
 {
     uint32_t n = 0;
 
@@ -39,13 +39,13 @@ static uint32_t kill_pods(struct status_draft *d, enum pod_class from, struct pl
 
 /* ---- which phase follows ---- */
 
-struct counts {
+struct steps_counts {
     int64_t pending, running, succeeded, failed, replicas;
 };
 
-static struct counts steps_count(const struct job_observed *o)
+static struct steps_counts steps_count(const struct job_observed *o)
 {
-    struct counts c = { .replicas = job_total_replicas(o->job) };
+    struct steps_counts c = { .replicas = job_total_replicas(o->job) };
 
     for (size_t i = 0; i < o->pods->n_tasks; i++) {
         const struct task_pods *t = &o->pods->tasks[i];
@@ -69,7 +69,7 @@ static bool misses_task_minimum(const struct job_observed *o)
     return false;
 }
 
-static enum job_phase settle_finished(const struct job_observed *o, const struct counts *c, const char **ret_why)
+static enum job_phase settle_finished(const struct job_observed *o, const struct steps_counts *c, const char **ret_why)
 {
     const struct job_spec *spec = &o->job->spec;
     int64_t minima = 0;
@@ -92,7 +92,7 @@ static enum job_phase settle_finished(const struct job_observed *o, const struct
 enum job_phase settle(const struct job_observed *o, enum job_phase phase, const char **ret_why)
 {
     const struct job_spec *spec = &o->job->spec;
-    struct counts c = steps_count(o);
+    struct steps_counts c = steps_count(o);
 
     *ret_why = "";
     if (phase == PHASE_PENDING) {

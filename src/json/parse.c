@@ -18,8 +18,8 @@
 
 enum { SMALL_OBJECT = 16, BYTES_DEFAULT = 64 * 1024 * 1024 };
 
-struct frame { /* an object or a list that is being read */
-    const struct frame *up;
+struct parse_frame { /* an object or a list that is being read */
+    const struct parse_frame *up;
     const struct json *node;
 };
 
@@ -32,7 +32,7 @@ struct parser {
     const struct json_mask *mask; /* of the value that comes next; NULL: all of it */
     struct arena *arena;
     struct err *e;
-    const struct frame *frame; /* the innermost */
+    const struct parse_frame *frame; /* the innermost */
 };
 
 /* ---- errors ---- */
@@ -165,7 +165,7 @@ static const char *parse_word(struct parser *ps, const char *p, const char *word
 
 /* ---- text ---- */
 
-struct text {
+struct parse_text {
     const char *p;
     uint32_t n;
     bool is_plain;
@@ -279,7 +279,8 @@ static const char *fail_utf8(struct parser *ps, const char *p, const char *end)
 }
 
 /* Text with escapes or beyond ASCII. 'quote' is where it begins, 'p' where scanning stopped. */
-static const char *parse_text_slow(struct parser *ps, const char *quote, const char *p, bool high, struct text *ret)
+static const char *parse_text_slow(struct parser *ps, const char *quote, const char *p, bool high,
+                                   struct parse_text *ret)
 {
     const char *start = quote + 1;
     bool has_escape = false;
@@ -295,32 +296,32 @@ static const char *parse_text_slow(struct parser *ps, const char *quote, const c
         return fail_text(ps, quote, p);
     if (high && !str_is_utf8((struct str){ start, (size_t)(p - start) }))
         return fail_utf8(ps, start, p);
-    *ret = (struct text){ start, (uint32_t)(p - start), !has_escape };
+    *ret = (struct parse_text){ start, (uint32_t)(p - start), !has_escape };
     if (!has_escape)
         return p + 1;
     out = arena_alloc(ps->arena, ret->n); /* escapes only shrink */
     out_end = parse_unescape(ps, start, p, out);
     if (!out_end)
         return NULL;
-    *ret = (struct text){ out, (uint32_t)(out_end - out), false };
+    *ret = (struct parse_text){ out, (uint32_t)(out_end - out), false };
     return p + 1;
 }
 
 /* 'p' is at the opening quote; returns the place after the closing one. */
-static inline const char *parse_text(struct parser *ps, const char *p, struct text *ret)
+static inline const char *parse_text(struct parser *ps, const char *p, struct parse_text *ret)
 {
     bool high = false;
     const char *stop = json_scan(p + 1, ps->end, &high);
 
     if (stop == ps->end || *stop != '"' || high)
         return parse_text_slow(ps, p, stop, high, ret);
-    *ret = (struct text){ p + 1, (uint32_t)(stop - p - 1), true };
+    *ret = (struct parse_text){ p + 1, (uint32_t)(stop - p - 1), true };
     return stop + 1;
 }
 
 /* ---- duplicate keys ---- */
 
-struct ranked { /* a member and its place among its siblings */
+struct parse_ranked { /* a member and its place among its siblings */
     uint64_t hash;
     struct json *m;
     size_t index;
@@ -330,7 +331,7 @@ struct ranked { /* a member and its place among its siblings */
  * to collide cost no more than sorting. */
 static int by_hash(const void *x, const void *y)
 {
-    const struct ranked *a = x, *b = y;
+    const struct parse_ranked *a = x, *b = y;
     int c;
 
     if (a->hash != b->hash)
@@ -363,9 +364,9 @@ static struct json_duplicate duplicate_of(const struct parser *ps, struct key_pl
 enum { PATH_BYTES = 1000 }; /* of the path in a message; a longer one is cut */
 
 /* "spec.containers[0]". A list has as many items as were read before the one inside. */
-static void print_path(struct buf *out, const struct frame *f)
+static void print_path(struct buf *out, const struct parse_frame *f)
 {
-    const struct frame *up = f->up;
+    const struct parse_frame *up = f->up;
 
     if (!up)
         return;
@@ -379,12 +380,12 @@ static void print_path(struct buf *out, const struct frame *f)
 }
 
 /* 'at[i]' is who shall stand at place i: the member itself, the last one of the same key, or NULL. */
-static void rank_members(const struct json *j, struct ranked *v, struct json **at)
+static void rank_members(const struct json *j, struct parse_ranked *v, struct json **at)
 {
     size_t i = 0;
 
     JSON_FOREACH(m, j) {
-        v[i] = (struct ranked){ str_hash(json_key(m), 0), m, i };
+        v[i] = (struct parse_ranked){ str_hash(json_key(m), 0), m, i };
         at[i++] = m;
     }
     qsort(v, j->n, sizeof(*v), by_hash);
@@ -398,7 +399,7 @@ static void rank_members(const struct json *j, struct ranked *v, struct json **a
 
 static int drop_duplicates(struct parser *ps, struct json *j, struct key_place place)
 {
-    autofree struct ranked *v = xmalloc(sizeof(*v) * j->n);
+    autofree struct parse_ranked *v = xmalloc(sizeof(*v) * j->n);
     autofree struct json **at = xmalloc(sizeof(*at) * j->n);
     autobuf path = { 0 };
     struct json **tail = &j->first, *m = j->first;
@@ -462,7 +463,7 @@ static const char *parse_enter(struct parser *ps, const char *p)
 
 static const char *parse_array(struct parser *ps, const char *p, struct json *j)
 {
-    struct frame here = { ps->frame, j };
+    struct parse_frame here = { ps->frame, j };
     struct json **tail = &j->first;
 
     ps->frame = &here;
@@ -531,7 +532,7 @@ static const char *skip_value(struct parser *ps, const char *p)
 }
 
 /* "key" : */
-static inline const char *parse_key(struct parser *ps, const char *p, struct text *ret)
+static inline const char *parse_key(struct parser *ps, const char *p, struct parse_text *ret)
 {
     if (p == ps->end || *p != '"')
         return fail_expected(ps, p, "a key in double quotes");
@@ -547,7 +548,7 @@ static inline const char *parse_key(struct parser *ps, const char *p, struct tex
 static inline const char *parse_member(struct parser *ps, const char *p, const struct json_mask *mask,
                                        struct json **ret)
 {
-    struct text key;
+    struct parse_text key;
     struct json *m;
     bool keeps = true;
 
@@ -576,7 +577,7 @@ static inline uint64_t key_bit(const struct json *m)
 static const char *parse_object(struct parser *ps, const char *p, struct json *j)
 {
     struct key_place place = { p, ps->line_start, ps->line };
-    struct frame here = { ps->frame, j };
+    struct parse_frame here = { ps->frame, j };
     const struct json_mask *mask = ps->mask;
     struct json **tail = &j->first;
     bool is_twice = false;
@@ -621,7 +622,7 @@ done:
 
 static const char *parse_value(struct parser *ps, const char *p, struct json *j)
 {
-    struct text text;
+    struct parse_text text;
     size_t col = (size_t)(p - ps->line_start) + 1;
 
     j->line = ps->line;

@@ -33,13 +33,13 @@ struct patching {
     struct err *e;
 };
 
-struct op {
+struct patch_op {
     struct str path, from;
     const struct json *value;
 };
 
 /* Where an operation acts: the child 'token' of 'parent'. The whole document: parent is NULL. */
-struct spot {
+struct patch_spot {
     struct json *parent;
     struct str token; /* still escaped */
     struct json *node;
@@ -95,23 +95,23 @@ static void replace_child(struct patching *pt, struct json *parent, struct json 
     index_put(pt, parent, take);
 }
 
-static int find_spot(struct patching *pt, struct str path, struct spot *ret)
+static int find_spot(struct patching *pt, struct str path, struct patch_spot *ret)
 {
     struct str rest = path, token;
-    struct spot at = { .node = pt->root };
+    struct patch_spot at = { .node = pt->root };
 
     while (pointer_next(&rest, &token)) {
         if (!json_is(at.node, JSON_OBJECT) && !json_is(at.node, JSON_ARRAY))
             return err_set(pt->e, ERR_INVALID, "there is no such place");
         if (!is_indexed(pt, at.node) && !str_is(token, "-") && count_steps(pt, at.node) < 0)
             return -1;
-        at = (struct spot){ at.node, token, find_child(pt, at.node, token) };
+        at = (struct patch_spot){ at.node, token, find_child(pt, at.node, token) };
     }
     *ret = at;
     return 0;
 }
 
-static int find_existing(struct patching *pt, struct str path, struct spot *ret)
+static int find_existing(struct patching *pt, struct str path, struct patch_spot *ret)
 {
     if (find_spot(pt, path, ret) < 0)
         return -1;
@@ -120,7 +120,7 @@ static int find_existing(struct patching *pt, struct str path, struct spot *ret)
 
 /* ---- operations ---- */
 
-static int put_in_array(struct patching *pt, const struct spot *at, struct json *take)
+static int put_in_array(struct patching *pt, const struct patch_spot *at, struct json *take)
 {
     size_t index;
 
@@ -145,7 +145,7 @@ static void put_root(struct patching *pt, struct json *take)
 
 static int patch_put(struct patching *pt, struct str path, struct json *take)
 {
-    struct spot at;
+    struct patch_spot at;
 
     if (find_spot(pt, path, &at) < 0)
         return -1;
@@ -164,14 +164,14 @@ static int patch_put(struct patching *pt, struct str path, struct json *take)
     return 0;
 }
 
-static int op_add(struct patching *pt, const struct op *op)
+static int op_add(struct patching *pt, const struct patch_op *op)
 {
     return patch_put(pt, op->path, json_copy(pt->arena, op->value));
 }
 
-static int op_remove(struct patching *pt, const struct op *op)
+static int op_remove(struct patching *pt, const struct patch_op *op)
 {
-    struct spot at;
+    struct patch_spot at;
 
     if (find_existing(pt, op->path, &at) < 0)
         return -1;
@@ -183,10 +183,10 @@ static int op_remove(struct patching *pt, const struct op *op)
     return 0;
 }
 
-static int op_replace(struct patching *pt, const struct op *op)
+static int op_replace(struct patching *pt, const struct patch_op *op)
 {
     struct json *take = json_copy(pt->arena, op->value);
-    struct spot at;
+    struct patch_spot at;
 
     if (find_existing(pt, op->path, &at) < 0)
         return -1;
@@ -199,9 +199,9 @@ static int op_replace(struct patching *pt, const struct op *op)
     return 0;
 }
 
-static int op_move(struct patching *pt, const struct op *op)
+static int op_move(struct patching *pt, const struct patch_op *op)
 {
-    struct spot at;
+    struct patch_spot at;
 
     if (find_existing(pt, op->from, &at) < 0)
         return err_wrap(pt->e, "from");
@@ -225,9 +225,9 @@ static size_t text_bytes(const struct json *j, size_t limit)
     return n;
 }
 
-static int op_copy(struct patching *pt, const struct op *op)
+static int op_copy(struct patching *pt, const struct patch_op *op)
 {
-    struct spot at;
+    struct patch_spot at;
 
     if (find_existing(pt, op->from, &at) < 0)
         return err_wrap(pt->e, "from");
@@ -237,9 +237,9 @@ static int op_copy(struct patching *pt, const struct op *op)
     return patch_put(pt, op->path, json_copy(pt->arena, at.node));
 }
 
-static int op_test(struct patching *pt, const struct op *op)
+static int op_test(struct patching *pt, const struct patch_op *op)
 {
-    struct spot at;
+    struct patch_spot at;
 
     if (find_existing(pt, op->path, &at) < 0)
         return -1;
@@ -249,7 +249,7 @@ static int op_test(struct patching *pt, const struct op *op)
 static const struct op_kind {
     const char *name;
     bool has_value, has_from;
-    int (*apply)(struct patching *pt, const struct op *op);
+    int (*apply)(struct patching *pt, const struct patch_op *op);
 } op_kinds[] = {
     { "add", true, false, op_add },   { "remove", false, false, op_remove }, { "replace", true, false, op_replace },
     { "move", false, true, op_move }, { "copy", false, true, op_copy },      { "test", true, false, op_test },
@@ -273,11 +273,11 @@ static int read_pointer(const struct json *j, const char *name, struct str *ret,
     return 0;
 }
 
-static int read_op(const struct json *j, const struct op_kind **ret_kind, struct op *ret, struct err *e)
+static int read_op(const struct json *j, const struct op_kind **ret_kind, struct patch_op *ret, struct err *e)
 {
     struct str name = json_member_text(j, "op");
     const struct op_kind *kind = NULL;
-    struct op op = { .value = json_get(j, "value") };
+    struct patch_op op = { .value = json_get(j, "value") };
 
     if (!json_is(j, JSON_OBJECT))
         return err_set(e, ERR_SYNTAX, "an operation must be an object");
@@ -298,7 +298,7 @@ static int read_op(const struct json *j, const struct op_kind **ret_kind, struct
 static int apply_op(struct patching *pt, const struct json *j)
 {
     const struct op_kind *kind = NULL;
-    struct op op;
+    struct patch_op op;
 
     if (read_op(j, &kind, &op, pt->e) < 0)
         return -1;

@@ -8,28 +8,28 @@
 #include "base/util.h"
 #include "json/json_internal.h"
 
-struct printer {
+struct print_printer {
     struct buf *out;
     char *at, *end; /* free part of 'out'; a NUL still fits at 'end' */
     bool is_pretty;
     unsigned indent;
 };
 
-static __attribute__((noinline)) void grow(struct printer *pr, size_t n)
+static __attribute__((noinline)) void grow(struct print_printer *pr, size_t n)
 {
     pr->out->n = (size_t)(pr->at - pr->out->p);
     pr->at = buf_reserve(pr->out, n);
     pr->end = pr->out->p + pr->out->cap - 1;
 }
 
-static inline void print_need(struct printer *pr, size_t n)
+static inline void print_need(struct print_printer *pr, size_t n)
 {
     if ((size_t)(pr->end - pr->at) < n)
         grow(pr, n);
 }
 
 /* Most pieces are shorter than 17 bytes, where two overlapping words beat a call of memcpy. */
-static inline void print_put(struct printer *pr, const char *p, size_t n)
+static inline void print_put(struct print_printer *pr, const char *p, size_t n)
 {
     char *at = pr->at;
 
@@ -49,7 +49,7 @@ static inline void print_put(struct printer *pr, const char *p, size_t n)
     pr->at = at + n;
 }
 
-static inline void put_piece(struct printer *pr, const char *p, size_t n)
+static inline void put_piece(struct print_printer *pr, const char *p, size_t n)
 {
     print_need(pr, n);
     print_put(pr, p, n);
@@ -63,7 +63,7 @@ size_t json_utf8_len(const char *p, const char *end)
     return (size_t)(end - p) >= n && str_is_utf8((struct str){ p, n }) ? n : 0;
 }
 
-static void put_escape(struct printer *pr, unsigned char c)
+static void put_escape(struct print_printer *pr, unsigned char c)
 {
     static const char digits[] = "0123456789abcdef", short_form[] = "btn?fr"; /* 0x08 to 0x0d */
 
@@ -76,7 +76,7 @@ static void put_escape(struct printer *pr, unsigned char c)
 }
 
 /* A run without anything to escape; what is not UTF-8 becomes U+FFFD, one for each byte. */
-static void put_run(struct printer *pr, const char *p, const char *end, bool high)
+static void put_run(struct print_printer *pr, const char *p, const char *end, bool high)
 {
     if (!high || str_is_utf8((struct str){ p, (size_t)(end - p) })) {
         put_piece(pr, p, (size_t)(end - p));
@@ -93,7 +93,7 @@ static void put_run(struct printer *pr, const char *p, const char *end, bool hig
     }
 }
 
-static void put_text_slow(struct printer *pr, const char *p, const char *end)
+static void put_text_slow(struct print_printer *pr, const char *p, const char *end)
 {
     put_piece(pr, "\"", 1);
     while (p < end) {
@@ -129,7 +129,7 @@ static bool is_plain_text(const char *p, size_t n)
     return is_plain_word(p + n - 8); /* which may overlap the one before */
 }
 
-static inline void print_put_text(struct printer *pr, const char *p, size_t n, bool is_plain)
+static inline void print_put_text(struct print_printer *pr, const char *p, size_t n, bool is_plain)
 {
     if (!is_plain && !is_plain_text(p, n)) {
         put_text_slow(pr, p, n ? p + n : p);
@@ -141,7 +141,7 @@ static inline void print_put_text(struct printer *pr, const char *p, size_t n, b
     *pr->at++ = '"';
 }
 
-static void print_put_line(struct printer *pr, size_t depth)
+static void print_put_line(struct print_printer *pr, size_t depth)
 {
     size_t n = depth * pr->indent;
 
@@ -151,9 +151,9 @@ static void print_put_line(struct printer *pr, size_t depth)
     pr->at += n;
 }
 
-static void print_node(struct printer *pr, const struct json *j, size_t depth);
+static void print_node(struct print_printer *pr, const struct json *j, size_t depth);
 
-static void print_children(struct printer *pr, const struct json *j, size_t depth)
+static void print_children(struct print_printer *pr, const struct json *j, size_t depth)
 {
     static const char brackets[2][2] = { "[]", "{}" };
     const char *pair = brackets[j->type == JSON_OBJECT];
@@ -179,7 +179,7 @@ static void print_children(struct printer *pr, const struct json *j, size_t dept
     put_piece(pr, pair + 1, 1);
 }
 
-static void print_node(struct printer *pr, const struct json *j, size_t depth)
+static void print_node(struct print_printer *pr, const struct json *j, size_t depth)
 {
     switch ((enum json_type)j->type) {
     case JSON_STRING:
@@ -202,20 +202,20 @@ static void print_node(struct printer *pr, const struct json *j, size_t depth)
     }
 }
 
-static struct printer printer_open(struct buf *out)
+static struct print_printer printer_open(struct buf *out)
 {
     char *at = buf_reserve(out, 0);
 
-    return (struct printer){ .out = out, .at = at, .end = out->p + out->cap - 1 };
+    return (struct print_printer){ .out = out, .at = at, .end = out->p + out->cap - 1 };
 }
 
-static void printer_close(struct printer *pr)
+static void printer_close(struct print_printer *pr)
 {
     pr->out->n = (size_t)(pr->at - pr->out->p);
     *pr->at = '\0';
 }
 
-static void print_print(struct printer pr, const struct json *j)
+static void print_print(struct print_printer pr, const struct json *j)
 {
     if (j)
         print_node(&pr, j, 0);
@@ -231,7 +231,7 @@ void json_print(struct buf *out, const struct json *j)
 
 void json_print_pretty(struct buf *out, const struct json *j, unsigned indent)
 {
-    struct printer pr = printer_open(out);
+    struct print_printer pr = printer_open(out);
 
     pr.is_pretty = true;
     pr.indent = indent;
@@ -240,7 +240,7 @@ void json_print_pretty(struct buf *out, const struct json *j, unsigned indent)
 
 void json_print_str(struct buf *out, struct str text)
 {
-    struct printer pr = printer_open(out);
+    struct print_printer pr = printer_open(out);
 
     put_text_slow(&pr, text.p, text.n ? text.p + text.n : text.p);
     printer_close(&pr);

@@ -30,7 +30,7 @@ struct merging {
 };
 
 /* What an object is: its members are the fields of 'schema', or (a map) each member is an object of 'schema'. */
-struct kind {
+struct strategic_kind {
     const struct schema *schema;
     bool is_map;
 };
@@ -44,7 +44,7 @@ static const char *const directive_names[DIRECTIVE_MAX] = {
     [DIRECTIVE_DELETE] = "delete",
 };
 
-static int merge_value(struct merging *mg, const struct place *at, struct kind kind, const struct json *doc,
+static int merge_value(struct merging *mg, const struct place *at, struct strategic_kind kind, const struct json *doc,
                        struct json **ret);
 
 /* ---- small questions ---- */
@@ -79,7 +79,7 @@ static int directive_of(struct merging *mg, const struct place *at, enum directi
 
 /* Members that speak about the merge and are no data. Other words with '$' mean nothing to us: where the schema knows
  * the fields they cannot be one, elsewhere they may be data. */
-static bool is_directive(struct kind kind, struct str key)
+static bool is_directive(struct strategic_kind kind, struct str key)
 {
     if (key.n == 0 || key.p[0] != '$')
         return false;
@@ -95,16 +95,16 @@ static bool is_scalar(const struct json *j)
 /* ---- items of a list and their groups ---- */
 
 /* Everything that is said about a list becomes one row of items; those with equal keys form a group. */
-enum role { FROM_DOC, FROM_PATCH, FROM_ORDER, FROM_DROP };
+enum strategic_role { FROM_DOC, FROM_PATCH, FROM_ORDER, FROM_DROP };
 
 struct group {
-    bool is_gone;      /* the patch deletes it */
-    size_t rank;       /* from 1: its place in the wanted order; 0: the patch does not name it */
-    struct item *base; /* what the group's items of the patch are merged into */
+    bool is_gone;                /* the patch deletes it */
+    size_t rank;                 /* from 1: its place in the wanted order; 0: the patch does not name it */
+    struct strategic_item *base; /* what the group's items of the patch are merged into */
 };
 
-struct item {
-    enum role role;
+struct strategic_item {
+    enum strategic_role role;
     const struct json *node;
     const struct json *key; /* NULL: equal to nothing */
     size_t number;          /* in its own list, for messages */
@@ -112,12 +112,12 @@ struct item {
     struct json *result; /* merged; NULL: as in the document */
 };
 
-struct list_merge {
+struct strategic_list_merge {
     const char *merge_key; /* NULL: a set of scalars */
-    struct kind item_kind;
+    struct strategic_kind item_kind;
     const struct json *doc, *patch, *order, *drop; /* lists; each may be NULL */
     bool replaces;                                 /* the patch has an item that says so */
-    struct item *items;
+    struct strategic_item *items;
     size_t n;
 };
 
@@ -141,15 +141,15 @@ static int strategic_key_cmp(const struct json *a, const struct json *b)
 
 static int strategic_by_key(const void *x, const void *y)
 {
-    const struct item *a = *(struct item *const *)x, *b = *(struct item *const *)y;
+    const struct strategic_item *a = *(struct strategic_item *const *)x, *b = *(struct strategic_item *const *)y;
 
     return a->key && b->key ? strategic_key_cmp(a->key, b->key) : !b->key - !a->key;
 }
 
 /* Sorted, so that two long lists do not cost their product. */
-static void group_items(struct arena *a, struct list_merge *lm)
+static void group_items(struct arena *a, struct strategic_list_merge *lm)
 {
-    struct item **sorted = arena_array(a, struct item *, lm->n + 1);
+    struct strategic_item **sorted = arena_array(a, struct strategic_item *, lm->n + 1);
     struct group *groups = arena_array(a, struct group, lm->n + 1);
 
     for (size_t i = 0; i < lm->n; i++)
@@ -165,15 +165,17 @@ static void group_items(struct arena *a, struct list_merge *lm)
 
 /* ---- reading what the patch says about a list ---- */
 
-static void strategic_add_item(struct list_merge *lm, enum role role, const struct json *node, size_t number)
+static void strategic_add_item(struct strategic_list_merge *lm, enum strategic_role role, const struct json *node,
+                               size_t number)
 {
     const struct json *key = lm->merge_key && role != FROM_DROP ? json_get(node, lm->merge_key) : node;
 
-    lm->items[lm->n++] = (struct item){ role, node, is_scalar(key) ? key : NULL, number, NULL, NULL };
+    lm->items[lm->n++] = (struct strategic_item){ role, node, is_scalar(key) ? key : NULL, number, NULL, NULL };
 }
 
 /* An item of the patch must say which item it means. */
-static int add_checked(struct merging *mg, struct list_merge *lm, enum role role, const struct place *at)
+static int add_checked(struct merging *mg, struct strategic_list_merge *lm, enum strategic_role role,
+                       const struct place *at)
 {
     char what[128];
 
@@ -187,7 +189,7 @@ static int add_checked(struct merging *mg, struct list_merge *lm, enum role role
 }
 
 /* "replace" makes an item a word about the whole list: it is no item itself, and the document's items go. */
-static int read_patch_item(struct merging *mg, struct list_merge *lm, const struct place *at)
+static int read_patch_item(struct merging *mg, struct strategic_list_merge *lm, const struct place *at)
 {
     enum directive directive;
     const struct json *key;
@@ -207,11 +209,11 @@ static int read_patch_item(struct merging *mg, struct list_merge *lm, const stru
     return 0;
 }
 
-static int read_items(struct merging *mg, struct list_merge *lm, const struct place *at)
+static int read_items(struct merging *mg, struct strategic_list_merge *lm, const struct place *at)
 {
     size_t i = 0, room = json_count(lm->doc) + json_count(lm->patch) + json_count(lm->order) + json_count(lm->drop);
 
-    lm->items = arena_array(mg->arena, struct item, room + 1);
+    lm->items = arena_array(mg->arena, struct strategic_item, room + 1);
     JSON_FOREACH(node, lm->doc)
         strategic_add_item(lm, FROM_DOC, node, i++);
     i = 0;
@@ -235,13 +237,13 @@ static int read_items(struct merging *mg, struct list_merge *lm, const struct pl
 
 /* ---- merging lists ---- */
 
-static int merge_items(struct merging *mg, struct list_merge *lm, const struct place *up)
+static int merge_items(struct merging *mg, struct strategic_list_merge *lm, const struct place *up)
 {
     size_t repeats = 0;
 
-    for (struct item *it = lm->items; it < lm->items + lm->n; it++) {
+    for (struct strategic_item *it = lm->items; it < lm->items + lm->n; it++) {
         struct place at = place_item(up, it->node, it->number);
-        struct item *base = it->group->base;
+        struct strategic_item *base = it->group->base;
 
         if (it->role == FROM_DOC && !base && !lm->replaces && !it->group->is_gone)
             it->group->base = it;
@@ -264,14 +266,14 @@ static int merge_items(struct merging *mg, struct list_merge *lm, const struct p
 }
 
 /* The place of each group in the wanted order: that of $setElementOrder, else that of the patch. */
-static int rank_groups(struct merging *mg, struct list_merge *lm, const struct place *up)
+static int rank_groups(struct merging *mg, struct strategic_list_merge *lm, const struct place *up)
 {
     size_t rank = 0;
 
-    for (struct item *it = lm->items; it < lm->items + lm->n; it++)
+    for (struct strategic_item *it = lm->items; it < lm->items + lm->n; it++)
         if (it->role == (lm->order ? FROM_ORDER : FROM_PATCH) && !it->group->rank)
             it->group->rank = ++rank;
-    for (struct item *it = lm->items; it < lm->items + lm->n; it++) {
+    for (struct strategic_item *it = lm->items; it < lm->items + lm->n; it++) {
         struct place at = place_item(up, it->node, it->number);
 
         if (it->role == FROM_PATCH && !it->group->rank)
@@ -280,7 +282,7 @@ static int rank_groups(struct merging *mg, struct list_merge *lm, const struct p
     return 0;
 }
 
-static bool strategic_is_kept(const struct list_merge *lm, const struct item *it)
+static bool strategic_is_kept(const struct strategic_list_merge *lm, const struct strategic_item *it)
 {
     if (it->role == FROM_DOC)
         return !lm->replaces && !it->group->is_gone;
@@ -289,25 +291,26 @@ static bool strategic_is_kept(const struct list_merge *lm, const struct item *it
 
 static int by_rank(const void *x, const void *y)
 {
-    const struct item *a = *(struct item *const *)x, *b = *(struct item *const *)y;
+    const struct strategic_item *a = *(struct strategic_item *const *)x, *b = *(struct strategic_item *const *)y;
 
     if (a->group->rank != b->group->rank)
         return a->group->rank < b->group->rank ? -1 : 1;
     return (a > b) - (a < b); /* their order in the row */
 }
 
-static void push_item(struct arena *a, struct json *list, const struct item *it)
+static void push_item(struct arena *a, struct json *list, const struct strategic_item *it)
 {
     json_push(list, it->result ? it->result : json_copy(a, it->node));
 }
 
 /* The two lines of items, named and others, become one; see the top of the file. */
-static void order_items(struct arena *a, const struct list_merge *lm, struct json *result)
+static void order_items(struct arena *a, const struct strategic_list_merge *lm, struct json *result)
 {
-    struct item **named = arena_array(a, struct item *, lm->n + 1), **other = arena_array(a, struct item *, lm->n + 1);
+    struct strategic_item **named = arena_array(a, struct strategic_item *, lm->n + 1),
+                          **other = arena_array(a, struct strategic_item *, lm->n + 1);
     size_t n_named = 0, n_other = 0, i = 0, k = 0;
 
-    for (struct item *it = lm->items; it < lm->items + lm->n; it++) {
+    for (struct strategic_item *it = lm->items; it < lm->items + lm->n; it++) {
         if (strategic_is_kept(lm, it) && it->group->rank)
             named[n_named++] = it;
         else if (strategic_is_kept(lm, it))
@@ -321,14 +324,14 @@ static void order_items(struct arena *a, const struct list_merge *lm, struct jso
     }
 }
 
-static int merge_list(struct merging *mg, struct list_merge *lm, const struct place *at, struct json **ret)
+static int merge_list(struct merging *mg, struct strategic_list_merge *lm, const struct place *at, struct json **ret)
 {
     struct json *result = json_copy_bare(mg->arena, lm->doc ? lm->doc : lm->patch);
 
     if (read_items(mg, lm, at) < 0)
         return -1;
     group_items(mg->arena, lm);
-    for (struct item *it = lm->items; it < lm->items + lm->n; it++)
+    for (struct strategic_item *it = lm->items; it < lm->items + lm->n; it++)
         it->group->is_gone |= it->role == FROM_DROP;
     if (merge_items(mg, lm, at) < 0 || rank_groups(mg, lm, at) < 0)
         return -1;
@@ -338,7 +341,7 @@ static int merge_list(struct merging *mg, struct list_merge *lm, const struct pl
 }
 
 /* A list that does not merge. Items are freed of directives; one that is nothing but a directive is left out. */
-static int replace_list(struct merging *mg, const struct place *up, struct kind item_kind, struct json **ret)
+static int replace_list(struct merging *mg, const struct place *up, struct strategic_kind item_kind, struct json **ret)
 {
     struct json *result = json_copy_bare(mg->arena, up->node);
     size_t i = 0;
@@ -374,7 +377,7 @@ static int merge_list_member(struct merging *mg, const struct place *at, const s
                              struct json **ret)
 {
     bool is_keyed = f && f->merge_key, is_set = f && (f->flags & FIELD_MERGE) && !is_keyed;
-    struct list_merge lm = {
+    struct strategic_list_merge lm = {
         .merge_key = is_keyed ? f->merge_key : NULL,
         .item_kind = { f ? f->sub : NULL, false },
         .doc = json_is(m->doc, JSON_ARRAY) ? m->doc : NULL,
@@ -390,11 +393,11 @@ static int merge_list_member(struct merging *mg, const struct place *at, const s
     return merge_list(mg, &lm, at, ret);
 }
 
-static int merge_member(struct merging *mg, const struct place *up, struct kind kind, const struct member *m,
+static int merge_member(struct merging *mg, const struct place *up, struct strategic_kind kind, const struct member *m,
                         struct json **ret)
 {
     const struct field *f = kind.schema && !kind.is_map ? schema_field(kind.schema, m->key) : NULL;
-    struct kind child = { kind.is_map ? kind.schema : f ? f->sub : NULL, f && f->shape == SHAPE_MAP };
+    struct strategic_kind child = { kind.is_map ? kind.schema : f ? f->sub : NULL, f && f->shape == SHAPE_MAP };
     struct place at = { up, m->patch ? m->patch : m->doc, m->key, 0 };
 
     if (!m->patch && !m->order && !m->drop) {
@@ -430,7 +433,7 @@ static struct member strategic_member_of(struct arena *a, const struct patch_mem
 }
 
 /* $retainKeys as an object whose members are the names; NULL if there is none. What the patch sets must be named. */
-static int read_retain(struct merging *mg, const struct place *at, struct kind kind, struct json **ret)
+static int read_retain(struct merging *mg, const struct place *at, struct strategic_kind kind, struct json **ret)
 {
     const struct json *list = json_get(at->node, RETAIN_KEY);
     autojson_members names = { 0 };
@@ -454,8 +457,8 @@ static int read_retain(struct merging *mg, const struct place *at, struct kind k
     return 0;
 }
 
-static int merge_doc_members(struct merging *mg, const struct place *at, struct kind kind, const struct json *doc,
-                             const struct patch_members *pm, struct json *result)
+static int merge_doc_members(struct merging *mg, const struct place *at, struct strategic_kind kind,
+                             const struct json *doc, const struct patch_members *pm, struct json *result)
 {
     autojson_members names = { 0 };
     struct json *retain, *value;
@@ -475,8 +478,8 @@ static int merge_doc_members(struct merging *mg, const struct place *at, struct 
     return 0;
 }
 
-static int merge_new_members(struct merging *mg, const struct place *at, struct kind kind, const struct json *doc,
-                             const struct patch_members *pm, struct json *result)
+static int merge_new_members(struct merging *mg, const struct place *at, struct strategic_kind kind,
+                             const struct json *doc, const struct patch_members *pm, struct json *result)
 {
     autojson_members in_doc = { 0 };
     struct json *value;
@@ -496,7 +499,7 @@ static int merge_new_members(struct merging *mg, const struct place *at, struct 
 }
 
 /* 'at->node' is the patch. Members of the document keep their place, new ones follow in the order of the patch. */
-static int merge_object(struct merging *mg, const struct place *at, struct kind kind, const struct json *doc,
+static int merge_object(struct merging *mg, const struct place *at, struct strategic_kind kind, const struct json *doc,
                         struct json **ret)
 {
     struct json *result = json_copy_bare(mg->arena, json_is(doc, JSON_OBJECT) ? doc : at->node);
@@ -521,13 +524,13 @@ static int merge_object(struct merging *mg, const struct place *at, struct kind 
 }
 
 /* 'at->node' is the patch; 'doc' may be NULL. */
-static int merge_value(struct merging *mg, const struct place *at, struct kind kind, const struct json *doc,
+static int merge_value(struct merging *mg, const struct place *at, struct strategic_kind kind, const struct json *doc,
                        struct json **ret)
 {
     if (at->node->type == JSON_OBJECT)
         return merge_object(mg, at, kind, doc, ret);
     if (at->node->type == JSON_ARRAY) /* a list within a list */
-        return replace_list(mg, at, (struct kind){ 0 }, ret);
+        return replace_list(mg, at, (struct strategic_kind){ 0 }, ret);
     *ret = json_copy(mg->arena, at->node);
     return 0;
 }
@@ -541,7 +544,7 @@ int json_strategic_patch(struct arena *a, const struct schema *schema, const str
 
     if (!json_is(patch, JSON_OBJECT))
         return err_set(e, ERR_SYNTAX, "a strategic merge patch must be an object");
-    if (merge_object(&mg, &root, (struct kind){ schema, false }, doc, &result) < 0)
+    if (merge_object(&mg, &root, (struct strategic_kind){ schema, false }, doc, &result) < 0)
         return -1;
     *ret = result;
     return 0;

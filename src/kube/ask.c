@@ -10,7 +10,7 @@
 
 enum { BUSY_MS = 30000, BUSY_PAUSE_MS = 500, PAGE_MAX_BYTES = 256 << 20 };
 
-struct reply {
+struct ask_reply {
     bool is_there;
     int status;
     int64_t retry_ms;
@@ -51,7 +51,7 @@ void kube_ask_close(struct kube_ask *k)
 
 static void ask_on_end(void *ctx, const struct http_answer *a)
 {
-    struct reply *r = ctx;
+    struct ask_reply *r = ctx;
 
     r->is_there = true;
     r->status = a->status;
@@ -82,7 +82,7 @@ int ask_identify(struct kube_ask *k, struct credential_now *ret, struct err *e)
     return 0;
 }
 
-static int ask_exchange(struct kube_ask *k, struct http_request *request, struct reply *r, struct err *e)
+static int ask_exchange(struct kube_ask *k, struct http_request *request, struct ask_reply *r, struct err *e)
 {
     struct credential_now now = { 0 };
 
@@ -104,13 +104,13 @@ static int ask_exchange(struct kube_ask *k, struct http_request *request, struct
     return 0;
 }
 
-static bool is_busy(const struct reply *r)
+static bool is_busy(const struct ask_reply *r)
 {
     return r->status == 429 || (r->status == 503 && r->retry_ms);
 }
 
 /* Until there is an answer that trying again would not change. */
-static int ask_ask(struct kube_ask *k, struct http_request *request, struct reply *r, struct err *e)
+static int ask_ask(struct kube_ask *k, struct http_request *request, struct ask_reply *r, struct err *e)
 {
     int64_t end_ms = clock_mono_ms(&clock_real) + BUSY_MS;
     bool is_renewed = false;
@@ -128,7 +128,7 @@ static int ask_ask(struct kube_ask *k, struct http_request *request, struct repl
     }
 }
 
-static int ask_check(const struct kube_ask *k, const struct reply *r, struct err *e)
+static int ask_check(const struct kube_ask *k, const struct ask_reply *r, struct err *e)
 {
     autoarena scratch = { 0 };
     struct json *status = NULL;
@@ -159,7 +159,7 @@ int kube_ask_call(struct kube_ask *k, struct arena *a, const struct kube_call *c
                                     .body_type = call->body_type ? call->body_type : "application/json",
                                     .accept = call->accept,
                                     .total_ms = ANSWER_MS };
-    struct reply r = { 0 };
+    struct ask_reply r = { 0 };
     struct json *answer = NULL;
     int rc = ask_ask(k, &request, &r, e);
 
@@ -179,7 +179,7 @@ int kube_ask_call(struct kube_ask *k, struct arena *a, const struct kube_call *c
 static int ask_document(struct kube_ask *k, struct arena *a, struct http_request *request, const struct json_mask *mask,
                         struct json **ret, struct err *e)
 {
-    struct reply r = { 0 };
+    struct ask_reply r = { 0 };
     int rc = ask_ask(k, request, &r, e);
 
     if (rc == 0)
@@ -205,7 +205,7 @@ int kube_ask_get(struct kube_ask *k, struct arena *a, struct str path, struct js
 int kube_ask_text(struct kube_ask *k, struct arena *a, struct str path, struct str *ret, struct err *e)
 {
     struct http_request request = { .method = "GET", .path = path, .accept = "*/*", .total_ms = ANSWER_MS };
-    struct reply r = { 0 };
+    struct ask_reply r = { 0 };
     int rc = ask_ask(k, &request, &r, e);
 
     if (rc == 0)

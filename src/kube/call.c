@@ -8,7 +8,7 @@
 #include "api/meta.h"
 #include "base/util.h"
 
-struct verb { /* how an op travels */
+struct call_verb { /* how an op travels */
     const char *method, *sub, *body_type;
 };
 
@@ -19,7 +19,7 @@ enum { EXPIRE_MS = 1000 };
 #define STRATEGIC_TYPE "application/strategic-merge-patch+json"
 #define STEPS_TYPE     "application/json-patch+json"
 
-static const struct verb verbs[OP_KIND_MAX] = {
+static const struct call_verb verbs[OP_KIND_MAX] = {
     [OP_CREATE] = { "POST", NULL, JSON_TYPE },           [OP_UPDATE] = { "PUT", NULL, JSON_TYPE },
     [OP_UPDATE_STATUS] = { "PUT", "status", JSON_TYPE }, [OP_MERGE_PATCH] = { "PATCH", NULL, MERGE_TYPE },
     [OP_DELETE] = { "DELETE", NULL, JSON_TYPE },         [OP_PATCH_STATUS] = { "PATCH", "status", STRATEGIC_TYPE },
@@ -129,7 +129,7 @@ static void body_print(struct buf *out, const struct op *op)
 uint64_t call_write(struct kube *k, const struct op *op)
 {
     struct call *c = call_new(k, op->type);
-    const struct verb *v = &verbs[op->kind];
+    const struct call_verb *v = &verbs[op->kind];
 
     c->op = op->kind;
     c->method = v->method;

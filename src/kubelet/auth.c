@@ -12,7 +12,7 @@
 
 enum { ALLOWED_MS = 60000, DENIED_MS = 5000, KNOWN_MAX = 256 };
 
-struct request { /* that waits for an answer of the API server */
+struct kubelet_request { /* that waits for an answer of the API server */
     struct list_link link;
     struct kubelet *kubelet;
     struct http_call *call; /* NULL: the client has left */
@@ -33,7 +33,7 @@ static int64_t auth_mono(void)
     return clock_mono_ms(&clock_real);
 }
 
-static void request_free(struct request *r)
+static void request_free(struct kubelet_request *r)
 {
     list_remove(&r->link);
     buf_done(&r->user);
@@ -44,7 +44,7 @@ static void request_free(struct request *r)
 
 void auth_done(struct kubelet *k)
 {
-    LIST_FOREACH(struct request, r, &k->requests, link)
+    LIST_FOREACH(struct kubelet_request, r, &k->requests, link)
         request_free(r);
     MAP_FOREACH(struct verdict *, v, &k->verdicts)
         free(v);
@@ -80,7 +80,7 @@ static const char *auth_verb_of(struct str method, bool acts)
 }
 
 /* Unlike others: lengths stand before texts that somebody else chose. */
-static void make_key(struct request *r)
+static void make_key(struct kubelet_request *r)
 {
     buf_fmt(&r->key, "%s %s %zu:%.*s", r->verb, r->subresource, r->user.n, STR_ARG(buf_view(&r->user)));
     VEC_FOREACH(g, &r->groups)
@@ -89,7 +89,7 @@ static void make_key(struct request *r)
 
 /* ---- answers ---- */
 
-static void kubelet_auth_refuse(struct request *r)
+static void kubelet_auth_refuse(struct kubelet_request *r)
 {
     autobuf why = { 0 };
 
@@ -99,7 +99,7 @@ static void kubelet_auth_refuse(struct request *r)
     request_free(r);
 }
 
-static void auth_serve(struct request *r)
+static void auth_serve(struct kubelet_request *r)
 {
     struct kubelet *k = r->kubelet;
     struct http_call *call = r->call;
@@ -109,7 +109,7 @@ static void auth_serve(struct request *r)
     kubelet_serve(k, call);
 }
 
-static void auth_decide(struct request *r, bool is_allowed)
+static void auth_decide(struct kubelet_request *r, bool is_allowed)
 {
     if (!r->call)
         request_free(r);
@@ -121,7 +121,7 @@ static void auth_decide(struct request *r, bool is_allowed)
 
 static void on_reviewed(void *ctx, const struct json *answer, const struct err *e)
 {
-    struct request *r = ctx;
+    struct kubelet_request *r = ctx;
     bool is_allowed = json_bool(json_find(answer, "status", "allowed", NULL), false);
 
     if (e) {
@@ -136,7 +136,7 @@ static void on_reviewed(void *ctx, const struct json *answer, const struct err *
 
 /* ---- questions ---- */
 
-static void authorize(struct request *r)
+static void authorize(struct kubelet_request *r)
 {
     autoarena a = { 0 };
     const struct verdict *known;
@@ -164,7 +164,7 @@ static void authorize(struct request *r)
                      on_reviewed, r);
 }
 
-static void unknown(struct request *r)
+static void unknown(struct kubelet_request *r)
 {
     if (r->call)
         answer_text(r->kubelet, r->call, 401, "Unauthorized");
@@ -173,7 +173,7 @@ static void unknown(struct request *r)
 
 static void auth_on_token(void *ctx, const struct json *answer, const struct err *e)
 {
-    struct request *r = ctx;
+    struct kubelet_request *r = ctx;
     const struct json *status = json_get(answer, "status"), *user = json_get(status, "user");
 
     if (e && r->call)
@@ -191,7 +191,7 @@ static void auth_on_token(void *ctx, const struct json *answer, const struct err
         authorize(r);
 }
 
-static void kubelet_auth_identify(struct request *r, struct str token)
+static void kubelet_auth_identify(struct kubelet_request *r, struct str token)
 {
     autoarena a = { 0 };
     struct json *review = object_new(&a, "authentication.k8s.io/v1", "TokenReview", STR_NULL, STR_NULL);
@@ -204,13 +204,13 @@ static void kubelet_auth_identify(struct request *r, struct str token)
 static void auth_on_gone(void *ctx, struct http_call *call)
 {
     (void)call;
-    ((struct request *)ctx)->call = NULL; /* what comes back finds nobody */
+    ((struct kubelet_request *)ctx)->call = NULL; /* what comes back finds nobody */
 }
 
 void auth_begin(struct kubelet *k, struct http_call *call, const char *subresource, bool acts)
 {
     struct str header = http_call_header(call, "Authorization"), bearer = STR("Bearer ");
-    struct request *r = xcalloc(1, sizeof(*r));
+    struct kubelet_request *r = xcalloc(1, sizeof(*r));
 
     r->kubelet = k;
     r->call = call;

@@ -21,12 +21,12 @@
 enum { IN, OUT, ERR, SOURCES, QUEUE_BYTES = 64 << 10, READ_BYTES = 32 << 10 };
 
 struct exec_source {
-    struct source source;
-    struct exec *exec;
+    struct kubelet_source source;
+    struct exec_exec *exec;
     enum channel to;
 };
 
-struct exec {
+struct exec_exec {
     struct list_link link;
     struct kubelet *kubelet;
     struct channels *channels;
@@ -43,7 +43,7 @@ struct exec {
     unsigned columns, rows;
 };
 
-static void exec_free(struct exec *x)
+static void exec_free(struct exec_exec *x)
 {
     list_remove(&x->link);
     for (int i = 0; i < SOURCES; i++)
@@ -57,9 +57,9 @@ static void exec_free(struct exec *x)
 /* ---- what it writes ---- */
 
 /* As much as there is room for. */
-static void read_output(struct exec *x, int i)
+static void read_output(struct exec_exec *x, int i)
 {
-    struct source *s = &x->sources[i].source;
+    struct kubelet_source *s = &x->sources[i].source;
     char bytes[READ_BYTES];
     ssize_t n;
 
@@ -77,7 +77,7 @@ static void read_output(struct exec *x, int i)
     source_watch(x->kubelet, s, 0); /* on_ready goes on */
 }
 
-static void on_output(struct source *s)
+static void on_output(struct kubelet_source *s)
 {
     struct exec_source *from = (struct exec_source *)s;
 
@@ -86,7 +86,7 @@ static void on_output(struct source *s)
 
 static void exec_on_room(void *ctx, struct channels *c)
 {
-    struct exec *x = ctx;
+    struct exec_exec *x = ctx;
 
     (void)c;
     for (int i = OUT; i <= ERR; i++)
@@ -95,14 +95,14 @@ static void exec_on_room(void *ctx, struct channels *c)
 
 /* ---- what it reads ---- */
 
-static bool waits_for_terminal(const struct exec *x)
+static bool waits_for_terminal(const struct exec_exec *x)
 {
     return x->giver.source.fd >= 0 || (x->argv.n && x->wanted.is_tty && x->sources[ERR].source.fd >= 0);
 }
 
-static void write_input(struct exec *x)
+static void write_input(struct exec_exec *x)
 {
-    struct source *s = &x->sources[IN].source;
+    struct kubelet_source *s = &x->sources[IN].source;
 
     while (s->fd >= 0 && x->input_at < x->input.n && !waits_for_terminal(x)) {
         ssize_t n = write(s->fd, x->input.p + x->input_at, x->input.n - x->input_at);
@@ -130,14 +130,14 @@ static void write_input(struct exec *x)
     channels_pause(x->channels, x->input.n - x->input_at > QUEUE_BYTES);
 }
 
-static void on_input_room(struct source *s)
+static void on_input_room(struct kubelet_source *s)
 {
     write_input(((struct exec_source *)s)->exec);
 }
 
 static void on_stdin(void *ctx, struct channels *c, struct str bytes)
 {
-    struct exec *x = ctx;
+    struct exec_exec *x = ctx;
 
     (void)c;
     if (x->sources[IN].source.fd < 0 && !waits_for_terminal(x))
@@ -148,14 +148,14 @@ static void on_stdin(void *ctx, struct channels *c, struct str bytes)
 
 static void on_stdin_end(void *ctx, struct channels *c)
 {
-    struct exec *x = ctx;
+    struct exec_exec *x = ctx;
 
     (void)c;
     x->input_ended = true;
     write_input(x);
 }
 
-static void set_size(struct exec *x)
+static void set_size(struct exec_exec *x)
 {
     struct winsize size = { .ws_col = (unsigned short)x->columns, .ws_row = (unsigned short)x->rows };
     int terminal = x->sources[x->argv.n ? OUT : IN].source.fd;
@@ -166,7 +166,7 @@ static void set_size(struct exec *x)
 
 static void on_resize(void *ctx, struct channels *c, unsigned columns, unsigned rows)
 {
-    struct exec *x = ctx;
+    struct exec_exec *x = ctx;
 
     (void)c;
     x->columns = MIN_OF(columns, 65535u);
@@ -177,7 +177,7 @@ static void on_resize(void *ctx, struct channels *c, unsigned columns, unsigned 
 
 /* ---- beginning and end ---- */
 
-static void exec_add_source(struct exec *x, int i, int fd, enum channel to)
+static void exec_add_source(struct exec_exec *x, int i, int fd, enum channel to)
 {
     (void)fcntl(fd, F_SETFL, O_NONBLOCK);
     x->sources[i] = (struct exec_source){ { fd, 0, i == IN ? on_input_room : on_output }, x, to };
@@ -187,9 +187,9 @@ static void exec_add_source(struct exec *x, int i, int fd, enum channel to)
 
 /* ---- a terminal: made in the container, and sent to us ---- */
 
-static void on_terminal(struct source *s)
+static void on_terminal(struct kubelet_source *s)
 {
-    struct exec *x = ((struct exec_source *)s)->exec;
+    struct exec_exec *x = ((struct exec_source *)s)->exec;
     char bytes[READ_BYTES];
     int master; /* or bytes: what went wrong, said before there was a terminal */
     ssize_t n = wire_recv_fd(s->fd, bytes, sizeof(bytes), MSG_DONTWAIT, &master);
@@ -209,7 +209,7 @@ static void on_terminal(struct source *s)
     write_input(x);
 }
 
-static int exec_open_terminal(struct exec *x, int ret[SOURCES], struct err *e)
+static int exec_open_terminal(struct exec_exec *x, int ret[SOURCES], struct err *e)
 {
     int pair[2];
 
@@ -222,7 +222,7 @@ static int exec_open_terminal(struct exec *x, int ret[SOURCES], struct err *e)
     return 0;
 }
 
-static int open_pipes(struct exec *x, int ret[SOURCES], struct err *e)
+static int open_pipes(struct exec_exec *x, int ret[SOURCES], struct err *e)
 {
     const bool wants[SOURCES] = { x->wanted.stdin_, x->wanted.stdout_, x->wanted.stderr_ };
 
@@ -246,9 +246,9 @@ static int open_pipes(struct exec *x, int ret[SOURCES], struct err *e)
 
 /* ---- attach: the input is the container's own, and sent to us ---- */
 
-static void on_input_given(struct source *s)
+static void on_input_given(struct kubelet_source *s)
 {
-    struct exec *x = ((struct exec_source *)s)->exec;
+    struct exec_exec *x = ((struct exec_source *)s)->exec;
     char byte;
     int fd;
     ssize_t n = wire_recv_fd(s->fd, &byte, 1, MSG_DONTWAIT, &fd);
@@ -264,7 +264,7 @@ static void on_input_given(struct source *s)
     write_input(x);
 }
 
-static int open_giver(struct exec *x, int ret[SOURCES], struct err *e)
+static int open_giver(struct exec_exec *x, int ret[SOURCES], struct err *e)
 {
     int pair[2];
 
@@ -277,7 +277,7 @@ static int open_giver(struct exec *x, int ret[SOURCES], struct err *e)
     return 0;
 }
 
-static int open_attached(struct exec *x, int ret[SOURCES], struct err *e)
+static int open_attached(struct exec_exec *x, int ret[SOURCES], struct err *e)
 {
     bool wants_input = x->wanted.stdin_;
     int rc;
@@ -300,7 +300,7 @@ static bool is_readable(int fd)
 
 static void exec_on_ended(void *ctx, int exit_code, struct str why)
 {
-    struct exec *x = ctx;
+    struct exec_exec *x = ctx;
     struct channels *c = x->channels;
 
     while (x->argv.n && waits_for_terminal(x) && is_readable(x->sources[ERR].source.fd))
@@ -319,7 +319,7 @@ static void exec_on_ended(void *ctx, int exit_code, struct str why)
     exec_free(x);
 }
 
-static int exec_start(struct exec *x, struct err *e)
+static int exec_start(struct exec_exec *x, struct err *e)
 {
     int ends[SOURCES] = { -1, -1, -1 };
     int rc = !x->argv.n         ? open_attached(x, ends, e)
@@ -339,7 +339,7 @@ static int exec_start(struct exec *x, struct err *e)
 
 static void on_open(void *ctx, struct channels *c)
 {
-    struct exec *x = ctx;
+    struct exec_exec *x = ctx;
     struct err e;
 
     if (exec_start(x, &e) == 0)
@@ -350,7 +350,7 @@ static void on_open(void *ctx, struct channels *c)
 
 static void exec_on_gone(void *ctx, struct channels *c)
 {
-    struct exec *x = ctx;
+    struct exec_exec *x = ctx;
 
     (void)c;
     if (x->session)
@@ -361,7 +361,7 @@ static void exec_on_gone(void *ctx, struct channels *c)
 /* Those with a session ended with the agent. */
 void execs_done(struct kubelet *k)
 {
-    LIST_FOREACH(struct exec, x, &k->execs, link) {
+    LIST_FOREACH(struct exec_exec, x, &k->execs, link) {
         struct channels *c = x->channels;
 
         exec_free(x);
@@ -371,9 +371,9 @@ void execs_done(struct kubelet *k)
 
 /* ---- requests ---- */
 
-static struct exec *exec_new(const struct target *t)
+static struct exec_exec *exec_new(const struct target *t)
 {
-    struct exec *x = xcalloc(1, sizeof(*x));
+    struct exec_exec *x = xcalloc(1, sizeof(*x));
 
     x->kubelet = t->kubelet;
     x->place = (struct agent_place){ arena_str(&x->arena, t->place.namespace), arena_str(&x->arena, t->place.pod),
@@ -388,7 +388,7 @@ static struct exec *exec_new(const struct target *t)
     return x;
 }
 
-static void open_channels(const struct target *t, struct exec *x)
+static void open_channels(const struct target *t, struct exec_exec *x)
 {
     struct channels_events events = { x, on_open, on_stdin, on_stdin_end, on_resize, exec_on_room, exec_on_gone };
 
@@ -400,7 +400,7 @@ static void open_channels(const struct target *t, struct exec *x)
 
 void serve_exec(const struct target *t)
 {
-    struct exec *x = exec_new(t);
+    struct exec_exec *x = exec_new(t);
     autobuf word = { 0 };
 
     for (size_t at = 0; http_call_next_param(t->call, "command", &at, &word);)
@@ -416,7 +416,7 @@ void serve_exec(const struct target *t)
 
 void serve_attach(const struct target *t)
 {
-    struct exec *x = exec_new(t);
+    struct exec_exec *x = exec_new(t);
 
     if (x->wanted.is_tty)
         x->wanted.stderr_ = false; /* a terminal has one stream */

@@ -23,11 +23,11 @@ static void serve_health(const struct target *t)
     answer_text(t->kubelet, t->call, 200, "ok");
 }
 
-enum parts { PARTS_NONE, PARTS_POD, PARTS_CONTAINER }; /* of the path, after its first word */
+enum kubelet_parts { PARTS_NONE, PARTS_POD, PARTS_CONTAINER }; /* of the path, after its first word */
 
 static const struct route {
     const char *path, *subresource;
-    enum parts parts;
+    enum kubelet_parts parts;
     bool may_act; /* it does more than look: by GET too (WebSockets), so the right to look is not enough */
     void (*serve)(const struct target *t);
 } routes[] = {
@@ -159,7 +159,7 @@ void answer_error(struct kubelet *k, struct http_call *call, const struct err *e
     answer_text(k, call, status, e->text);
 }
 
-void source_watch(struct kubelet *k, struct source *s, uint32_t events)
+void source_watch(struct kubelet *k, struct kubelet_source *s, uint32_t events)
 {
     struct epoll_event ev = { .events = events, .data.ptr = s };
 
@@ -172,7 +172,7 @@ void source_watch(struct kubelet *k, struct source *s, uint32_t events)
     s->events = events;
 }
 
-void source_close(struct kubelet *k, struct source *s)
+void source_close(struct kubelet *k, struct kubelet_source *s)
 {
     if (s->fd < 0)
         return;
@@ -266,7 +266,7 @@ int64_t kubelet_turn(struct kubelet *k)
 
     /* One at a time: what is done about the first may close the second. */
     for (int i = 0; i < MIN_OF(n, 1); i++) {
-        struct source *s = ev[i].data.ptr;
+        struct kubelet_source *s = ev[i].data.ptr;
 
         if (s)
             s->on_ready(s);

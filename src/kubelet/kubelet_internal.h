@@ -25,7 +25,7 @@ struct kubelet {
     struct buf address;
     struct http_server *server; /* NULL: calls come by kubelet_take() */
     int epoll;
-    struct list requests; /* struct request: those that wait for a review */
+    struct list requests; /* struct kubelet_request: those that wait for a review */
     struct map verdicts;  /* struct verdict by who and what */
     struct list logs, records, execs, tunnels, proxies;
     size_t n_proxies;
@@ -33,13 +33,13 @@ struct kubelet {
     size_t left_bytes;
 };
 
-struct source { /* a descriptor in the kubelet's epoll */
-    int fd;     /* -1: none */
+struct kubelet_source { /* a descriptor in the kubelet's epoll */
+    int fd;             /* -1: none */
     uint32_t events;
-    void (*on_ready)(struct source *s);
+    void (*on_ready)(struct kubelet_source *s);
 };
-void source_watch(struct kubelet *k, struct source *s, uint32_t events); /* 0: not for now */
-void source_close(struct kubelet *k, struct source *s);
+void source_watch(struct kubelet *k, struct kubelet_source *s, uint32_t events); /* 0: not for now */
+void source_close(struct kubelet *k, struct kubelet_source *s);
 
 /* What a request is about; text is in 'arena'. */
 struct target {

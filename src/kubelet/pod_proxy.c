@@ -32,7 +32,7 @@ enum {
 #define PROXY_BEARER "base64url.bearer.authorization.k8s.io." /* a token that browsers offer as a subprotocol */
 
 struct pod_proxy {
-    struct source source; /* the descriptor of 'client' */
+    struct kubelet_source source; /* the descriptor of 'client' */
     struct list_link link;
     struct kubelet *kubelet;
     struct http_client *client;
@@ -329,7 +329,7 @@ static void pod_proxy_end(void *ctx, const struct http_answer *a)
     p->stream = NULL;
 }
 
-static void pod_proxy_turn(struct source *s)
+static void pod_proxy_turn(struct kubelet_source *s)
 {
     struct pod_proxy *p = (struct pod_proxy *)s;
 
@@ -408,7 +408,7 @@ void kubelet_proxy(struct kubelet *k, struct http_call *call, const struct kubel
     p->user = arena_str(&p->arena, to->user);
     p->prefix = arena_str(&p->arena, to->prefix);
     p->host = arena_str(&p->arena, http_call_header(call, "Host"));
-    p->source = (struct source){ -1, 0, pod_proxy_turn };
+    p->source = (struct kubelet_source){ -1, 0, pod_proxy_turn };
     list_push(&k->proxies, &p->link);
     k->n_proxies++;
     if (pod_proxy_connect(p, call, to, &e) < 0) {

@@ -24,7 +24,7 @@ struct forwarding {
 };
 
 struct tunnel {
-    struct source source;
+    struct kubelet_source source;
     struct list_link link;
     struct forwarding *of;
     struct forward_tunnel *wire;
@@ -112,7 +112,7 @@ static void write_some(struct tunnel *t)
     tunnel_watch(t);
 }
 
-static void tunnel_on_ready(struct source *s)
+static void tunnel_on_ready(struct kubelet_source *s)
 {
     struct tunnel *t = (struct tunnel *)s;
 
@@ -144,7 +144,7 @@ static void *on_tunnel(void *ctx, struct forward_tunnel *wire, unsigned port)
     f->forward = forward_of(wire);
     t->of = f;
     t->wire = wire;
-    t->source = (struct source){ -1, 0, tunnel_on_ready };
+    t->source = (struct kubelet_source){ -1, 0, tunnel_on_ready };
     list_push(&f->tunnels, &t->link);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
         (void)err_errno(&e, "sockets");

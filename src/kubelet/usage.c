@@ -1,7 +1,7 @@
 /* usage.c - what pods and containers use, in the words that metrics-server reads */
 #include "kubelet/kubelet_internal.h"
 
-enum row { ROW_CONTAINER_CPU, ROW_CONTAINER_MEMORY, ROW_POD_CPU, ROW_POD_MEMORY, ROW_MAX };
+enum usage_row { ROW_CONTAINER_CPU, ROW_CONTAINER_MEMORY, ROW_POD_CPU, ROW_POD_MEMORY, ROW_MAX };
 
 static const struct {
     const char *name, *type, *help;
@@ -27,7 +27,7 @@ static void usage_add(struct buf *out, const char *name, const struct agent_plac
 static void on_usage(void *ctx, const struct agent_place *of, const struct cgroup_stats *s)
 {
     struct usage *u = ctx;
-    enum row first = of->container.n ? ROW_CONTAINER_CPU : ROW_POD_CPU;
+    enum usage_row first = of->container.n ? ROW_CONTAINER_CPU : ROW_POD_CPU;
 
     if (s->cpu_us >= 0) /* less: the machine does not count it for us */
         usage_add(&u->rows[first], rows[first].name, of, (double)s->cpu_us / 1e6);

@@ -319,7 +319,7 @@ int nl_link_index(struct nl *l, const char *name, int *ret, struct err *e)
 
 /* ---- namespaces ---- */
 
-struct visit {
+struct netlink_visit {
     int fd;
     int (*work)(void *ctx, struct err *e);
     void *ctx;
@@ -329,7 +329,7 @@ struct visit {
 
 static void *visit_run(void *arg)
 {
-    struct visit *v = arg;
+    struct netlink_visit *v = arg;
 
     if (v->fd == NETNS_NEW && unshare(CLONE_NEWNET) < 0)
         v->rc = err_errno(&v->e, "make a network namespace (needs root, or root in a user namespace of one's own)");
@@ -342,7 +342,7 @@ static void *visit_run(void *arg)
 
 int netns_run(int fd, int (*work)(void *ctx, struct err *e), void *ctx, struct err *e)
 {
-    struct visit v = { .fd = fd, .work = work, .ctx = ctx };
+    struct netlink_visit v = { .fd = fd, .work = work, .ctx = ctx };
     sigset_t all, old;
     pthread_t thread;
 

@@ -83,16 +83,16 @@ static _Noreturn void proc_become(const char *path, const char *const argv[], co
     _exit(PROC_CANNOT_RUN);
 }
 
-enum stream { STAYS, NOTHING, WORDS, OUTPUT, INPUT };
+enum proc_stream { STAYS, NOTHING, WORDS, OUTPUT, INPUT };
 static const struct {
-    enum stream in, out, err;
+    enum proc_stream in, out, err;
 } stream_table[PROC_STREAMS_MAX] = {
     [PROC_WORDS] = { NOTHING, WORDS, WORDS },   [PROC_SILENT] = { NOTHING, NOTHING, NOTHING },
     [PROC_OURS] = { STAYS, STAYS, STAYS },      [PROC_APART] = { NOTHING, OUTPUT, WORDS },
     [PROC_TERMINAL] = { STAYS, OUTPUT, STAYS },
 };
 
-struct files { /* what a stream may be, by enum stream */
+struct files { /* what a stream may be, by enum proc_stream */
     int fd[INPUT + 1];
 };
 
@@ -105,7 +105,7 @@ static void close_files(const struct files *f)
 static int open_files(const struct proc_how *how, struct files *ret, struct err *e)
 {
     struct files f = { { -1, -1, -1, -1, -1 } };
-    enum stream out = stream_table[how->streams].out, err = stream_table[how->streams].err;
+    enum proc_stream out = stream_table[how->streams].out, err = stream_table[how->streams].err;
     bool has_words = out == WORDS || err == WORDS;
 
     f.fd[NOTHING] = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -148,7 +148,7 @@ static int proc_watch(struct proc *p, struct err *e)
 int proc_begin(const char *path, const char *const argv[], const struct proc_how *how, struct proc *ret, struct err *e)
 {
     struct proc p = { .fd = -1, .may_leave = how->may_leave, .is_group = how->streams != PROC_TERMINAL };
-    enum stream in = stream_table[how->streams].in;
+    enum proc_stream in = stream_table[how->streams].in;
     struct files f;
     int rc = -1;
 

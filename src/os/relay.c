@@ -13,9 +13,9 @@
 
 enum { EVENTS_PER_TURN = 256 };
 
-struct side {
-    struct pair *pair;
-    struct side *other;
+struct relay_side {
+    struct relay_pair *pair;
+    struct relay_side *other;
     int fd;
     uint32_t events;    /* as epoll knows them */
     char *bytes;        /* read from the other, not written here yet */
@@ -25,10 +25,10 @@ struct side {
     bool is_on_its_way; /* not connected yet */
 };
 
-struct pair {
+struct relay_pair {
     struct list_link link;
     struct relay *relay;
-    struct side sides[2];
+    struct relay_side sides[2];
 };
 
 struct relay {
@@ -50,7 +50,7 @@ struct relay *relay_new(void)
     return r;
 }
 
-static void pair_free(struct pair *p)
+static void pair_free(struct relay_pair *p)
 {
     for (int i = 0; i < 2; i++) {
         close(p->sides[i].fd); /* epoll forgets it with that */
@@ -65,7 +65,7 @@ void relay_free(struct relay *r)
 {
     if (!r)
         return;
-    LIST_FOREACH(struct pair, p, &r->pairs, link)
+    LIST_FOREACH(struct relay_pair, p, &r->pairs, link)
         pair_free(p);
     close(r->epoll);
     free(r);
@@ -88,9 +88,9 @@ static bool is_later(void)
     return errno == EAGAIN || errno == EINTR;
 }
 
-static bool relay_receive(struct side *from)
+static bool relay_receive(struct relay_side *from)
 {
-    struct side *to = from->other;
+    struct relay_side *to = from->other;
     ssize_t n;
 
     if (from->has_ended || to->at < to->n)
@@ -104,7 +104,7 @@ static bool relay_receive(struct side *from)
     return true;
 }
 
-static bool relay_give(struct side *to)
+static bool relay_give(struct relay_side *to)
 {
     ssize_t n = 0;
 
@@ -120,7 +120,7 @@ static bool relay_give(struct side *to)
     return true;
 }
 
-static bool relay_connected(struct side *s)
+static bool relay_connected(struct relay_side *s)
 {
     int why = 0;
     socklen_t n = sizeof(why);
@@ -130,7 +130,7 @@ static bool relay_connected(struct side *s)
 }
 
 /* One that nothing is wanted of is not in the epoll: it would be told of its hang-up all the time. */
-static bool listen_to(struct side *s)
+static bool listen_to(struct relay_side *s)
 {
     uint32_t want = s->is_on_its_way || s->at < s->n ? EPOLLOUT : 0;
     struct epoll_event ev = { .data = { .ptr = s } };
@@ -145,14 +145,14 @@ static bool listen_to(struct side *s)
     return epoll_ctl(s->pair->relay->epoll, op, s->fd, &ev) == 0;
 }
 
-static bool is_over(const struct pair *p)
+static bool is_over(const struct relay_pair *p)
 {
     return p->sides[0].was_told && p->sides[1].was_told;
 }
 
-static void side_ready(struct side *s)
+static void side_ready(struct relay_side *s)
 {
-    struct pair *p = s->pair;
+    struct relay_pair *p = s->pair;
     bool is_well = !s->is_on_its_way || relay_connected(s);
 
     if (is_well && !s->other->is_on_its_way)
@@ -174,12 +174,13 @@ void relay_turn(struct relay *r)
 
 void relay_add(struct relay *r, int take_from, int take_to)
 {
-    struct pair *p = xcalloc(1, sizeof(*p));
+    struct relay_pair *p = xcalloc(1, sizeof(*p));
     int fds[2] = { take_from, take_to };
 
     p->relay = r;
     for (int i = 0; i < 2; i++) {
-        p->sides[i] = (struct side){ .pair = p, .other = &p->sides[1 - i], .fd = fds[i], .is_on_its_way = i == 1 };
+        p->sides[i] =
+            (struct relay_side){ .pair = p, .other = &p->sides[1 - i], .fd = fds[i], .is_on_its_way = i == 1 };
         p->sides[i].bytes = xmalloc(RELAY_BYTES);
     }
     list_push(&r->pairs, &p->link);

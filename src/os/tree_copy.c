@@ -16,7 +16,7 @@
 
 enum { NAMES_MAX = 100000 }; /* files with several names that are remembered; more become files of their own */
 
-struct copying {
+struct tree_copy_copying {
     struct tree_copy *c;
     int to[TREE_LEVELS + 1]; /* directories made so far on the way; -1: not yet */
     mode_t mask;
@@ -27,7 +27,7 @@ struct copying {
 
 static bool tree_copy_is_stopped(void *ctx)
 {
-    struct copying *k = ctx;
+    struct tree_copy_copying *k = ctx;
 
     if (!k->c->is_ended && k->c->is_stopped && k->c->is_stopped(k->c->ctx)) {
         k->c->is_ended = true;
@@ -42,7 +42,7 @@ static bool is_for_all(int error)
     return error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO || error == ECANCELED;
 }
 
-static void not_copied(struct copying *k, struct str path)
+static void not_copied(struct tree_copy_copying *k, struct str path)
 {
     int error = errno;
 
@@ -56,7 +56,7 @@ static void not_copied(struct copying *k, struct str path)
 /* ---- directories, when something is put into them ---- */
 
 /* The directory of the entry: made level by level by the path, of which each name was a directory a moment ago. */
-static int make_way(struct copying *k, const struct tree_entry *entry)
+static int make_way(struct tree_copy_copying *k, const struct tree_entry *entry)
 {
     struct str rest = str_from(entry->path, 1), name;
 
@@ -75,13 +75,13 @@ static int make_way(struct copying *k, const struct tree_entry *entry)
     return k->to[entry->level];
 }
 
-static mode_t mode_of(const struct copying *k, mode_t mode, mode_t least)
+static mode_t mode_of(const struct tree_copy_copying *k, mode_t mode, mode_t least)
 {
     return ((mode & 0777) & ~k->mask) | least;
 }
 
 /* Last, so that a directory that nobody may write to can be filled. */
-static void tree_copy_leave(struct copying *k, const struct tree_entry *entry)
+static void tree_copy_leave(struct tree_copy_copying *k, const struct tree_entry *entry)
 {
     struct timespec times[2] = { entry->st.st_atim, entry->st.st_mtim };
     int *fd = &k->to[entry->level + 1];
@@ -94,7 +94,7 @@ static void tree_copy_leave(struct copying *k, const struct tree_entry *entry)
     *fd = -1;
 }
 
-static int tree_copy_file(struct copying *k, int dir, const struct tree_entry *entry)
+static int tree_copy_file(struct tree_copy_copying *k, int dir, const struct tree_entry *entry)
 {
     autoclose int from = openat(entry->dir, entry->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     autoclose int to = from < 0 ? -1 : file_copy_new(from, &entry->st, dir, entry->name, tree_copy_is_stopped, k);
@@ -108,20 +108,20 @@ static int tree_copy_file(struct copying *k, int dir, const struct tree_entry *e
 /* ---- names ---- */
 
 /* Another name of a file that was copied already. */
-static bool link_again(struct copying *k, int dir, const struct tree_entry *entry, struct str key)
+static bool link_again(struct tree_copy_copying *k, int dir, const struct tree_entry *entry, struct str key)
 {
     const char *first = map_get(&k->names, key);
 
     return first && linkat(k->to[0], first, dir, entry->name, 0) == 0;
 }
 
-static void tree_copy_remember(struct copying *k, const struct tree_entry *entry, struct str key)
+static void tree_copy_remember(struct tree_copy_copying *k, const struct tree_entry *entry, struct str key)
 {
     if (k->n_names++ < NAMES_MAX)
         map_put(&k->names, arena_str(&k->arena, key), (void *)arena_cstr(&k->arena, str_from(entry->path, 1)));
 }
 
-static int copy_plain(struct copying *k, int dir, const struct tree_entry *entry)
+static int copy_plain(struct tree_copy_copying *k, int dir, const struct tree_entry *entry)
 {
     char text[64];
     struct str key = { text, 0 };
@@ -150,7 +150,7 @@ static int tree_copy_link(int dir, const struct tree_entry *entry)
 
 static enum tree_step copy_entry(void *ctx, const struct tree_entry *entry)
 {
-    struct copying *k = ctx;
+    struct tree_copy_copying *k = ctx;
     bool is_link = S_ISLNK(entry->st.st_mode);
     enum tree_step step = k->c->choose && !entry->is_left ? k->c->choose(k->c->ctx, entry) : TREE_GO;
     int dir;
@@ -184,7 +184,7 @@ static enum tree_step copy_entry(void *ctx, const struct tree_entry *entry)
 
 void tree_copy(int from, struct tree_copy *c)
 {
-    struct copying k = { .c = c };
+    struct tree_copy_copying k = { .c = c };
 
     map_init(&k.names, map_seed_default());
     k.mask = umask(0);

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-struct walk {
+struct tree_walk {
     tree_entry_f *f;
     void *ctx;
     dev_t dev;
@@ -16,9 +16,9 @@ struct walk {
     bool is_cut, is_stopped;
 };
 
-static void walk_dir(struct walk *w, DIR *d, unsigned level);
+static void walk_dir(struct tree_walk *w, DIR *d, unsigned level);
 
-static void tree_walk_enter(struct walk *w, struct tree_entry *entry)
+static void tree_walk_enter(struct tree_walk *w, struct tree_entry *entry)
 {
     autodir *d = NULL;
 
@@ -36,7 +36,7 @@ static void tree_walk_enter(struct walk *w, struct tree_entry *entry)
         w->is_stopped = w->is_cut = true;
 }
 
-static void walk_entry(struct walk *w, int dir, const char *name, unsigned level)
+static void walk_entry(struct tree_walk *w, int dir, const char *name, unsigned level)
 {
     struct tree_entry entry = { .dir = dir, .name = name, .level = level };
     size_t n = w->path.n;
@@ -55,7 +55,7 @@ static void walk_entry(struct walk *w, int dir, const char *name, unsigned level
     w->path.n = n;
 }
 
-static void walk_dir(struct walk *w, DIR *d, unsigned level)
+static void walk_dir(struct tree_walk *w, DIR *d, unsigned level)
 {
     for (struct dirent *entry; !w->is_stopped && (entry = dir_next(d));)
         walk_entry(w, dirfd(d), entry->d_name, level);
@@ -64,7 +64,7 @@ static void walk_dir(struct walk *w, DIR *d, unsigned level)
 bool tree_walk(int fd, tree_entry_f *f, void *ctx)
 {
     autodir *d = dir_open(fd, ".");
-    struct walk w = { .f = f, .ctx = ctx };
+    struct tree_walk w = { .f = f, .ctx = ctx };
     struct stat st;
 
     if (!d || fstat(dirfd(d), &st) < 0)

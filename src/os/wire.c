@@ -22,7 +22,7 @@ enum {
     CONTROL = CMSG_SPACE((WIRE_FDS + 1) * sizeof(int)),
 };
 
-struct header {
+struct wire_header {
     uint32_t magic, kind;
     uint64_t size; /* of the payload, wherever it is */
 };
@@ -83,7 +83,7 @@ static void wire_attach(struct msghdr *h, union control *c, int memfd, const str
 
 static int transmit(int fd, const struct wire_msg *m, int flags, struct err *e)
 {
-    struct header head = { MAGIC, m->kind, m->payload.n };
+    struct wire_header head = { MAGIC, m->kind, m->payload.n };
     bool is_long = m->payload.n > WIRE_INLINE;
     struct iovec parts[2] = { { &head, sizeof(head) }, { (void *)m->payload.p, is_long ? 0 : m->payload.n } };
     struct msghdr h = { .msg_iov = parts, .msg_iovlen = 2 };
@@ -168,7 +168,7 @@ static int read_memfd(int fd, uint64_t size, struct buf *out, struct err *e)
 }
 
 /* 'got' bytes arrived after the header, in in->payload; a long payload comes in the first descriptor. */
-static int wire_unpack(const struct header *head, size_t got, bool was_cut, struct taken *t, struct wire_in *in,
+static int wire_unpack(const struct wire_header *head, size_t got, bool was_cut, struct taken *t, struct wire_in *in,
                        struct wire_msg *ret, struct err *e)
 {
     size_t skip = 0;
@@ -199,7 +199,7 @@ static int wire_unpack(const struct header *head, size_t got, bool was_cut, stru
 
 int wire_recv(int fd, bool waits, struct wire_in *in, struct wire_msg *ret, struct err *e)
 {
-    struct header head = { 0 };
+    struct wire_header head = { 0 };
     union control control;
     struct taken t = { .n = 0 };
     bool was_reset = false;

@@ -32,7 +32,7 @@ static struct json *merge_map(struct arena *a, const struct merge_type *type, co
 
 /* ---- lists ---- */
 
-struct list_merge {
+struct merge_list_merge {
     struct arena *arena;
     struct merge_type item_type;
     struct items live, config;
@@ -41,7 +41,7 @@ struct list_merge {
     struct json *out;
 };
 
-static void push_merged(struct list_merge *lm, const struct json *live, const struct json *config)
+static void push_merged(struct merge_list_merge *lm, const struct json *live, const struct json *config)
 {
     struct json *value = typed_merge(lm->arena, &lm->item_type, live, config);
 
@@ -49,14 +49,14 @@ static void push_merged(struct list_merge *lm, const struct json *live, const st
         json_push(lm->out, value);
 }
 
-static void skip_to_shared(struct list_merge *lm)
+static void skip_to_shared(struct merge_list_merge *lm)
 {
     while (lm->shared < lm->config.n && !items_find(&lm->live, &lm->config.v[lm->shared].at))
         lm->shared++;
 }
 
 /* The next item of 'config', with what 'live' has of it. */
-static void merge_take_config(struct list_merge *lm)
+static void merge_take_config(struct merge_list_merge *lm)
 {
     struct item *it = &lm->config.v[lm->r], *old = items_find(&lm->live, &it->at);
 
@@ -73,7 +73,7 @@ static void merge_take_config(struct list_merge *lm)
 static struct json *merge_list(struct arena *a, const struct merge_type *type, const struct json *live,
                                const struct json *config)
 {
-    struct list_merge lm = { .arena = a, .item_type = merge_type_item(type), .out = json_array(a) };
+    struct merge_list_merge lm = { .arena = a, .item_type = merge_type_item(type), .out = json_array(a) };
 
     items_read(a, type, live, &lm.live);
     items_read(a, type, config, &lm.config);

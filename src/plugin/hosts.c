@@ -82,14 +82,14 @@ const struct task_hosts *plugin_set_hosts(const struct plugin_set *set, size_t t
 
 /* ---- subdomains ---- */
 
-struct seen {
+struct hosts_seen {
     struct str text;
     size_t pos;
 };
 
 static int seen_by_text(const void *x, const void *y)
 {
-    const struct seen *a = x, *b = y;
+    const struct hosts_seen *a = x, *b = y;
     int c = str_cmp(a->text, b->text);
 
     return c ? c : (a->pos > b->pos) - (a->pos < b->pos);
@@ -97,7 +97,7 @@ static int seen_by_text(const void *x, const void *y)
 
 static int seen_by_pos(const void *x, const void *y)
 {
-    const struct seen *a = x, *b = y;
+    const struct hosts_seen *a = x, *b = y;
 
     return (a->pos > b->pos) - (a->pos < b->pos);
 }
@@ -105,11 +105,11 @@ static int seen_by_pos(const void *x, const void *y)
 struct str_list plugin_set_subdomains(const struct plugin_set *set, struct arena *a)
 {
     size_t n = set->job->spec.tasks.n, kept = 0;
-    struct seen *v = arena_array(a, struct seen, n + 1);
+    struct hosts_seen *v = arena_array(a, struct hosts_seen, n + 1);
     struct str_list list = { arena_array(a, struct str, n + 1), 0 };
 
     for (size_t i = 0; i < n; i++)
-        v[i] = (struct seen){ set->hosts[i].subdomain, i };
+        v[i] = (struct hosts_seen){ set->hosts[i].subdomain, i };
     qsort(v, n, sizeof(*v), seen_by_text);
     for (size_t i = 0; i < n; i++)
         if (i == 0 || !str_eq(v[i].text, v[i - 1].text))

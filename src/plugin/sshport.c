@@ -10,13 +10,13 @@
 
 enum { PORT_SSH = 22 };
 
-struct shown {
+struct sshport_shown {
     int64_t wanted; /* mpi's: where the job shows that one, it is right */
     int64_t first;  /* 0: none */
     bool has_wanted;
 };
 
-static void sshport_show(struct shown *s, int64_t port)
+static void sshport_show(struct sshport_shown *s, int64_t port)
 {
     if (port < 1 || port > 65535)
         return;
@@ -26,13 +26,13 @@ static void sshport_show(struct shown *s, int64_t port)
 
 /* ---- command lines ---- */
 
-struct words { /* of a shell script, or of a list that is a command line already */
+struct sshport_words { /* of a shell script, or of a list that is a command line already */
     struct str rest;
     bool is_start; /* a new command begins at the next word */
 };
 
 /* The next word; '*ret_is_first' of its command. Quotes are left out, what they hold is not looked into further. */
-static bool sshport_next_word(struct words *w, struct str *ret, bool *ret_is_first)
+static bool sshport_next_word(struct sshport_words *w, struct str *ret, bool *ret_is_first)
 {
     static const char ends[] = ";&|(){}`\n", blanks[] = " \t\r\\'\"";
     size_t n = 0;
@@ -79,9 +79,9 @@ static int64_t port_number(struct str text)
 }
 
 /* The options of one sshd, up to the end of its command. 0: not known. */
-static int64_t sshd_port(struct words *w)
+static int64_t sshd_port(struct sshport_words *w)
 {
-    struct words ahead = *w;
+    struct sshport_words ahead = *w;
     int64_t port = PORT_SSH;
     struct str word, before = STR_NULL;
     bool is_first;
@@ -103,10 +103,10 @@ static int64_t sshd_port(struct words *w)
     return port;
 }
 
-static void show_command_lines(struct arena *a, const struct json *container, struct shown *s)
+static void show_command_lines(struct arena *a, const struct json *container, struct sshport_shown *s)
 {
     static const char *const lists[] = { "command", "args" };
-    struct words w = { .is_start = true };
+    struct sshport_words w = { .is_start = true };
     struct str word, before = STR_NULL;
     autobuf text = { 0 };
     bool is_first;
@@ -124,7 +124,7 @@ static void show_command_lines(struct arena *a, const struct json *container, st
 
 /* ---- declared ports ---- */
 
-static void show_named_ports(const struct json *container, struct shown *s)
+static void show_named_ports(const struct json *container, struct sshport_shown *s)
 {
     JSON_FOREACH(port, json_get(container, "ports")) {
         struct str name = json_member_text(port, "name");
@@ -134,7 +134,7 @@ static void show_named_ports(const struct json *container, struct shown *s)
     }
 }
 
-static void show_usual_port(const struct json *container, struct shown *s)
+static void show_usual_port(const struct json *container, struct sshport_shown *s)
 {
     JSON_FOREACH(port, json_get(container, "ports")) {
         int64_t number = json_i64(json_get(port, "containerPort"), 0);
@@ -149,7 +149,7 @@ static void show_usual_port(const struct json *container, struct shown *s)
 /* From the plainest sign to the faintest. */
 enum sign { SIGN_COMMAND, SIGN_NAMED_PORT, SIGN_USUAL_PORT, SIGN_MAX };
 
-static void sshport_look(struct arena *a, const struct json *container, enum sign sign, struct shown *s)
+static void sshport_look(struct arena *a, const struct json *container, enum sign sign, struct sshport_shown *s)
 {
     switch (sign) {
     case SIGN_COMMAND:
@@ -169,7 +169,7 @@ static void sshport_look(struct arena *a, const struct json *container, enum sig
 int64_t ssh_port(struct arena *a, const struct plugin_set *set)
 {
     int64_t own = plugin_set_int(set, "ssh", "ssh-port", PORT_SSH);
-    struct shown s = { .wanted = plugin_set_int(set, "mpi", "port", own) };
+    struct sshport_shown s = { .wanted = plugin_set_int(set, "mpi", "port", own) };
 
     if (plugin_set_given(set, "ssh", "ssh-port") || !plugin_set_given(set, "mpi", "port"))
         return own;

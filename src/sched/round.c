@@ -514,16 +514,16 @@ static void round_serve(struct round *r, enum gang_limit limit)
 }
 
 /* For each resource (the last: any at all): whose groups are entitled to more of it and wait. */
-struct wanted {
+struct round_wanted {
     const struct sched_queue *by[AMOUNT_DIMS + 1];
     bool by_several[AMOUNT_DIMS + 1];
 };
 
-static void find_wanted(const struct round *r, struct wanted *ret)
+static void find_wanted(const struct round *r, struct round_wanted *ret)
 {
     struct group_list leaders = { 0 };
 
-    *ret = (struct wanted){ 0 };
+    *ret = (struct round_wanted){ 0 };
     gang_leaders(r->m, r->a, &leaders);
     VEC_FOREACH(it, &leaders.list) {
         const struct sched_group *g = *it;
@@ -539,14 +539,14 @@ static void find_wanted(const struct round *r, struct wanted *ret)
     }
 }
 
-static bool hold_order_want(const struct wanted *w, int at, const struct sched_queue *q)
+static bool hold_order_want(const struct round_wanted *w, int at, const struct sched_queue *q)
 {
     return w->by_several[at] || (w->by[at] && w->by[at] != q);
 }
 
 /* Does somebody in another queue, who is entitled, wait for what this group wants? Then it may not have more than its
  * queue's share: the room must gather. */
-static bool round_is_wanted(const struct round *r, const struct wanted *w, const struct sched_group *g)
+static bool round_is_wanted(const struct round *r, const struct round_wanted *w, const struct sched_group *g)
 {
     for (int d = 0; d < r->m->dims.n; d++)
         if (g->demand.v[d] > 0 && hold_order_want(w, d, g->queue))
@@ -575,7 +575,7 @@ static void add_others_beyond(struct round *r, struct group_list *over)
 static void serve_over(struct round *r)
 {
     struct group_list over = r->over;
-    struct wanted wanted;
+    struct round_wanted wanted;
 
     if (over.list.n == 0)
         return;

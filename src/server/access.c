@@ -3,14 +3,14 @@
 
 /* ---- what is asked for ---- */
 
-static struct str method_verb(struct request *rq)
+static struct str method_verb(struct server_request *rq)
 {
     return arena_lower(rq->arena, rq->call->method);
 }
 
-static struct rbac_question access_question_of(struct request *rq)
+static struct rbac_question access_question_of(struct server_request *rq)
 {
-    const struct target *t = &rq->target;
+    const struct server_target *t = &rq->target;
     struct rbac_question of_page;
 
     if (page_question(rq->call->path, &of_page))
@@ -26,7 +26,7 @@ static struct rbac_question access_question_of(struct request *rq)
 }
 
 /* What is answered for as long as the client likes. */
-static bool is_lasting(const struct request *rq)
+static bool is_lasting(const struct server_request *rq)
 {
     static const char *const streams[] = { "exec", "attach", "portforward", "proxy" };
 
@@ -38,7 +38,7 @@ static bool is_lasting(const struct request *rq)
 
 /* ---- the answer ---- */
 
-static int access_refuse(struct request *rq, const struct auth_refusal *r)
+static int access_refuse(struct server_request *rq, const struct auth_refusal *r)
 {
     enum reason reason = r->status == 400   ? REASON_BAD_REQUEST
                          : r->status == 401 ? REASON_UNAUTHORIZED
@@ -52,13 +52,13 @@ static int access_refuse(struct request *rq, const struct auth_refusal *r)
 }
 
 /* What the connection holds is theirs. Nobody in particular stays what he was: one address of many. */
-static void charge(struct request *rq, const struct identity *who)
+static void charge(struct server_request *rq, const struct identity *who)
 {
     if (!str_is(who->user, USER_ANONYMOUS))
         http_call_charge(rq->call, who->user, identity_has_group(who, STR(GROUP_MASTERS)));
 }
 
-bool access_may_send(struct request *rq)
+bool access_may_send(struct server_request *rq)
 {
     struct identity who;
 
@@ -71,7 +71,7 @@ bool access_may_send(struct request *rq)
     return true;
 }
 
-int access_check(struct request *rq)
+int access_check(struct server_request *rq)
 {
     struct auth *auth = rq->server->opt.auth;
     struct auth_refusal refusal;
@@ -95,14 +95,14 @@ int access_check(struct request *rq)
     return 0;
 }
 
-void access_hold(struct request *rq)
+void access_hold(struct server_request *rq)
 {
     if (rq->is_known && !rq->is_held)
         auth_hold(rq->server->opt.auth, &rq->caller, &rq->question, rq->call);
     rq->is_held = true;
 }
 
-void access_done(struct request *rq)
+void access_done(struct server_request *rq)
 {
     int begun = rq->status ? rq->status : http_call_status(rq->call); /* those it was handed to may have refused it */
     bool goes_on = !rq->status && begun < 400;                        /* answered bit by bit, or later */

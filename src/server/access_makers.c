@@ -50,7 +50,7 @@ static struct str problems_text(struct arena *a, const struct problems *ps)
     return arena_str(a, buf_view(&text));
 }
 
-int access_pod(struct request *rq, const struct object *pod)
+int access_pod(struct server_request *rq, const struct object *pod)
 {
     struct problems ps = { .arena = rq->arena };
     struct place root = { .node = pod->root };
@@ -63,7 +63,7 @@ int access_pod(struct request *rq, const struct object *pod)
                      STR_ARG(pod->name), STR_ARG(rq->caller.who.user), STR_ARG(problems_text(rq->arena, &ps)));
 }
 
-int access_enter(struct request *rq, const struct object *pod)
+int access_enter(struct server_request *rq, const struct object *pod)
 {
     return rq->server->opt.enters_all ? 0 : access_pod(rq, pod);
 }
@@ -88,7 +88,7 @@ static void set_note(struct arena *a, struct json *object, const char *key, stru
         (void)json_remove(json_get(json_get(object, "metadata"), "annotations"), key);
 }
 
-void access_author(struct request *rq, struct json *object, const struct object *old)
+void access_author(struct server_request *rq, struct json *object, const struct object *old)
 {
     bool is_same = old && json_equal(json_get(old->root, "spec"), json_get(object, "spec"));
 
@@ -179,7 +179,7 @@ int access_made(struct server *s, struct arena *a, struct json *job, struct err 
 
 /* The job of a vertex as it would be made now. NULL: its template is not there yet, or there are too many to look at; they
  * are judged when their jobs are made. */
-static int makers_make_job(struct request *rq, const struct json *flow, const struct json *vertex, size_t *bytes,
+static int makers_make_job(struct server_request *rq, const struct json *flow, const struct json *vertex, size_t *bytes,
                            struct json **ret, struct err *e)
 {
     const struct resource_type *type = type_by_kind(STR("flow.volcano.sh/v1alpha1"), STR("JobTemplate"));
@@ -203,7 +203,7 @@ static int makers_make_job(struct request *rq, const struct json *flow, const st
     return 0;
 }
 
-static int check_vertex(struct request *rq, const struct json *flow, const struct json *vertex, size_t *bytes,
+static int check_vertex(struct server_request *rq, const struct json *flow, const struct json *vertex, size_t *bytes,
                         struct err *e)
 {
     struct author authors[2] = { { rq->caller.who, "JobFlow" } };
@@ -221,7 +221,7 @@ static int check_vertex(struct request *rq, const struct json *flow, const struc
     return check_job(s, rq->arena, rq->target.namespace, json_get(job, "spec"), authors, n, e);
 }
 
-int access_flow(struct request *rq, const struct json *flow)
+int access_flow(struct server_request *rq, const struct json *flow)
 {
     size_t i = 0, bytes = 0;
     struct err e;

@@ -24,14 +24,14 @@ static const struct {
 };
 
 struct judge {
-    struct request *rq;
+    struct server_request *rq;
     struct problems *ps;
     enum runas_mode mode;
 };
 
 static void judge_pod(struct judge *j, const struct place *pod)
 {
-    struct request *rq = j->rq;
+    struct server_request *rq = j->rq;
     struct runas_decision d = runas_decide(rq->server->opt.runas, &rq->caller.who, rq->target.namespace, pod, j->ps);
 
     j->mode = d.mode;
@@ -78,7 +78,7 @@ static void marks_keep_below(struct arena *a, struct json *at, const struct json
     }
 }
 
-void access_keep_marks(struct request *rq, struct json *object, const struct object *old)
+void access_keep_marks(struct server_request *rq, struct json *object, const struct object *old)
 {
     for (size_t i = 0; old && i < ARRAY_LEN(makers); i++)
         if (strcmp(makers[i].group, rq->type->group) == 0 && strcmp(makers[i].kind, rq->type->kind) == 0)
@@ -116,7 +116,7 @@ static void check_pods(struct judge *j, struct json *object)
             judge_below(j, &root, str_of(makers[i].path));
 }
 
-static int forbid(struct request *rq, const struct json *object, const struct judge *j)
+static int forbid(struct server_request *rq, const struct json *object, const struct judge *j)
 {
     autobuf text = { 0 };
     struct str who = rq->caller.who.user;
@@ -134,7 +134,7 @@ static int forbid(struct request *rq, const struct json *object, const struct ju
 
 /* The controllers obey a Command in whatever namespace it is: whoever sends one to a queue, which is everybody's, needs
  * the right to that queue. */
-static int check_command(struct request *rq, const struct json *command)
+static int check_command(struct server_request *rq, const struct json *command)
 {
     const struct json *target = json_get(command, "target");
     struct rbac_question q = { .verb = STR("update"),
@@ -151,7 +151,7 @@ static int check_command(struct request *rq, const struct json *command)
                      STR_ARG(rbac_forbidden(rq->arena, &rq->caller.who, &q, reason)));
 }
 
-int access_write(struct request *rq, struct json *object, const struct object *old)
+int access_write(struct server_request *rq, struct json *object, const struct object *old)
 {
     struct problems ps = { .arena = rq->arena };
     struct judge j = { .rq = rq, .ps = &ps };

@@ -65,14 +65,14 @@ struct admit_env admission_env(struct server *s, struct str namespace)
                                .namespace = namespace };
 }
 
-static struct admit_env env_of(struct request *rq)
+static struct admit_env env_of(struct server_request *rq)
 {
     return admission_env(rq->server, rq->target.namespace);
 }
 
 /* ---- Volcano's kinds ---- */
 
-static void keep_creator(struct request *rq, struct json *job, const struct object *old)
+static void keep_creator(struct server_request *rq, struct json *job, const struct object *old)
 {
     struct str who = old ? object_annotation(old->root, JOB_CREATOR_ANNOTATION) : rq->caller.who.user;
 
@@ -82,7 +82,8 @@ static void keep_creator(struct request *rq, struct json *job, const struct obje
         json_remove(json_find(job, "metadata", "annotations", NULL), JOB_CREATOR_ANNOTATION);
 }
 
-static void admit_job_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void admit_job_write(struct server_request *rq, struct json *object, const struct object *old,
+                            struct problems *ps)
 {
     struct admit_env env = env_of(rq);
     struct plugin_set *set;
@@ -93,28 +94,31 @@ static void admit_job_write(struct request *rq, struct json *object, const struc
     keep_creator(rq, object, old);
 }
 
-static void admit_queue_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void admit_queue_write(struct server_request *rq, struct json *object, const struct object *old,
+                              struct problems *ps)
 {
     struct admit_env env = env_of(rq);
 
     admit_queue(rq->arena, object, old ? old->root : NULL, &env, ps);
 }
 
-static void admit_group_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void admit_group_write(struct server_request *rq, struct json *object, const struct object *old,
+                              struct problems *ps)
 {
     struct admit_env env = env_of(rq);
 
     admit_podgroup(rq->arena, object, old ? old->root : NULL, &env, ps);
 }
 
-static void admit_hypernode_write(struct request *rq, struct json *object, const struct object *old,
+static void admit_hypernode_write(struct server_request *rq, struct json *object, const struct object *old,
                                   struct problems *ps)
 {
     (void)rq;
     admit_hypernode(object, old ? old->root : NULL, ps);
 }
 
-static void admit_flow_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void admit_flow_write(struct server_request *rq, struct json *object, const struct object *old,
+                             struct problems *ps)
 {
     struct admit_env env = env_of(rq);
     struct flow_env flow = { .admit = &env, .read_zone = zoneinfo_read };
@@ -124,8 +128,8 @@ static void admit_flow_write(struct request *rq, struct json *object, const stru
 
 /* ---- Kubernetes' own ---- */
 
-void check_plain(const struct request *rq, struct json *object, const char *(*name_check)(struct arena *, struct str),
-                 struct problems *ps)
+void check_plain(const struct server_request *rq, struct json *object,
+                 const char *(*name_check)(struct arena *, struct str), struct problems *ps)
 {
     struct place root = { .node = object };
 
@@ -134,13 +138,14 @@ void check_plain(const struct request *rq, struct json *object, const char *(*na
     meta_check(&root, name_check, rq->type->scope == SCOPE_NAMESPACED, ps);
 }
 
-static void admit_other_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void admit_other_write(struct server_request *rq, struct json *object, const struct object *old,
+                              struct problems *ps)
 {
     (void)old;
     check_plain(rq, object, NULL, ps);
 }
 
-static void admit_namespace_write(struct request *rq, struct json *object, const struct object *old,
+static void admit_namespace_write(struct server_request *rq, struct json *object, const struct object *old,
                                   struct problems *ps)
 {
     struct arena *a = rq->arena;
@@ -197,7 +202,8 @@ static void check_storage(const struct place *spec, const struct place *amounts,
         problem_error(ps, &at, "must be greater than zero");
 }
 
-static void admit_claim_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void admit_claim_write(struct server_request *rq, struct json *object, const struct object *old,
+                              struct problems *ps)
 {
     struct place root = { .node = object }, spec = place_member(&root, "spec"),
                  resources = place_member(&spec, "resources"), requests;
@@ -215,7 +221,8 @@ static void admit_claim_write(struct request *rq, struct json *object, const str
                       "volumeAttributesClassName");
 }
 
-static void admit_volume_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void admit_volume_write(struct server_request *rq, struct json *object, const struct object *old,
+                               struct problems *ps)
 {
     struct place root = { .node = object }, spec = place_member(&root, "spec"), capacity;
 
@@ -229,7 +236,8 @@ static void admit_volume_write(struct request *rq, struct json *object, const st
 }
 
 /* What a node has can be used, unless it says otherwise. */
-static void admit_node_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void admit_node_write(struct server_request *rq, struct json *object, const struct object *old,
+                             struct problems *ps)
 {
     struct json *status = json_get(object, "status");
 
@@ -238,7 +246,8 @@ static void admit_node_write(struct request *rq, struct json *object, const stru
     check_plain(rq, object, NULL, ps);
 }
 
-static void admit_event_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void admit_event_write(struct server_request *rq, struct json *object, const struct object *old,
+                              struct problems *ps)
 {
     struct place root = { .node = object }, about = place_member(&root, "involvedObject"),
                  namespace = place_member(&about, "namespace");
@@ -255,8 +264,8 @@ struct fixed {
 };
 
 /* What decides over objects that are there already stays as it was made. */
-static void check_fixed(struct request *rq, struct json *object, const struct object *old, const struct fixed *rows,
-                        size_t n, struct problems *ps)
+static void check_fixed(struct server_request *rq, struct json *object, const struct object *old,
+                        const struct fixed *rows, size_t n, struct problems *ps)
 {
     struct place root = { .node = object };
 
@@ -276,7 +285,8 @@ static void check_fixed(struct request *rq, struct json *object, const struct ob
 
 enum { CLASS_VALUE_MAX = 1000000000 }; /* what is above is for the system's own */
 
-static void admit_class_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void admit_class_write(struct server_request *rq, struct json *object, const struct object *old,
+                              struct problems *ps)
 {
     struct place root = { .node = object }, meta = place_member(&root, "metadata"), name = place_member(&meta, "name"),
                  value = place_member(&root, "value");
@@ -290,7 +300,7 @@ static void admit_class_write(struct request *rq, struct json *object, const str
     check_fixed(rq, object, old, fixed, ARRAY_LEN(fixed), ps);
 }
 
-static void admit_storage_class_write(struct request *rq, struct json *object, const struct object *old,
+static void admit_storage_class_write(struct server_request *rq, struct json *object, const struct object *old,
                                       struct problems *ps)
 {
     static const struct fixed fixed[] = { { "provisioner", NULL },
@@ -331,7 +341,8 @@ static void check_peers(struct arena *a, const struct place *spec, const char *r
     }
 }
 
-static void admit_policy_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void admit_policy_write(struct server_request *rq, struct json *object, const struct object *old,
+                               struct problems *ps)
 {
     struct place root = { .node = object }, spec = place_member(&root, "spec");
 
@@ -342,7 +353,8 @@ static void admit_policy_write(struct request *rq, struct json *object, const st
     check_peers(rq->arena, &spec, "egress", "to", ps);
 }
 
-static void admit_budget_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void admit_budget_write(struct server_request *rq, struct json *object, const struct object *old,
+                               struct problems *ps)
 {
     struct place root = { .node = object }, spec = place_member(&root, "spec");
 
@@ -354,7 +366,8 @@ static void admit_budget_write(struct request *rq, struct json *object, const st
 }
 
 /* Their names may have colons: system:node. */
-static void admit_role_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+static void admit_role_write(struct server_request *rq, struct json *object, const struct object *old,
+                             struct problems *ps)
 {
     struct place root = { .node = object };
 
@@ -367,7 +380,7 @@ static void admit_role_write(struct request *rq, struct json *object, const stru
 
 static const struct {
     const char *group, *kind;
-    void (*admit)(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+    void (*admit)(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps);
 } admissions[] = {
     { "batch.volcano.sh", "Job", admit_job_write },
     { "batch.volcano.sh", "CronJob", admit_flow_write },
@@ -401,10 +414,10 @@ static const struct {
     { "rbac.authorization.k8s.io", "ClusterRoleBinding", admit_role_write },
 };
 
-int admission_write(struct request *rq, struct json *object, const struct object *old)
+int admission_write(struct server_request *rq, struct json *object, const struct object *old)
 {
     struct problems ps = { .arena = rq->arena };
-    void (*admit)(struct request *, struct json *, const struct object *, struct problems *) = admit_other_write;
+    void (*admit)(struct server_request *, struct json *, const struct object *, struct problems *) = admit_other_write;
 
     for (size_t i = 0; i < ARRAY_LEN(admissions); i++)
         if (strcmp(admissions[i].group, rq->type->group) == 0 && strcmp(admissions[i].kind, rq->type->kind) == 0)
@@ -429,7 +442,7 @@ int admission_write(struct request *rq, struct json *object, const struct object
     return access_write(rq, object, old); /* after the rules: what is wrong with it in itself is told first */
 }
 
-int admission_amounts(struct request *rq, const struct json *object, const struct object *old)
+int admission_amounts(struct server_request *rq, const struct json *object, const struct object *old)
 {
     /* A pod that runs is not asked again, unless its amounts change. */
     bool is_new_pod = !old || strcmp(rq->type->plural, "pods") != 0 || str_is(rq->target.subresource, "resize");
@@ -444,7 +457,7 @@ int admission_amounts(struct request *rq, const struct json *object, const struc
 
 /* ---- what may not go ---- */
 
-int admission_delete(struct request *rq, const struct object *old)
+int admission_delete(struct server_request *rq, const struct object *old)
 {
     static const char *const namespaces[] = { "default", "kube-system", "kube-public" };
     struct problems ps = { .arena = rq->arena };

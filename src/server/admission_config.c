@@ -64,7 +64,7 @@ static void check_twice(struct json *object, struct problems *ps)
             problem_error(ps, &at, "key \"%.*s\": is in binaryData too", STR_ARG(json_key(value)));
 }
 
-void admit_config_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+void admit_config_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     check_plain(rq, object, NULL, ps);
     admission_config_check_keys(rq->arena, object, "data", ps);
@@ -145,7 +145,7 @@ static void check_account(struct json *object, struct problems *ps)
         problem_error(ps, &annotations, "Required value: kubernetes.io/service-account.name");
 }
 
-void admit_secret_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+void admit_secret_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = object }, data;
 

@@ -32,7 +32,8 @@ static void check_address(const struct place *at, struct problems *ps)
     }
 }
 
-void admit_endpoints_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+void admit_endpoints_write(struct server_request *rq, struct json *object, const struct object *old,
+                           struct problems *ps)
 {
     static const char *const lists[] = { "addresses", "notReadyAddresses" };
     struct place root = { .node = object }, subsets = place_member(&root, "subsets");
@@ -56,7 +57,7 @@ void admit_endpoints_write(struct request *rq, struct json *object, const struct
     }
 }
 
-void admit_slice_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+void admit_slice_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = object }, endpoints = place_member(&root, "endpoints");
     bool has_names = str_is(json_member_text(object, "addressType"), "FQDN");

@@ -287,7 +287,7 @@ static struct json *spec_copy(struct arena *a, const struct json *pod)
 }
 
 /* kubectl debug: containers are added to a pod that runs, and nothing else changes. */
-static void add_ephemeral(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
+static void add_ephemeral(struct server_request *rq, struct json *pod, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = pod }, spec = place_member(&root, "spec"),
                  list = place_member(&spec, "ephemeralContainers");
@@ -303,7 +303,7 @@ static void add_ephemeral(struct request *rq, struct json *pod, const struct obj
 }
 
 /* Kubernetes starts such a container again with the other image; here it goes on, so that must be said. */
-static void warn_of_images(struct request *rq, const struct json *before, const struct json *after)
+static void warn_of_images(struct server_request *rq, const struct json *before, const struct json *after)
 {
     if (!json_member_text(before, "nodeName").n)
         return; /* it has not begun */
@@ -317,7 +317,7 @@ static void warn_of_images(struct request *rq, const struct json *before, const 
 
 /* Pods that something in this process made may lack defaults: the two are compared with theirs. A spec that says the
  * same stays as it was stored, and is not asked again. */
-static void check_change(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
+static void check_change(struct server_request *rq, struct json *pod, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = pod }, spec = place_member(&root, "spec");
     struct json *before = spec_copy(rq->arena, old->root);
@@ -350,7 +350,7 @@ static void keep_node(struct arena *a, struct json *spec, const struct object *o
 }
 
 /* 'asked': the number that the client wrote, NULL: none. A pod's priority is that of its class. */
-static int check_priority(struct request *rq, const struct json *pod, const struct json *asked)
+static int check_priority(struct server_request *rq, const struct json *pod, const struct json *asked)
 {
     const struct resource_type *type = type_by_kind(STR("scheduling.k8s.io/v1"), STR("PriorityClass"));
     struct str name = json_member_text(json_get(pod, "spec"), "priorityClassName");
@@ -368,7 +368,7 @@ static int check_priority(struct request *rq, const struct json *pod, const stru
                      STR_ARG(rq->failure.name), STR_ARG(name));
 }
 
-void admit_pod_write(struct request *rq, struct json *pod, const struct object *old, struct problems *ps)
+void admit_pod_write(struct server_request *rq, struct json *pod, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = pod };
     const struct json *priority = old ? NULL : json_find(pod, "spec", "priority", NULL);

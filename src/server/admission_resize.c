@@ -104,7 +104,7 @@ static void resize_take(struct arena *a, struct json *pod, struct json *whole, c
     json_set(pod, "spec", whole);
 }
 
-void admit_pod_resize(struct request *rq, struct json *pod, struct json *before, const struct object *old,
+void admit_pod_resize(struct server_request *rq, struct json *pod, struct json *before, const struct object *old,
                       struct problems *ps)
 {
     struct place root = { .node = pod }, spec = place_member(&root, "spec");

@@ -80,7 +80,8 @@ int admit_pod_runtime(const struct server *s, struct arena *a, struct json *pod,
     return 0;
 }
 
-void admit_runtime_class_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+void admit_runtime_class_write(struct server_request *rq, struct json *object, const struct object *old,
+                               struct problems *ps)
 {
     struct place root = { .node = object }, handler = place_member(&root, "handler");
     struct str name = json_text(handler.node, STR_NULL);

@@ -87,7 +87,8 @@ static bool is_in_range(struct str text)
            subnet_parse(STR(AGENT_SERVICE_SUBNET), &range, NULL) == 0 && subnet_index(&range, address) >= 0;
 }
 
-static void check_address(struct request *rq, const struct place *spec, const struct object *old, struct problems *ps)
+static void check_address(struct server_request *rq, const struct place *spec, const struct object *old,
+                          struct problems *ps)
 {
     struct place at = place_member(spec, "clusterIP");
     const struct json *before = old ? json_get(old->root, "spec") : NULL;
@@ -153,8 +154,9 @@ static struct str port_key(struct arena *a, const struct json *port)
 enum { NODE_PORT_FIRST = 30000, NODE_PORT_LAST = 32767, NODE_PORTS = NODE_PORT_LAST - NODE_PORT_FIRST + 1 };
 enum { PROTOCOLS_MAX = 4 };
 
-struct node_ports {             /* those that are given away; two Services may share one for different protocols */
-    struct str namespace, name; /* of the Service that asks */
+struct
+    admission_service_node_ports { /* those that are given away; two Services may share one for different protocols */
+    struct str namespace, name;    /* of the Service that asks */
     uint64_t taken[PROTOCOLS_MAX][(NODE_PORTS + 63) / 64];
     size_t n[PROTOCOLS_MAX];
 };
@@ -177,14 +179,14 @@ static bool has_node_ports(const struct json *spec)
            (str_is(type, "LoadBalancer") && json_bool(json_get(spec, "allocateLoadBalancerNodePorts"), true));
 }
 
-static bool node_port_is_held(const struct node_ports *held, size_t row, int64_t number)
+static bool node_port_is_held(const struct admission_service_node_ports *held, size_t row, int64_t number)
 {
     size_t i = (size_t)(number - NODE_PORT_FIRST);
 
     return i < NODE_PORTS && (held->taken[row][i / 64] >> i % 64 & 1);
 }
 
-static void node_port_hold(struct node_ports *held, const struct json *port)
+static void node_port_hold(struct admission_service_node_ports *held, const struct json *port)
 {
     int64_t number = json_i64(json_get(port, "nodePort"), 0);
     size_t i = (size_t)(number - NODE_PORT_FIRST), row = protocol_row(port);
@@ -197,7 +199,7 @@ static void node_port_hold(struct node_ports *held, const struct json *port)
 
 static void hold_ports(void *ctx, const struct object *o)
 {
-    struct node_ports *held = ctx;
+    struct admission_service_node_ports *held = ctx;
 
     if (str_eq(o->name, held->name) && str_eq(o->namespace, held->namespace))
         return;
@@ -206,7 +208,7 @@ static void hold_ports(void *ctx, const struct object *o)
 }
 
 /* One that nobody has, from a place drawn by lot. 0: there is none left. */
-static int64_t node_port_draw(const struct node_ports *held, size_t row)
+static int64_t node_port_draw(const struct admission_service_node_ports *held, size_t row)
 {
     size_t from = (size_t)(rand_os_u64() % NODE_PORTS);
 
@@ -221,7 +223,7 @@ static int64_t node_port_draw(const struct node_ports *held, size_t row)
 }
 
 /* As it was, or a new one. */
-static int64_t choose_port(struct arena *a, const struct node_ports *held, const struct json *port,
+static int64_t choose_port(struct arena *a, const struct admission_service_node_ports *held, const struct json *port,
                            const struct map *before)
 {
     const struct json *old = map_count(before) ? map_get(before, port_key(a, port)) : NULL;
@@ -229,8 +231,8 @@ static int64_t choose_port(struct arena *a, const struct node_ports *held, const
     return old ? json_i64(json_get(old, "nodePort"), 0) : node_port_draw(held, protocol_row(port));
 }
 
-static void check_node_port(const struct place *at, const struct json *port, const struct node_ports *held,
-                            struct problems *ps)
+static void check_node_port(const struct place *at, const struct json *port,
+                            const struct admission_service_node_ports *held, struct problems *ps)
 {
     int64_t number = json_i64(at->node, 0);
 
@@ -267,8 +269,8 @@ static void ports_by_key(struct arena *a, const struct json *spec, struct map *r
             (void)map_put(ret, port_key(a, port), port); /* they differ */
 }
 
-static void give_node_ports(struct request *rq, const struct place *list, struct node_ports *held,
-                            const struct map *before, struct problems *ps)
+static void give_node_ports(struct server_request *rq, const struct place *list,
+                            struct admission_service_node_ports *held, const struct map *before, struct problems *ps)
 {
     size_t i = 0;
 
@@ -286,12 +288,12 @@ static void give_node_ports(struct request *rq, const struct place *list, struct
     }
 }
 
-static void admit_node_ports(struct request *rq, const struct place *spec, const struct object *old,
+static void admit_node_ports(struct server_request *rq, const struct place *spec, const struct object *old,
                              struct problems *ps)
 {
     const struct json *had = old ? json_get(old->root, "spec") : NULL;
     struct place list = place_member(spec, "ports");
-    struct node_ports held = { rq->target.namespace, rq->target.name, .n = { 0 } };
+    struct admission_service_node_ports held = { rq->target.namespace, rq->target.name, .n = { 0 } };
     struct map before;
 
     if (!has_node_ports(spec->node)) {
@@ -374,7 +376,7 @@ static const char *const address_fields[] = { "clusterIP", "clusterIPs", "ipFami
 
 /* What the other type of a Service does not have goes, unless the client has just written it: that is told to be wrong.
  * What the new type needs comes. */
-static void follow_type(struct request *rq, struct json *own, const struct json *before)
+static void follow_type(struct server_request *rq, struct json *own, const struct json *before)
 {
     if (!is_for_outside(own) && is_for_outside(before))
         json_remove(own, "externalTrafficPolicy"); /* from now on it leads nobody in */
@@ -390,7 +392,7 @@ static void follow_type(struct request *rq, struct json *own, const struct json 
             json_set(own, address_fields[i], json_copy(rq->arena, json_get(before, address_fields[i])));
 }
 
-void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+void admit_service_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     struct place root = { .node = object }, spec;
     struct json *own = json_need_object(rq->arena, object, "spec");

@@ -132,7 +132,7 @@ void admit_pod_token(const struct server *s, struct arena *a, struct json *pod, 
         add_access_volume(a, volumes, name);
 }
 
-int admit_pod_account(struct request *rq, const struct json *pod)
+int admit_pod_account(struct server_request *rq, const struct json *pod)
 {
     struct str name = json_member_text(json_get(pod, "spec"), "serviceAccountName"), namespace = object_namespace(pod);
 

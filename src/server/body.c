@@ -19,7 +19,7 @@ enum { DUPLICATES_MAX = 100 };
 
 static void on_duplicate(void *ctx, struct json_duplicate dup)
 {
-    struct request *rq = ctx;
+    struct server_request *rq = ctx;
 
     if (rq->odd_fields.n < DUPLICATES_MAX)
         *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "duplicate field \"%.*s%s%.*s\"",
@@ -28,7 +28,7 @@ static void on_duplicate(void *ctx, struct json_duplicate dup)
 
 static void on_yaml_duplicate(void *ctx, struct json_duplicate dup)
 {
-    struct request *rq = ctx;
+    struct server_request *rq = ctx;
 
     if (rq->odd_fields.n < DUPLICATES_MAX)
         *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "line %u: key \"%.*s\" already set in map",
@@ -37,14 +37,14 @@ static void on_yaml_duplicate(void *ctx, struct json_duplicate dup)
 
 /* ---- the media type ---- */
 
-static struct str media_of(const struct request *rq)
+static struct str media_of(const struct server_request *rq)
 {
     struct str text = http_call_header(rq->call, "Content-Type"), media;
 
     return str_split(&text, ';', &media) ? str_trim(media) : STR_NULL;
 }
 
-static int fail_media(struct request *rq, struct str media, const char *const *types)
+static int fail_media(struct server_request *rq, struct str media, const char *const *types)
 {
     autobuf list = { 0 };
 
@@ -67,12 +67,12 @@ static bool body_is_listed(struct str media, const char *const *types)
 /* ---- reading ---- */
 
 /* The tree borrows the text, which is the call's and goes when it is answered: so do we, but for the audit log. */
-static struct str body_text_of(struct request *rq)
+static struct str body_text_of(struct server_request *rq)
 {
     return auth_wants_bodies(rq->server->opt.auth) ? arena_str(rq->arena, rq->call->body) : rq->call->body;
 }
 
-static int parse_yaml(struct request *rq, struct json **ret)
+static int parse_yaml(struct server_request *rq, struct json **ret)
 {
     struct yaml_options opt = { .max_bytes = BODY_MAX, .on_duplicate = on_yaml_duplicate, .ctx = rq };
     struct yaml_docs docs = { 0 };
@@ -86,7 +86,7 @@ static int parse_yaml(struct request *rq, struct json **ret)
     return 0;
 }
 
-static int parse_protobuf(struct request *rq, struct json **ret)
+static int parse_protobuf(struct server_request *rq, struct json **ret)
 {
     struct err e;
 
@@ -95,7 +95,7 @@ static int parse_protobuf(struct request *rq, struct json **ret)
     return fail_with(rq, e.code == ERR_NOT_FOUND ? REASON_MEDIA : REASON_BAD_REQUEST, "%s", e.text);
 }
 
-static int body_parse(struct request *rq, struct str media, struct json **ret)
+static int body_parse(struct server_request *rq, struct str media, struct json **ret)
 {
     struct json_parse_options opt = { .limits.max_bytes = BODY_MAX, .on_duplicate = on_duplicate, .ctx = rq };
     struct err e;
@@ -110,13 +110,13 @@ static int body_parse(struct request *rq, struct str media, struct json **ret)
 }
 
 /* Is the object what a patch made of one that is there? What is applied is an object itself. */
-static bool is_patched(const struct request *rq)
+static bool is_patched(const struct server_request *rq)
 {
     return rq->verb == VERB_PATCH && !str_is(media_of(rq), "application/apply-patch+yaml");
 }
 
 /* Strict: all that is unknown or there twice is told at once. */
-static int tell_odd_fields(struct request *rq)
+static int tell_odd_fields(struct server_request *rq)
 {
     autobuf all = { 0 };
 
@@ -140,7 +140,7 @@ static int tell_odd_fields(struct request *rq)
 
 /* As Kubernetes answers it: its own kinds cannot be decoded (400), custom ones break their schema (422), and a patch that makes
  * such a thing of what is there is wrong (422). */
-static int fail_shape(struct request *rq, const char *kind, const char *version, struct problems *ps)
+static int fail_shape(struct server_request *rq, const char *kind, const char *version, struct problems *ps)
 {
     struct problems shapes = { .arena = rq->arena };
 
@@ -157,7 +157,7 @@ static int fail_shape(struct request *rq, const char *kind, const char *version,
     return -1;
 }
 
-int body_check(struct request *rq, const struct schema *schema, const struct json *tree)
+int body_check(struct server_request *rq, const struct schema *schema, const struct json *tree)
 {
     struct problems ps = { .arena = rq->arena };
     struct place root = { .node = tree };
@@ -166,7 +166,7 @@ int body_check(struct request *rq, const struct schema *schema, const struct jso
     return ps.n_shapes ? fail_shape(rq, schema->name, "v1", &ps) : 0;
 }
 
-int body_any(struct request *rq, const char *const *types, const struct schema *schema, struct json **ret)
+int body_any(struct server_request *rq, const char *const *types, const struct schema *schema, struct json **ret)
 {
     struct str media = media_of(rq);
 
@@ -199,7 +199,7 @@ static void check_shape(const struct resource_type *t, const struct place *root,
         schema_check(&schema_meta, &meta, ps);
 }
 
-int body_shape(struct request *rq, const struct json *object)
+int body_shape(struct server_request *rq, const struct json *object)
 {
     struct problems ps = { .arena = rq->arena };
     struct place root = { .node = object };
@@ -213,7 +213,7 @@ int body_shape(struct request *rq, const struct json *object)
     return 0;
 }
 
-static void note_unknown(struct request *rq, const struct problems *ps)
+static void note_unknown(struct server_request *rq, const struct problems *ps)
 {
     VEC_FOREACH(p, &ps->list)
         if (p->level == PROBLEM_WARNING && str_has(p->text, STR("unknown field")))
@@ -221,7 +221,7 @@ static void note_unknown(struct request *rq, const struct problems *ps)
 }
 
 /* A pod template inside of another kind is younger than this program, perhaps: there nothing is dropped. */
-int body_check_fields(struct request *rq, struct json *object)
+int body_check_fields(struct server_request *rq, struct json *object)
 {
     const struct resource_type *t = rq->view ? rq->view : rq->type; /* as the client knows it */
     struct problems ps = { .arena = rq->arena };
@@ -250,7 +250,7 @@ static bool is_text_or_missing(const struct json *j)
     return !j || j->type == JSON_NULL || j->type == JSON_STRING;
 }
 
-static int body_check_kind(struct request *rq, struct json *object)
+static int body_check_kind(struct server_request *rq, struct json *object)
 {
     struct str version = type_api_version(rq->arena, rq->view ? rq->view : rq->type);
 
@@ -276,7 +276,7 @@ static int body_check_kind(struct request *rq, struct json *object)
         STR_ARG(object_kind(object)), STR_ARG(object_api_version(object)), rq->type->kind, STR_ARG(version));
 }
 
-static int check_place(struct request *rq, struct json *object)
+static int check_place(struct server_request *rq, struct json *object)
 {
     struct json *meta = json_need_object(rq->arena, object, "metadata");
     struct str namespace, name;
@@ -302,7 +302,7 @@ static int check_place(struct request *rq, struct json *object)
     return 0;
 }
 
-int body_object(struct request *rq, struct json **ret)
+int body_object(struct server_request *rq, struct json **ret)
 {
     if (body_any(rq, body_types, NULL, ret) < 0) /* by the rules below instead */
         return -1;

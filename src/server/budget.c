@@ -10,14 +10,14 @@ static const struct resource_type *budget_type(void)
     return type_by_kind(STR("policy/v1"), STR("PodDisruptionBudget"));
 }
 
-struct count {
+struct budget_count {
     const struct selector *selector;
     int64_t expected, healthy;
 };
 
 static void budget_look_at_pod(void *ctx, const struct object *o)
 {
-    struct count *c = ctx;
+    struct budget_count *c = ctx;
     struct str phase = json_member_text(json_get(o->root, "status"), "phase");
 
     if (str_is(phase, "Succeeded") || str_is(phase, "Failed") ||
@@ -45,7 +45,7 @@ int budget_count(const struct server *s, const struct object *budget, struct bud
                       *most = json_get(spec, "maxUnavailable");
     autoarena a = { 0 };
     struct selector *selector;
-    struct count c = { 0 };
+    struct budget_count c = { 0 };
     struct err e;
 
     *ret = (struct budget){ 0 };

@@ -2,7 +2,7 @@
 #include "server/server_internal.h"
 
 /* The namespace is there and is not about to go. */
-static int check_namespace(struct request *rq)
+static int check_namespace(struct server_request *rq)
 {
     const struct resource_type *type = type_by_kind(STR("v1"), STR("Namespace"));
     struct str name = rq->target.namespace;
@@ -25,7 +25,7 @@ static int check_namespace(struct request *rq)
 }
 
 /* What only the server gives. A client may send an object that it has read elsewhere, but for its version. */
-static int clear_meta(struct request *rq, struct json *object)
+static int clear_meta(struct server_request *rq, struct json *object)
 {
     struct json *meta = json_get(object, "metadata");
 
@@ -40,7 +40,7 @@ static int clear_meta(struct request *rq, struct json *object)
 }
 
 /* The name is drawn here, where the rules see it. */
-static void need_name(struct request *rq, struct json *object)
+static void need_name(struct server_request *rq, struct json *object)
 {
     struct json *meta = json_get(object, "metadata");
     struct str prefix = json_member_text(meta, "generateName");
@@ -51,20 +51,20 @@ static void need_name(struct request *rq, struct json *object)
     rq->failure.name = prefix;
 }
 
-static void strip_revision(struct request *rq, struct json *object)
+static void strip_revision(struct server_request *rq, struct json *object)
 {
     (void)rq;
     json_remove(json_get(object, "metadata"), "resourceVersion");
 }
 
-static int create_check_kind(struct request *rq)
+static int create_check_kind(struct server_request *rq)
 {
     if (!rq->type->custom || !custom_is_ending(rq->server, rq->type))
         return 0;
     return fail_with(rq, REASON_METHOD, "create not allowed while custom resource definition is terminating");
 }
 
-int create_object(struct request *rq, struct json *object)
+int create_object(struct server_request *rq, struct json *object)
 {
     struct store *store = rq->server->opt.store;
     autounref struct object *o = NULL;
@@ -92,7 +92,7 @@ int create_object(struct request *rq, struct json *object)
     return 0;
 }
 
-int handle_create(struct request *rq)
+int handle_create(struct server_request *rq)
 {
     struct json *object;
 

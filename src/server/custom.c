@@ -27,9 +27,9 @@ static struct custom_kind *custom_find(const struct server *s, struct str name)
 
 /* ---- who asks ---- */
 
-void custom_target(struct request *rq)
+void custom_target(struct server_request *rq)
 {
-    const struct target *t = &rq->target;
+    const struct server_target *t = &rq->target;
 
     VEC_FOREACH(k, &rq->server->customs) {
         struct custom_version *v = (*k)->type ? custom_version_find(*k, t->version) : NULL;
@@ -341,7 +341,8 @@ void customs_done(struct server *s)
 
 /* ---- what is written ---- */
 
-void admit_definition_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+void admit_definition_write(struct server_request *rq, struct json *object, const struct object *old,
+                            struct problems *ps)
 {
     struct place root = { .node = object };
     struct json *finalizers;
@@ -356,7 +357,7 @@ void admit_definition_write(struct request *rq, struct json *object, const struc
         json_push(finalizers, json_str(rq->arena, STR(FINALIZER)));
 }
 
-void admit_custom_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+void admit_custom_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     const struct json *schema = shown_as(rq)->custom->schema;
     struct place root = { .node = object };

@@ -9,7 +9,7 @@ static const char *const propagations[] = {
 
 /* ---- how ---- by the body, or by parameters ---- */
 
-static int read_propagation(struct request *rq, struct str word, enum propagation *ret)
+static int read_propagation(struct server_request *rq, struct str word, enum propagation *ret)
 {
     for (size_t i = 0; i < ARRAY_LEN(propagations); i++)
         if (str_is(word, propagations[i])) {
@@ -21,14 +21,14 @@ static int read_propagation(struct request *rq, struct str word, enum propagatio
                       STR_ARG(str_sub(word, 0, 40)));
 }
 
-static int fail_both_set(struct request *rq, struct str word)
+static int fail_both_set(struct server_request *rq, struct str word)
 {
     return fail_field(rq, "FieldValueInvalid", "propagationPolicy",
                       "Invalid value: \"%.*s\": orphanDependents and deletionPropagation cannot be both set",
                       STR_ARG(str_sub(word, 0, 40)));
 }
 
-int delete_options(struct request *rq, const struct json *body, struct store_delete_options *ret)
+int delete_options(struct server_request *rq, const struct json *body, struct store_delete_options *ret)
 {
     const struct json *grace = json_get(body, "gracePeriodSeconds"), *before = json_get(body, "preconditions");
     struct str word = json_member_text(body, "propagationPolicy"), rev = json_member_text(before, "resourceVersion");
@@ -56,7 +56,7 @@ int delete_options(struct request *rq, const struct json *body, struct store_del
     return 0;
 }
 
-int delete_read(struct request *rq, struct store_delete_options *ret)
+int delete_read(struct server_request *rq, struct store_delete_options *ret)
 {
     struct json *body;
     struct str word = STR_NULL;
@@ -83,7 +83,7 @@ int delete_read(struct request *rq, struct store_delete_options *ret)
 /* ---- one ---- */
 
 /* People see that it ends. */
-static void mark_namespace(struct request *rq, struct object **o)
+static void mark_namespace(struct server_request *rq, struct object **o)
 {
     struct store *store = rq->server->opt.store;
     struct json *tree = json_copy(rq->arena, (*o)->root), *status = json_need_object(rq->arena, tree, "status");
@@ -98,7 +98,8 @@ static void mark_namespace(struct request *rq, struct object **o)
     *o = marked;
 }
 
-int delete_one(struct request *rq, const struct object *o, const struct store_delete_options *opt, struct object **ret)
+int delete_one(struct server_request *rq, const struct object *o, const struct store_delete_options *opt,
+               struct object **ret)
 {
     struct store *store = rq->server->opt.store;
     autounref struct object *kept = object_ref(o);
@@ -130,14 +131,14 @@ static bool answers_object(const struct resource_type *t)
     return false;
 }
 
-static bool is_still_there(const struct request *rq, const struct object *o)
+static bool is_still_there(const struct server_request *rq, const struct object *o)
 {
     const struct object *now = store_get(rq->server->opt.store, o->type, o->namespace, o->name);
 
     return now && str_eq(now->uid, o->uid);
 }
 
-static void reply_gone(struct request *rq, const struct object *o)
+static void reply_gone(struct server_request *rq, const struct object *o)
 {
     struct json *status = status_success(rq, 0), *details = json_add(status, STR("details"), json_object(rq->arena));
 
@@ -149,9 +150,9 @@ static void reply_gone(struct request *rq, const struct object *o)
     reply_json(rq, 200, status);
 }
 
-int handle_delete(struct request *rq)
+int handle_delete(struct server_request *rq)
 {
-    const struct target *t = &rq->target;
+    const struct server_target *t = &rq->target;
     const struct object *o = store_get(rq->server->opt.store, rq->type, t->namespace, t->name);
     struct store_delete_options opt;
     autounref struct object *last = NULL;
@@ -185,7 +186,7 @@ static void delete_take(void *ctx, const struct object *o)
 }
 
 /* The answer is the list as it was. One that is refused does not keep the others. */
-int handle_delete_collection(struct request *rq)
+int handle_delete_collection(struct server_request *rq)
 {
     autoheld all = { .arena = rq->arena };
     struct collection c = { .held = &all };

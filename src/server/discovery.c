@@ -132,7 +132,7 @@ struct catalogue {
     size_t n;
 };
 
-static struct catalogue catalogue_of(struct request *rq)
+static struct catalogue catalogue_of(struct server_request *rq)
 {
     struct catalogue c = { .arena = rq->arena };
 
@@ -266,7 +266,7 @@ static struct json *group_list(const struct catalogue *c)
     return j;
 }
 
-static struct json *core_versions(struct request *rq)
+static struct json *core_versions(struct server_request *rq)
 {
     struct json *j = json_object(rq->arena), *address;
 
@@ -413,7 +413,7 @@ static struct json *aggregate_group(const struct catalogue *c, const char *group
     return j;
 }
 
-static struct json *aggregate(struct request *rq, bool is_core)
+static struct json *aggregate(struct server_request *rq, bool is_core)
 {
     struct arena *a = rq->arena;
     struct json *j = json_object(a), *items;
@@ -430,7 +430,7 @@ static struct json *aggregate(struct request *rq, bool is_core)
     return j;
 }
 
-static int reply_aggregate(struct request *rq, bool is_core)
+static int reply_aggregate(struct server_request *rq, bool is_core)
 {
     autobuf body = { 0 };
 
@@ -451,9 +451,9 @@ static bool has_version(const char **versions, struct str version)
     return false;
 }
 
-int handle_discovery(struct request *rq)
+int handle_discovery(struct server_request *rq)
 {
-    const struct target *t = &rq->target;
+    const struct server_target *t = &rq->target;
     bool is_core = str_starts(rq->call->path, STR("/api/")) || str_is(rq->call->path, "/api");
     struct catalogue c = catalogue_of(rq);
     const char **versions = versions_of(&c, t->group);

@@ -18,7 +18,7 @@ struct name {        /* of a pod, of a slice */
     struct str text; /* bytes follow */
 };
 
-struct service {
+struct endpoints_service {
     struct str namespace, name, key; /* "namespace/name"; bytes in the arena */
     struct arena arena;
     const struct json *labels; /* that it selects by, as JSON */
@@ -70,7 +70,7 @@ static void names_done(struct map *m)
 
 /* ---- Services ---- */
 
-static struct service *find_service(const struct endpoints *e, struct str namespace, struct str name)
+static struct endpoints_service *find_service(const struct endpoints *e, struct str namespace, struct str name)
 {
     autobuf key = { 0 };
 
@@ -78,7 +78,7 @@ static struct service *find_service(const struct endpoints *e, struct str namesp
     return map_get(&e->services, buf_view(&key));
 }
 
-static void forget_service(struct endpoints *e, struct service *v)
+static void forget_service(struct endpoints *e, struct endpoints_service *v)
 {
     if (!v)
         return;
@@ -89,13 +89,14 @@ static void forget_service(struct endpoints *e, struct service *v)
     free(v);
 }
 
-static void endpoints_look_again(const struct server *s, struct service *v)
+static void endpoints_look_again(const struct server *s, struct endpoints_service *v)
 {
     if (!v->due_ms)
         v->due_ms = MAX_OF(clock_mono_ms(s->opt.clock), v->done_ms + PAUSE_MS + (int64_t)map_count(&v->pods));
 }
 
-static void endpoints_look_at_pod(const struct server *s, struct service *v, const struct object *pod, bool is_gone)
+static void endpoints_look_at_pod(const struct server *s, struct endpoints_service *v, const struct object *pod,
+                                  bool is_gone)
 {
     bool is_in = !is_gone && selector_matches(v->selector, json_find(pod->root, "metadata", "labels", NULL)),
          was_in = map_get(&v->pods, pod->name);
@@ -115,7 +116,7 @@ static bool endpoints_is_ours(const struct object *slice)
 
 struct filling {
     const struct server *server;
-    struct service *service;
+    struct endpoints_service *service;
 };
 
 /* Most pods are of others: their text tells, without a tree. */
@@ -155,7 +156,7 @@ static const struct json *selector_json(struct arena *a, const struct object *se
 static void endpoints_add_service(struct server *s, const struct object *o)
 {
     struct endpoints *e = s->endpoints;
-    struct service *v = xcalloc(1, sizeof(*v));
+    struct endpoints_service *v = xcalloc(1, sizeof(*v));
     struct filling f = { s, v };
 
     v->namespace = arena_str(&v->arena, o->namespace);
@@ -195,8 +196,9 @@ static void remove_endpoints(struct server *s, struct str namespace, struct str 
 }
 
 /* All that there still is of these. */
-static const struct json **endpoints_collect(struct server *s, struct arena *a, int what, const struct service *v,
-                                             const struct map *names, struct held *held, size_t *ret_n)
+static const struct json **endpoints_collect(struct server *s, struct arena *a, int what,
+                                             const struct endpoints_service *v, const struct map *names,
+                                             struct held *held, size_t *ret_n)
 {
     const struct json **list = arena_array(a, const struct json *, map_count(names) + 1);
 
@@ -212,7 +214,7 @@ static const struct json **endpoints_collect(struct server *s, struct arena *a, 
     return list;
 }
 
-static int endpoints_apply(struct server *s, struct service *v, const struct op *op)
+static int endpoints_apply(struct server *s, struct endpoints_service *v, const struct op *op)
 {
     autounref struct object *o = NULL;
     struct err e;
@@ -229,7 +231,7 @@ static int endpoints_apply(struct server *s, struct service *v, const struct op 
     return 0;
 }
 
-static void endpoints_settle(struct server *s, struct service *v)
+static void endpoints_settle(struct server *s, struct endpoints_service *v)
 {
     autoarena a = { 0 };
     autoheld held = { .arena = &a };
@@ -262,7 +264,7 @@ static void endpoints_settle(struct server *s, struct service *v)
 
 /* ---- news ---- */
 
-static bool has_same_selector(const struct service *v, const struct object *o)
+static bool has_same_selector(const struct endpoints_service *v, const struct object *o)
 {
     const struct json *labels = json_find(o->root, "spec", "selector", NULL);
 
@@ -273,7 +275,7 @@ static bool has_same_selector(const struct service *v, const struct object *o)
 static void service_changed(struct server *s, const struct watch_event *ev)
 {
     const struct object *o = ev->object;
-    struct service *v = find_service(s->endpoints, o->namespace, o->name);
+    struct endpoints_service *v = find_service(s->endpoints, o->namespace, o->name);
 
     if (ev->kind == WATCH_DELETED) {
         forget_service(s->endpoints, v);
@@ -287,7 +289,7 @@ static void service_changed(struct server *s, const struct watch_event *ev)
 
 static void pod_changed(struct server *s, const struct watch_event *ev)
 {
-    MAP_FOREACH(struct service *, v, &s->endpoints->services)
+    MAP_FOREACH(struct endpoints_service *, v, &s->endpoints->services)
         if (str_eq(v->namespace, ev->object->namespace))
             endpoints_look_at_pod(s, v, ev->object, ev->kind == WATCH_DELETED);
 }
@@ -295,7 +297,7 @@ static void pod_changed(struct server *s, const struct watch_event *ev)
 /* Somebody else has written them. */
 static void endpoints_changed(struct server *s, const struct watch_event *ev)
 {
-    struct service *v = find_service(s->endpoints, ev->object->namespace, ev->object->name);
+    struct endpoints_service *v = find_service(s->endpoints, ev->object->namespace, ev->object->name);
 
     if (v && ev->rev > v->settled_rev)
         endpoints_look_again(s, v);
@@ -304,7 +306,7 @@ static void endpoints_changed(struct server *s, const struct watch_event *ev)
 static void slice_changed(struct server *s, const struct watch_event *ev)
 {
     struct str name = object_label(ev->object->root, ENDPOINTS_SERVICE_LABEL);
-    struct service *v = find_service(s->endpoints, ev->object->namespace, name);
+    struct endpoints_service *v = find_service(s->endpoints, ev->object->namespace, name);
 
     if (!v || ev->rev <= v->settled_rev)
         return;
@@ -370,7 +372,7 @@ void endpoints_done(struct server *s)
         return;
     for (int i = 0; i < WATCHED; i++)
         watch_close(s->endpoints->watches[i]);
-    MAP_FOREACH(struct service *, v, &s->endpoints->services)
+    MAP_FOREACH(struct endpoints_service *, v, &s->endpoints->services)
         forget_service(s->endpoints, v);
     map_done(&s->endpoints->services);
     free(s->endpoints);
@@ -385,7 +387,7 @@ static void look_at_undone(struct server *s)
     if (outcome)
         s->endpoints->wrote_rev = 0;
     if (outcome < 0)
-        MAP_FOREACH(struct service *, v, &s->endpoints->services)
+        MAP_FOREACH(struct endpoints_service *, v, &s->endpoints->services)
             endpoints_look_again(s, v);
 }
 
@@ -398,7 +400,7 @@ int64_t endpoints_turn(struct server *s)
         endpoints_begin(s);
     }
     look_at_undone(s);
-    MAP_FOREACH(struct service *, v, &s->endpoints->services) {
+    MAP_FOREACH(struct endpoints_service *, v, &s->endpoints->services) {
         if (v->due_ms && now_ms >= v->due_ms)
             endpoints_settle(s, v);
         if (v->due_ms)

@@ -1,9 +1,9 @@
 /* get.c - get one */
 #include "server/server_internal.h"
 
-int handle_get(struct request *rq)
+int handle_get(struct server_request *rq)
 {
-    const struct target *t = &rq->target;
+    const struct server_target *t = &rq->target;
     const struct object *o = store_find(rq->server->opt.store, rq->type, t->namespace, t->name);
     struct str text = STR_NULL;
     uint64_t rev = 0;

@@ -3,7 +3,7 @@
 
 #include "api/version.h"
 
-int handle_version(struct request *rq)
+int handle_version(struct server_request *rq)
 {
     static const char *const members[][2] = {
         { "major", KUBERNETES_MAJOR },
@@ -32,21 +32,21 @@ int handle_version(struct request *rq)
 
 /* ---- health ---- */
 
-static bool check_ping(struct request *rq, struct buf *why)
+static bool check_ping(struct server_request *rq, struct buf *why)
 {
     (void)rq;
     (void)why;
     return true;
 }
 
-static bool check_ready(struct request *rq, struct buf *why)
+static bool check_ready(struct server_request *rq, struct buf *why)
 {
     const struct server_options *opt = &rq->server->opt;
 
     return !opt->ready || opt->ready(opt->ctx, why);
 }
 
-static bool check_going(struct request *rq, struct buf *why)
+static bool check_going(struct server_request *rq, struct buf *why)
 {
     if (rq->server->is_stopping)
         buf_str(why, STR("the server is stopping"));
@@ -56,14 +56,14 @@ static bool check_going(struct request *rq, struct buf *why)
 static const struct {
     const char *name;
     bool only_ready; /* not for /livez: nobody should be restarted for it */
-    bool (*check)(struct request *rq, struct buf *why);
+    bool (*check)(struct server_request *rq, struct buf *why);
 } checks[] = {
     { "ping", false, check_ping },
     { "controllers", true, check_ready },
     { "shutdown", true, check_going },
 };
 
-static bool is_excluded(const struct request *rq, const char *name)
+static bool is_excluded(const struct server_request *rq, const char *name)
 {
     autobuf text = { 0 };
 
@@ -73,7 +73,7 @@ static bool is_excluded(const struct request *rq, const char *name)
     return false;
 }
 
-int handle_health(struct request *rq)
+int handle_health(struct server_request *rq)
 {
     struct str path = rq->call->path, rest = str_from(path, 1), root, one = STR_NULL;
     bool is_ready, is_good = true, is_known = false;
@@ -106,7 +106,7 @@ int handle_health(struct request *rq)
 
 /* ---- metrics ---- */
 
-int handle_metrics(struct request *rq)
+int handle_metrics(struct server_request *rq)
 {
     const struct server *s = rq->server;
     autobuf out = { 0 };
@@ -138,7 +138,7 @@ int handle_metrics(struct request *rq)
 
 /* ---- / ---- */
 
-int handle_root(struct request *rq)
+int handle_root(struct server_request *rq)
 {
     static const char *const others[] = { "/healthz",    "/livez",  "/metrics", "/openapi/v2",
                                           "/openapi/v3", "/readyz", "/version" };

@@ -8,7 +8,7 @@
 
 enum { PIECE_BYTES = 128 << 10, HELD_PART = 4, HELD_MAX = 16 << 20 };
 
-struct items {
+struct items_items {
     struct list_link link;
     struct server *server;
     struct http_call *call;
@@ -23,7 +23,7 @@ size_t items_held(size_t n, size_t text_bytes)
     return n * sizeof(struct object *) + MIN_OF(text_bytes / HELD_PART, (size_t)HELD_MAX);
 }
 
-static void items_free(struct items *t)
+static void items_free(struct items_items *t)
 {
     for (; t->at < t->n; t->at++)
         object_unref(t->objects[t->at]);
@@ -33,7 +33,7 @@ static void items_free(struct items *t)
     free(t);
 }
 
-static void send_piece(struct items *t)
+static void send_piece(struct items_items *t)
 {
     struct buf *out = &t->piece;
 
@@ -69,7 +69,7 @@ static void items_on_gone(void *ctx, struct http_call *call)
     items_free(ctx);
 }
 
-bool items_are_many(const struct request *rq, struct object *const *objects, size_t n)
+bool items_are_many(const struct server_request *rq, struct object *const *objects, size_t n)
 {
     size_t bytes = 0;
 
@@ -81,9 +81,9 @@ bool items_are_many(const struct request *rq, struct object *const *objects, siz
     return bytes > 4 * PIECE_BYTES && !gzip_is_wanted(rq->call, bytes); /* that is made of the whole */
 }
 
-void items_reply(struct request *rq, struct str head, struct object *const *objects, size_t n)
+void items_reply(struct server_request *rq, struct str head, struct object *const *objects, size_t n)
 {
-    struct items *t = xcalloc(1, sizeof(*t));
+    struct items_items *t = xcalloc(1, sizeof(*t));
 
     access_hold(rq); /* whoever reads slowly reads for long */
     t->server = rq->server;
@@ -105,7 +105,7 @@ void items_reply(struct request *rq, struct str head, struct object *const *obje
 
 void items_done(struct server *s)
 {
-    LIST_FOREACH(struct items, t, &s->items, link) {
+    LIST_FOREACH(struct items_items, t, &s->items, link) {
         http_answer_cut(t->call);
         items_free(t);
     }

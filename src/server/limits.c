@@ -85,20 +85,20 @@ void limits_default(const struct server *s, struct arena *a, struct json *pod)
 
 /* ---- is it within? ---- */
 
-struct check {
+struct limits_check {
     struct arena *arena;
     struct buf wrong; /* sentences */
     size_t n_wrong;
 };
 
-struct asked { /* by a container, a pod, a claim */
+struct limits_asked { /* by a container, a pod, a claim */
     struct str type;
     struct resources requests, limits;
 };
 
-static void limits_say(struct check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void limits_say(struct limits_check *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static void limits_say(struct check *c, const char *fmt, ...)
+static void limits_say(struct limits_check *c, const char *fmt, ...)
 {
     struct str sentence;
     va_list ap;
@@ -109,7 +109,7 @@ static void limits_say(struct check *c, const char *fmt, ...)
     buf_fmt(&c->wrong, "%s%.*s", c->n_wrong++ ? ", " : "", STR_ARG(sentence));
 }
 
-static const char *limits_text_of(struct check *c, struct quantity q)
+static const char *limits_text_of(struct limits_check *c, struct quantity q)
 {
     autobuf out = { 0 };
 
@@ -118,14 +118,14 @@ static const char *limits_text_of(struct check *c, struct quantity q)
 }
 
 /* "minimum cpu usage per Container is 100m, but request is 50m" */
-static void say_bound(struct check *c, const char *bound, const struct resource *r, struct str type, const char *what,
-                      struct quantity have)
+static void say_bound(struct limits_check *c, const char *bound, const struct resource *r, struct str type,
+                      const char *what, struct quantity have)
 {
     limits_say(c, "%s %.*s usage per %.*s is %s, but %s is %s", bound, STR_ARG(r->name), STR_ARG(type),
                limits_text_of(c, r->q), what, limits_text_of(c, have));
 }
 
-static void check_min(struct check *c, const struct asked *of, const struct resource *min)
+static void check_min(struct limits_check *c, const struct limits_asked *of, const struct resource *min)
 {
     const struct quantity *request = resources_get(&of->requests, min->name),
                           *limit = resources_get(&of->limits, min->name);
@@ -140,7 +140,7 @@ static void check_min(struct check *c, const struct asked *of, const struct reso
 }
 
 /* A claim has no limits: what it asks for is what it gets. */
-static void check_max(struct check *c, const struct asked *of, const struct resource *max)
+static void check_max(struct limits_check *c, const struct limits_asked *of, const struct resource *max)
 {
     const struct quantity *request = resources_get(&of->requests, max->name),
                           *limit = resources_get(&of->limits, max->name);
@@ -155,7 +155,7 @@ static void check_max(struct check *c, const struct asked *of, const struct reso
         say_bound(c, "maximum", max, of->type, "request", *request);
 }
 
-static void check_ratio(struct check *c, const struct asked *of, const struct resource *most)
+static void check_ratio(struct limits_check *c, const struct limits_asked *of, const struct resource *most)
 {
     const struct quantity *request = resources_get(&of->requests, most->name),
                           *limit = resources_get(&of->limits, most->name);
@@ -173,11 +173,11 @@ static void check_ratio(struct check *c, const struct asked *of, const struct re
                    STR_ARG(of->type), limits_text_of(c, most->q), ratio);
 }
 
-static void check_item(struct check *c, const struct json *item, const struct asked *of)
+static void check_item(struct limits_check *c, const struct json *item, const struct limits_asked *of)
 {
     static const struct {
         const char *member;
-        void (*check)(struct check *c, const struct asked *of, const struct resource *bound);
+        void (*check)(struct limits_check *c, const struct limits_asked *of, const struct resource *bound);
     } rows[] = { { "min", check_min }, { "max", check_max }, { "maxLimitRequestRatio", check_ratio } };
     struct resources bounds;
 
@@ -188,16 +188,16 @@ static void check_item(struct check *c, const struct json *item, const struct as
     }
 }
 
-static void read_resources(struct arena *a, const struct json *resources, struct asked *ret)
+static void read_resources(struct arena *a, const struct json *resources, struct limits_asked *ret)
 {
     resources_from_json(a, json_get(resources, "requests"), &ret->requests);
     resources_from_json(a, json_get(resources, "limits"), &ret->limits);
 }
 
-static void limits_check_pod(struct check *c, const struct json *item, const struct json *spec)
+static void limits_check_pod(struct limits_check *c, const struct json *item, const struct json *spec)
 {
     static const char *const lists[] = { "containers", "initContainers" };
-    struct asked of = { .type = json_member_text(item, "type") };
+    struct limits_asked of = { .type = json_member_text(item, "type") };
 
     if (str_is(of.type, "Pod")) {
         pod_requests(c->arena, spec, &of.requests);
@@ -211,9 +211,9 @@ static void limits_check_pod(struct check *c, const struct json *item, const str
         }
 }
 
-static void check_claim(struct check *c, const struct json *item, const struct json *spec)
+static void check_claim(struct limits_check *c, const struct json *item, const struct json *spec)
 {
-    struct asked of = { .type = json_member_text(item, "type") };
+    struct limits_asked of = { .type = json_member_text(item, "type") };
 
     if (!str_is(of.type, "PersistentVolumeClaim"))
         return;
@@ -232,7 +232,7 @@ int limits_admit(const struct server *s, const struct resource_type *type, const
         return 0;
     find_limits(s, object_namespace(object), &all);
     VEC_FOREACH(o, &all.objects) {
-        struct check c = { .arena = &a };
+        struct limits_check c = { .arena = &a };
         bool is_fine;
 
         JSON_FOREACH(item, json_find((*o)->root, "spec", "limits", NULL))
@@ -265,7 +265,7 @@ static void check_order(struct arena *a, const struct place *item, const char *l
                         const char *low_word, const char *high_word, struct problems *ps)
 {
     struct place at = place_member(item, low), other = place_member(item, high);
-    struct check c = { .arena = a };
+    struct limits_check c = { .arena = a };
     struct resources less, more;
 
     resources_from_json(a, at.node, &less);
@@ -283,7 +283,7 @@ static void check_ratios(struct arena *a, const struct place *item, struct probl
 {
     struct place at = place_member(item, "maxLimitRequestRatio");
     struct resources ratios, max, min;
-    struct check c = { .arena = a };
+    struct limits_check c = { .arena = a };
 
     resources_from_json(a, at.node, &ratios);
     resources_from_json(a, json_get(item->node, "max"), &max);
@@ -328,7 +328,7 @@ static void check_limit(struct arena *a, const struct place *item, struct proble
     check_ratios(a, item, ps);
 }
 
-void admit_limits_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+void admit_limits_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     static const char *const amounts[] = { "spec.limits.*.min", "spec.limits.*.max", "spec.limits.*.default",
                                            "spec.limits.*.defaultRequest", "spec.limits.*.maxLimitRequestRatio" };

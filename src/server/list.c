@@ -25,7 +25,7 @@ int selection_parse(struct arena *a, const struct resource_type *t, struct str l
     return 0;
 }
 
-int selection_read(struct request *rq, struct selection *ret)
+int selection_read(struct server_request *rq, struct selection *ret)
 {
     struct str labels = STR_NULL, fields = STR_NULL;
     struct err e;
@@ -81,7 +81,7 @@ static struct str page_token(struct arena *a, const struct page *page)
     return arena_str(a, buf_view(&coded));
 }
 
-static int page_read(struct request *rq, struct str token, struct page *ret)
+static int page_read(struct server_request *rq, struct str token, struct page *ret)
 {
     autobuf coded = { 0 }, text = { 0 };
     struct json *j = NULL;
@@ -104,8 +104,8 @@ static int page_read(struct request *rq, struct str token, struct page *ret)
 
 /* ---- the objects ---- */
 
-struct listing {
-    struct request *rq;
+struct list_listing {
+    struct server_request *rq;
     struct selection sel;
     bool has_page;
     struct page page;        /* what the client has of it */
@@ -120,14 +120,14 @@ struct listing {
     struct arena scratch;
 };
 
-static bool list_is_whole(const struct listing *l)
+static bool list_is_whole(const struct list_listing *l)
 {
     return !l->sel.labels && !l->sel.fields;
 }
 
 static bool list_take(void *ctx, const struct object *o)
 {
-    struct listing *l = ctx;
+    struct list_listing *l = ctx;
 
     if (!selection_has_object(&l->sel, o, &l->scratch))
         return true;
@@ -143,9 +143,9 @@ static bool list_take(void *ctx, const struct object *o)
     return true;
 }
 
-static int too_old(struct listing *l)
+static int too_old(struct list_listing *l)
 {
-    struct request *rq = l->rq;
+    struct server_request *rq = l->rq;
 
     if (!l->has_page)
         return fail_with(rq, REASON_EXPIRED, "The resourceVersion for the provided list is too old.");
@@ -160,10 +160,10 @@ static int too_old(struct listing *l)
 }
 
 /* The token of what follows, and how many that are. */
-static void point_on(struct listing *l)
+static void point_on(struct list_listing *l)
 {
     const struct object *last = l->objects[l->n - 1];
-    struct request *rq = l->rq;
+    struct server_request *rq = l->rq;
     struct store *store = rq->server->opt.store;
 
     l->left = l->page.left < 0 ? -1 : MAX_OF(l->page.left - (int64_t)l->n, 1);
@@ -176,7 +176,7 @@ static void point_on(struct listing *l)
                                           last->namespace, last->name, l->left });
 }
 
-static int list_collect(struct listing *l)
+static int list_collect(struct list_listing *l)
 {
     struct store *store = l->rq->server->opt.store;
     uint64_t rev = l->has_page && l->page.rev > 0 ? (uint64_t)l->page.rev : l->exact;
@@ -198,7 +198,7 @@ static int list_collect(struct listing *l)
 
 /* ---- the list ---- */
 
-static void print_meta(const struct listing *l, struct buf *out)
+static void print_meta(const struct list_listing *l, struct buf *out)
 {
     buf_fmt(out, "\"metadata\":{\"resourceVersion\":\"%llu\"", (unsigned long long)l->rev);
     if (l->token.n)
@@ -209,9 +209,9 @@ static void print_meta(const struct listing *l, struct buf *out)
 }
 
 /* As the store has it, or as the client wants it. */
-static void print_item(const struct listing *l, const struct object *o, struct buf *out)
+static void print_item(const struct list_listing *l, const struct object *o, struct buf *out)
 {
-    struct request *rq = l->rq;
+    struct server_request *rq = l->rq;
 
     if (o->text.n && rq->accept.form == ACCEPT_OBJECT && !rq->view) {
         buf_str(out, o->text);
@@ -222,9 +222,9 @@ static void print_item(const struct listing *l, const struct object *o, struct b
                                                       : view_show(rq->arena, rq->view, o->root));
 }
 
-static void print_head(const struct listing *l, struct buf *out)
+static void print_head(const struct list_listing *l, struct buf *out)
 {
-    struct request *rq = l->rq;
+    struct server_request *rq = l->rq;
     bool is_partial = rq->accept.form == ACCEPT_PARTIAL;
 
     buf_fmt(out, "{\"kind\":\"%.*s\",\"apiVersion\":\"%.*s\",",
@@ -235,9 +235,9 @@ static void print_head(const struct listing *l, struct buf *out)
 }
 
 /* Printed straight: a list of many is no tree of its own. */
-static void reply_items(struct listing *l)
+static void reply_items(struct list_listing *l)
 {
-    struct request *rq = l->rq;
+    struct server_request *rq = l->rq;
     autobuf out = { 0 };
 
     print_head(l, &out);
@@ -254,9 +254,9 @@ static void reply_items(struct listing *l)
     reply_text(rq, 200, "application/json", buf_view(&out), NULL);
 }
 
-static struct json *list_tree(struct listing *l)
+static struct json *list_tree(struct list_listing *l)
 {
-    struct request *rq = l->rq;
+    struct server_request *rq = l->rq;
     bool is_table = rq->accept.form == ACCEPT_TABLE;
     struct json *j = is_table ? table_new(rq->arena, shown_as(rq), true) : json_object(rq->arena), *meta, *items;
     struct str include = STR("Metadata");
@@ -288,7 +288,7 @@ static struct json *list_tree(struct listing *l)
 
 /* ---- which revision ---- */
 
-static int check_match(struct request *rq, struct str match, bool has_rev, uint64_t rev, bool has_page)
+static int check_match(struct server_request *rq, struct str match, bool has_rev, uint64_t rev, bool has_page)
 {
     if (!has_rev || has_page || (str_is(match, "Exact") && !rev))
         return fail_field(rq, "FieldValueForbidden", "resourceVersionMatch",
@@ -305,9 +305,9 @@ static int check_match(struct request *rq, struct str match, bool has_rev, uint6
 
 /* Of when is the list to be? Now is not older than anything; a revision and a limit together mean that very one, as they
  * did before there was a word for it. */
-static int read_revision(struct listing *l)
+static int read_revision(struct list_listing *l)
 {
-    struct request *rq = l->rq;
+    struct server_request *rq = l->rq;
     struct str text = STR_NULL, match = STR_NULL;
     uint64_t rev = 0, now = store_revision(rq->server->opt.store);
     bool has_rev = param(rq, "resourceVersion", &text) && text.n;
@@ -335,9 +335,9 @@ static int read_revision(struct listing *l)
 
 /* ---- the request ---- */
 
-static int read_request(struct listing *l)
+static int read_request(struct list_listing *l)
 {
-    struct request *rq = l->rq;
+    struct server_request *rq = l->rq;
     struct str token = STR_NULL;
     int64_t seconds; /* a list takes no time, but what is no number is a mistake */
 
@@ -354,7 +354,7 @@ static int read_request(struct listing *l)
     return l->has_page ? page_read(rq, token, &l->page) : 0;
 }
 
-static void listing_done(struct listing *l)
+static void listing_done(struct list_listing *l)
 {
     for (size_t i = 0; i < l->n; i++)
         object_unref(l->objects[i]);
@@ -362,9 +362,9 @@ static void listing_done(struct listing *l)
     arena_done(&l->scratch);
 }
 
-int handle_list(struct request *rq)
+int handle_list(struct server_request *rq)
 {
-    struct listing l = { .rq = rq, .page = { .left = -1 } };
+    struct list_listing l = { .rq = rq, .page = { .left = -1 } };
     int ret = read_request(&l) < 0 || list_collect(&l) < 0 ? -1 : 0;
 
     if (ret == 0 && (rq->accept.form == ACCEPT_TABLE || rq->accept.media != MEDIA_JSON || rq->is_pretty))

@@ -191,7 +191,7 @@ void namespaces_done(struct server *s)
 /* ---- the end ---- */
 
 /* How many of a thing there are: of kinds that are left, of finalizers that hold them. */
-struct tally {
+struct namespace_tally {
     VEC(struct {
         struct str name;
         size_t n;
@@ -199,7 +199,7 @@ struct tally {
     rows;
 };
 
-static void tally_add(struct arena *a, struct tally *t, struct str name)
+static void tally_add(struct arena *a, struct namespace_tally *t, struct str name)
 {
     VEC_FOREACH(row, &t->rows)
         if (str_eq(row->name, name)) {
@@ -211,7 +211,7 @@ static void tally_add(struct arena *a, struct tally *t, struct str name)
     t->rows.v[t->rows.n - 1].n = 1;
 }
 
-static struct str tally_print(struct arena *a, const struct tally *t, const char *head, const char *between)
+static struct str tally_print(struct arena *a, const struct namespace_tally *t, const char *head, const char *between)
 {
     autobuf out = { 0 };
 
@@ -250,8 +250,8 @@ static void namespace_add_condition(struct arena *a, struct json *list, size_t r
 }
 
 /* People who wait for the end see what holds it. Written once for each reason: it would be news every time. */
-static void tell_remains(struct server *s, const struct object *o, const struct tally *kinds,
-                         const struct tally *finalizers)
+static void tell_remains(struct server *s, const struct object *o, const struct namespace_tally *kinds,
+                         const struct namespace_tally *finalizers)
 {
     autoarena a = { 0 };
     autobuf now = { 0 };
@@ -291,7 +291,8 @@ static bool is_pods(const struct resource_type *t)
 }
 
 /* Delete all that is in it, pods or all else; what is left is counted. */
-static void empty_of(struct server *s, struct arena *a, struct str namespace, bool pods, struct tally counts[2])
+static void empty_of(struct server *s, struct arena *a, struct str namespace, bool pods,
+                     struct namespace_tally counts[2])
 {
     autoheld all = { .arena = a };
     struct store_delete_options opt = { .grace_s = -1, .propagation = PROPAGATE_BACKGROUND };
@@ -315,7 +316,7 @@ static void empty_of(struct server *s, struct arena *a, struct str namespace, bo
 static bool empty_namespace(struct server *s, const struct object *namespace)
 {
     autoarena a = { 0 };
-    struct tally counts[2] = { 0 }; /* kinds, finalizers */
+    struct namespace_tally counts[2] = { 0 }; /* kinds, finalizers */
 
     empty_of(s, &a, namespace->name, true, counts);
     if (!counts[0].rows.n)

@@ -156,7 +156,7 @@ static struct json *kind_schema(struct arena *a, const struct resource_type *t)
 
 /* ---- v3 ---- */
 
-static struct json *document_v3(struct request *rq, struct str path)
+static struct json *document_v3(struct server_request *rq, struct str path)
 {
     struct arena *a = rq->arena;
     const struct resource_type **types;
@@ -182,7 +182,7 @@ static struct json *document_v3(struct request *rq, struct str path)
     return is_known ? j : NULL;
 }
 
-static int reply_index(struct request *rq)
+static int reply_index(struct server_request *rq)
 {
     struct json *j = json_object(rq->arena), *paths = json_add(j, STR("paths"), json_object(rq->arena));
     const struct resource_type **types;
@@ -200,7 +200,7 @@ static int reply_index(struct request *rq)
     return 0;
 }
 
-int handle_openapi_v3(struct request *rq)
+int handle_openapi_v3(struct server_request *rq)
 {
     struct str rest = str_from(rq->call->path, strlen("/openapi/v3"));
     struct document *d;

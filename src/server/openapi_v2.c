@@ -47,7 +47,7 @@ enum {
     SCHEMA_EXTENSION = 31,
 };
 
-struct writer {
+struct openapi_v2_writer {
     struct arena *arena;
     struct json *definitions;
     VEC(const struct schema *) tables; /* those that are written or will be, in this order */
@@ -61,7 +61,7 @@ static void openapi_v2_set_text(struct arena *a, struct json *j, const char *key
 /* ---- tables ---- */
 
 /* Two tables may have one name: the later one gets a number. */
-static struct str table_name(struct writer *w, const struct schema *s)
+static struct str table_name(struct openapi_v2_writer *w, const struct schema *s)
 {
     size_t before = 0;
 
@@ -75,7 +75,7 @@ static struct str table_name(struct writer *w, const struct schema *s)
     return table_name(w, s);
 }
 
-static void set_value(struct writer *w, struct json *out, const struct field *f)
+static void set_value(struct openapi_v2_writer *w, struct json *out, const struct field *f)
 {
     static const char *const types[FIELD_KIND_MAX] = {
         [FIELD_STR] = "string",    [FIELD_BOOL] = "boolean",  [FIELD_INT32] = "integer",
@@ -110,7 +110,7 @@ static void set_merge(struct arena *a, struct json *out, const struct field *f)
         openapi_v2_set_text(a, out, "x-kubernetes-patch-strategy", STR("replace"));
 }
 
-static struct json *field_schema(struct writer *w, const struct field *f)
+static struct json *field_schema(struct openapi_v2_writer *w, const struct field *f)
 {
     struct json *out = json_object(w->arena), *value = out;
 
@@ -125,7 +125,7 @@ static struct json *field_schema(struct writer *w, const struct field *f)
     return out;
 }
 
-static struct json *table_schema(struct writer *w, const struct schema *s)
+static struct json *table_schema(struct openapi_v2_writer *w, const struct schema *s)
 {
     struct arena *a = w->arena;
     struct json *out = json_object(a), *required = json_array(a), *properties = json_object(a);
@@ -199,7 +199,7 @@ static struct json *kind_mark(struct arena *a, const struct resource_type *t)
     return j;
 }
 
-static void add_kind(struct writer *w, const struct resource_type *t)
+static void add_kind(struct openapi_v2_writer *w, const struct resource_type *t)
 {
     struct json *schema = t->custom ? custom_schema(w->arena, t->custom->schema) : table_schema(w, t->schema);
 
@@ -228,10 +228,10 @@ static void openapi_v2_add_path(struct arena *a, struct json *paths, const struc
     json_set(item, "patch", patch);
 }
 
-static struct json *document_v2(struct request *rq)
+static struct json *document_v2(struct server_request *rq)
 {
     struct arena *a = rq->arena;
-    struct writer w = { .arena = a, .definitions = json_object(a) };
+    struct openapi_v2_writer w = { .arena = a, .definitions = json_object(a) };
     struct json *j = json_object(a), *info, *paths;
     const struct resource_type **types;
     size_t n = types_served(rq->server, a, &types);
@@ -435,7 +435,7 @@ static int form_of(struct str accept)
     return -1;
 }
 
-int handle_openapi_v2(struct request *rq)
+int handle_openapi_v2(struct server_request *rq)
 {
     int form = form_of(http_call_header(rq->call, "Accept"));
     struct document *d;

@@ -11,7 +11,7 @@
 
 enum { MANAGER_MAX = 128 }; /* bytes of its name */
 
-static struct merge_type merge_type_of(struct request *rq)
+static struct merge_type merge_type_of(struct server_request *rq)
 {
     const struct message *m = message_by_kind(type_api_version(rq->arena, rq->type), str_of(rq->type->kind));
     struct server *s = rq->server;
@@ -28,7 +28,7 @@ static struct merge_type merge_type_of(struct request *rq)
     return merge_type_of_schema(s->schemas[i]);
 }
 
-static struct ownership ownership_of(struct request *rq)
+static struct ownership ownership_of(struct server_request *rq)
 {
     bool has_status = type_has_subresource(rq->type, STR("status"));
     struct str manager = STR_NULL;
@@ -49,7 +49,7 @@ static struct ownership ownership_of(struct request *rq)
     };
 }
 
-int owner_check(struct request *rq)
+int owner_check(struct server_request *rq)
 {
     struct str name;
 
@@ -65,7 +65,7 @@ int owner_check(struct request *rq)
     return 0;
 }
 
-struct json *owner_update(struct request *rq, const struct json *live, struct json *object)
+struct json *owner_update(struct server_request *rq, const struct json *live, struct json *object)
 {
     struct ownership who;
 
@@ -75,7 +75,7 @@ struct json *owner_update(struct request *rq, const struct json *live, struct js
     return ownership_update(rq->arena, &who, live, object);
 }
 
-static int fail_refusal(struct request *rq, const struct refusal *why)
+static int fail_refusal(struct server_request *rq, const struct refusal *why)
 {
     static const struct {
         int code;
@@ -96,7 +96,7 @@ static int fail_refusal(struct request *rq, const struct refusal *why)
     return -1;
 }
 
-int owner_apply(struct request *rq, const struct json *live, const struct json *config, struct json **ret)
+int owner_apply(struct server_request *rq, const struct json *live, const struct json *config, struct json **ret)
 {
     struct ownership who = ownership_of(rq);
     struct refusal why = { 0 };

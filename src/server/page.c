@@ -21,7 +21,7 @@ bool page_is_open(struct str path)
 
 /* ---- files ---- */
 
-static int send_file(struct request *rq, const struct ui_file *f)
+static int send_file(struct server_request *rq, const struct ui_file *f)
 {
     const char *etag = arena_fmt(rq->arena, "ETag: %s", f->etag).p;
     const char *const headers[] = {
@@ -41,7 +41,7 @@ static int send_file(struct request *rq, const struct ui_file *f)
     return 0;
 }
 
-static int redirect(struct request *rq)
+static int redirect(struct server_request *rq)
 {
     static const char *const headers[] = { "Location: /ui/", NULL };
 
@@ -52,7 +52,7 @@ static int redirect(struct request *rq)
 /* ---- why a job waits ---- */
 
 /* Whether they may has been asked: page_question(). */
-static int page_explain(struct request *rq, struct str rest)
+static int page_explain(struct server_request *rq, struct str rest)
 {
     autobuf namespace = { 0 }, name = { 0 };
     const struct server_options *opt = &rq->server->opt;
@@ -77,7 +77,7 @@ bool page_question(struct str path, struct rbac_question *ret)
     return true;
 }
 
-int handle_ui(struct request *rq)
+int handle_ui(struct server_request *rq)
 {
     struct str rest = rest_of(rq->call->path), ask = STR("explain/");
     const struct ui_file *f;
@@ -91,7 +91,7 @@ int handle_ui(struct request *rq)
 }
 
 /* A browser at the door is shown in; programs get the list of paths. */
-int handle_door(struct request *rq)
+int handle_door(struct server_request *rq)
 {
     return str_has(http_call_header(rq->call, "Accept"), STR("text/html")) ? redirect(rq) : handle_root(rq);
 }

@@ -45,7 +45,7 @@ static bool is_of_namespace(struct str word)
 }
 
 /* namespaces/NS/RESOURCE[/NAME[/SUB]], or RESOURCE[/NAME[/SUB]]. */
-static void read_resource(const struct str *parts, size_t n, struct target *ret)
+static void read_resource(const struct str *parts, size_t n, struct server_target *ret)
 {
     if (n >= 3 && str_is(parts[0], "namespaces") && !(n == 3 && is_of_namespace(parts[2]))) {
         ret->namespace = parts[1];
@@ -57,12 +57,12 @@ static void read_resource(const struct str *parts, size_t n, struct target *ret)
     ret->subresource = n > 2 ? parts[2] : STR_NULL;
 }
 
-int path_parse(struct arena *a, struct str path, struct target *ret)
+int path_parse(struct arena *a, struct str path, struct server_target *ret)
 {
     struct str parts[PARTS];
     size_t n, at;
 
-    *ret = (struct target){ 0 };
+    *ret = (struct server_target){ 0 };
     if (path_split(a, path, parts, &n, &ret->rest) < 0)
         return -1;
     if (n == 0 || (!str_is(parts[0], "api") && !str_is(parts[0], "apis")))
@@ -81,7 +81,7 @@ int path_parse(struct arena *a, struct str path, struct target *ret)
     return 0;
 }
 
-enum verb verb_of(struct str method, const struct target *t, bool is_watch)
+enum verb verb_of(struct str method, const struct server_target *t, bool is_watch)
 {
     static const struct {
         const char *method;

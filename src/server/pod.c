@@ -8,7 +8,7 @@
 
 /* ---- what runs on this machine ---- */
 
-static int pod_of(struct request *rq, const struct object **ret)
+static int pod_of(struct server_request *rq, const struct object **ret)
 {
     *ret = store_get(rq->server->opt.store, rq->type, rq->target.namespace, rq->target.name);
     return *ret ? 0 : fail_not_found(rq, rq->type, rq->target.name);
@@ -25,7 +25,7 @@ static struct str container_names(struct arena *a, const struct json *list)
 }
 
 /* The one that is named, the one that the pod itself names, or the only one. */
-static int pod_container_of(struct request *rq, const struct json *pod, struct str *ret)
+static int pod_container_of(struct server_request *rq, const struct json *pod, struct str *ret)
 {
     const struct json *list = json_find(pod, "spec", "containers", NULL);
 
@@ -45,7 +45,7 @@ static int pod_container_of(struct request *rq, const struct json *pod, struct s
     return 0;
 }
 
-int need_kubelet(struct request *rq, struct kubelet **ret)
+int need_kubelet(struct server_request *rq, struct kubelet **ret)
 {
     struct store_stats stats;
 
@@ -59,7 +59,7 @@ int need_kubelet(struct request *rq, struct kubelet **ret)
                      stats.failure->text);
 }
 
-static int hand_over(struct request *rq, enum kubelet_action what)
+static int hand_over(struct server_request *rq, enum kubelet_action what)
 {
     const struct object *pod;
     struct kubelet *kubelet;
@@ -80,7 +80,7 @@ static int hand_over(struct request *rq, enum kubelet_action what)
 }
 
 /* Numbers of a log, with the words of the API for those that are wrong. */
-static int check_log(struct request *rq)
+static int check_log(struct server_request *rq)
 {
     static const struct {
         const char *name;
@@ -105,7 +105,7 @@ static int check_log(struct request *rq)
 }
 
 /* The right to see them is by the name of the pod, so they are of a pod that has this name, or had it last. */
-static int handle_records(struct request *rq)
+static int handle_records(struct server_request *rq)
 {
     struct agent_place place = { rq->target.namespace, rq->target.name, STR_NULL };
     const struct object *pod = store_get(rq->server->opt.store, rq->type, place.namespace, place.pod);
@@ -123,7 +123,7 @@ static int handle_records(struct request *rq)
     return 0;
 }
 
-int handle_log(struct request *rq)
+int handle_log(struct server_request *rq)
 {
     struct str records;
 
@@ -132,23 +132,23 @@ int handle_log(struct request *rq)
     return check_log(rq) < 0 ? -1 : hand_over(rq, KUBELET_LOGS);
 }
 
-int handle_exec(struct request *rq)
+int handle_exec(struct server_request *rq)
 {
     return hand_over(rq, KUBELET_EXEC);
 }
 
-int handle_attach(struct request *rq)
+int handle_attach(struct server_request *rq)
 {
     return hand_over(rq, KUBELET_ATTACH);
 }
 
-int handle_portforward(struct request *rq)
+int handle_portforward(struct server_request *rq)
 {
     return hand_over(rq, KUBELET_FORWARD);
 }
 
 /* What acts on a pod is of this kind, and names none, or the one of the URL. */
-static int check_named(struct request *rq, const struct json *body, const char *kind)
+static int check_named(struct server_request *rq, const struct json *body, const char *kind)
 {
     struct str name = object_name(body), namespace = object_namespace(body);
 
@@ -165,7 +165,7 @@ static int check_named(struct request *rq, const struct json *body, const char *
 
 /* ---- binding ---- as pods/NAME/binding, or as an object of its own ---- */
 
-int handle_binding(struct request *rq)
+int handle_binding(struct server_request *rq)
 {
     struct store *store = rq->server->opt.store;
     struct str name = rq->target.name;
@@ -214,7 +214,7 @@ static void look_at_budget(void *ctx, const struct object *o)
         b->blocking = o;
 }
 
-int handle_eviction(struct request *rq)
+int handle_eviction(struct server_request *rq)
 {
     const struct resource_type *budgets = type_by_kind(STR("policy/v1"), STR("PodDisruptionBudget"));
     struct store_delete_options opt = { .grace_s = -1, .propagation = PROPAGATE_BACKGROUND };

@@ -32,13 +32,13 @@ int proxy_name_parse(struct str id, struct proxy_name *ret)
     return ret->name.n && (!scheme.n || ret->is_tls || str_is(scheme, "http")) ? 0 : -1;
 }
 
-static int fail_name(struct request *rq)
+static int fail_name(struct server_request *rq)
 {
     return fail_with(rq, REASON_BAD_REQUEST, "invalid %.*s request \"%.*s\"",
                      STR_ARG(arena_lower(rq->arena, str_of(rq->type->kind))), STR_ARG(str_cut(rq->target.name, 200)));
 }
 
-static const struct object *find_object(const struct request *rq, const char *kind, struct str name)
+static const struct object *find_object(const struct server_request *rq, const char *kind, struct str name)
 {
     const struct resource_type *type = type_by_kind(STR("v1"), str_of(kind));
 
@@ -56,7 +56,7 @@ static int64_t pod_port(const struct json *pod, bool is_tls)
     return is_tls ? 443 : 80;
 }
 
-static int target_pod(struct request *rq, const struct proxy_name *name, struct kubelet_proxy *ret)
+static int target_pod(struct server_request *rq, const struct proxy_name *name, struct kubelet_proxy *ret)
 {
     const struct object *pod = find_object(rq, "Pod", name->name);
     int64_t port = 0;
@@ -81,7 +81,7 @@ static int target_pod(struct request *rq, const struct proxy_name *name, struct 
 /* ---- Services ---- */
 
 /* A number is that of a port of the Service, and means its name. */
-static int service_port(struct request *rq, const struct object *service, struct str port, struct str *ret)
+static int service_port(struct server_request *rq, const struct object *service, struct str port, struct str *ret)
 {
     int64_t number;
 
@@ -107,7 +107,8 @@ struct backends {
 };
 
 /* The ready pods of a subset that has this port. */
-static void subset_backends(const struct request *rq, const struct json *subset, struct str port, struct backends *ret)
+static void subset_backends(const struct server_request *rq, const struct json *subset, struct str port,
+                            struct backends *ret)
 {
     JSON_FOREACH(p, json_get(subset, "ports")) {
         int64_t number = json_i64(json_get(p, "port"), 0);
@@ -128,7 +129,7 @@ static void subset_backends(const struct request *rq, const struct json *subset,
     }
 }
 
-static int target_service(struct request *rq, const struct proxy_name *name, struct kubelet_proxy *ret)
+static int target_service(struct server_request *rq, const struct proxy_name *name, struct kubelet_proxy *ret)
 {
     const struct object *service = find_object(rq, "Service", name->name),
                         *endpoints = find_object(rq, "Endpoints", name->name);
@@ -154,7 +155,7 @@ static int target_service(struct request *rq, const struct proxy_name *name, str
 /* ---- this node ---- */
 
 /* The kubelet's paths (kubelet.h) give access to every pod, so only administrators may use them, whatever RBAC says. */
-static int proxy_node(struct request *rq, const struct proxy_name *name)
+static int proxy_node(struct server_request *rq, const struct proxy_name *name)
 {
     struct kubelet *kubelet = rq->server->opt.kubelet;
     int64_t port = NODE_PORT;
@@ -179,7 +180,7 @@ static int proxy_node(struct request *rq, const struct proxy_name *name)
 /* ---- the request ---- */
 
 /* Relative links of a page at ".../proxy" would lead to ".../", so the browser is redirected to ".../proxy/". */
-static bool redirects_to_slash(struct request *rq, struct str prefix)
+static bool redirects_to_slash(struct server_request *rq, struct str prefix)
 {
     const struct http_call *call = rq->call;
     struct str to;
@@ -191,7 +192,7 @@ static bool redirects_to_slash(struct request *rq, struct str prefix)
     return true;
 }
 
-int handle_proxy(struct request *rq)
+int handle_proxy(struct server_request *rq)
 {
     bool is_pod = strcmp(rq->type->kind, "Pod") == 0;
     struct str prefix = str_sub(rq->call->path, 0, rq->call->path.n - rq->target.rest.n);

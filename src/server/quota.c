@@ -139,7 +139,7 @@ static bool is_about(const struct json *quota, const struct resource_type *t, co
 
 /* ---- what a quota holds ---- */
 
-struct count {
+struct quota_count {
     struct arena *arena;
     const struct json *quota;
     struct resources hard, used;
@@ -147,7 +147,7 @@ struct count {
 
 static void quota_add_object(void *ctx, const struct object *o)
 {
-    struct count *c = ctx;
+    struct quota_count *c = ctx;
     autoarena scratch = { 0 };
     struct resources one;
 
@@ -183,9 +183,9 @@ static bool names_kind(struct arena *a, const struct resources *hard, const stru
     return false;
 }
 
-static void count_used(const struct server *s, struct arena *a, const struct object *quota, struct count *ret)
+static void count_used(const struct server *s, struct arena *a, const struct object *quota, struct quota_count *ret)
 {
-    *ret = (struct count){ .arena = a, .quota = quota->root };
+    *ret = (struct quota_count){ .arena = a, .quota = quota->root };
     resources_from_json(a, json_find(quota->root, "spec", "hard", NULL), &ret->hard);
     VEC_FOREACH(h, &ret->hard.list)
         resources_set(a, &ret->used, h->name, quantity_of_i64(0, h->q.format));
@@ -233,7 +233,7 @@ static void print_amount(struct buf *out, struct str name, struct quantity q)
 }
 
 /* Or it is said by what it is too much. */
-static int quota_fits(const struct object *quota, struct count *c, const struct resources *more, struct err *e)
+static int quota_fits(const struct object *quota, struct quota_count *c, const struct resources *more, struct err *e)
 {
     autobuf asked = { 0 }, used = { 0 }, limited = { 0 };
 
@@ -280,7 +280,7 @@ static void ask_quota(void *ctx, const struct object *quota)
     autoarena a = { 0 };
     autobuf missing = { 0 };
     struct resources more;
-    struct count c;
+    struct quota_count c;
 
     if (ad->rc < 0 || !is_about(quota->root, ad->type, ad->object))
         return;
@@ -390,7 +390,7 @@ static void quota_check_names(const struct place *hard, struct problems *ps)
 }
 
 /* Which pods it counts is fixed; how many of them is not. */
-void admit_quota_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps)
+void admit_quota_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps)
 {
     static const char *const fixed[] = { "scopes", "scopeSelector" };
     struct place root = { .node = object }, spec = place_member(&root, "spec"), hard = place_member(&spec, "hard");
@@ -420,7 +420,7 @@ static void tell_used(struct server *s, const struct object *quota)
 {
     autoarena a = { 0 };
     struct json *body = json_copy(&a, quota->root), *status = json_object(&a);
-    struct count c;
+    struct quota_count c;
 
     count_used(s, &a, quota, &c);
     json_set(status, "hard", resources_to_json(&a, &c.hard));

@@ -8,7 +8,7 @@
 
 enum { WARNINGS_MAX = 64, WARNING_BYTES = 1024, HEADERS_MAX = WARNINGS_MAX + 8 };
 
-void warn(struct request *rq, const char *fmt, ...)
+void warn(struct server_request *rq, const char *fmt, ...)
 {
     va_list ap;
 
@@ -36,7 +36,7 @@ static const char *warning_header(struct arena *a, struct str text)
     return arena_cstr(a, buf_view(&out));
 }
 
-void reply_text(struct request *rq, int code, const char *type, struct str body, const char *const *headers)
+void reply_text(struct server_request *rq, int code, const char *type, struct str body, const char *const *headers)
 {
     const char *all[HEADERS_MAX + 1] = { NULL };
     autobuf packed = { 0 };
@@ -56,7 +56,7 @@ void reply_text(struct request *rq, int code, const char *type, struct str body,
     http_answer(rq->call, &(struct http_reply){ code, type, all }, body);
 }
 
-void reply_tagged(struct request *rq, const char *type, struct str body)
+void reply_tagged(struct server_request *rq, const char *type, struct str body)
 {
     unsigned char hash[SHA256_DIGEST_LENGTH];
     autobuf tag = { 0 };
@@ -84,7 +84,7 @@ const char *media_name(enum accept_media media)
 }
 
 /* What has no form in protobuf is JSON: the head of the answer tells, and whoever asks for one reads the other. */
-static enum accept_media reply_print(const struct request *rq, struct buf *out, const struct json *j)
+static enum accept_media reply_print(const struct server_request *rq, struct buf *out, const struct json *j)
 {
     struct err e;
 
@@ -102,7 +102,7 @@ static enum accept_media reply_print(const struct request *rq, struct buf *out, 
     return MEDIA_JSON;
 }
 
-static void reply_as(struct request *rq, int code, const struct json *j, const char *const *headers)
+static void reply_as(struct server_request *rq, int code, const struct json *j, const char *const *headers)
 {
     autobuf out = { 0 };
     enum accept_media media = reply_print(rq, &out, j);
@@ -110,7 +110,7 @@ static void reply_as(struct request *rq, int code, const struct json *j, const c
     reply_text(rq, code, media_name(media), buf_view(&out), headers);
 }
 
-void reply_json(struct request *rq, int code, const struct json *j)
+void reply_json(struct server_request *rq, int code, const struct json *j)
 {
     reply_as(rq, code, j, NULL);
 }
@@ -125,7 +125,7 @@ struct json *partial_of(struct arena *a, const struct json *root)
     return j;
 }
 
-static struct json *table_of_one(struct request *rq, const struct json *root)
+static struct json *table_of_one(struct server_request *rq, const struct json *root)
 {
     struct json *table = table_new(rq->arena, shown_as(rq), true);
     struct str include = STR("Metadata");
@@ -137,7 +137,7 @@ static struct json *table_of_one(struct request *rq, const struct json *root)
     return table;
 }
 
-void reply_object(struct request *rq, int code, const struct json *root)
+void reply_object(struct server_request *rq, int code, const struct json *root)
 {
     if (rq->accept.form == ACCEPT_TABLE)
         reply_json(rq, code, table_of_one(rq, root));
@@ -147,7 +147,7 @@ void reply_object(struct request *rq, int code, const struct json *root)
         reply_json(rq, code, view_show(rq->arena, rq->view, root));
 }
 
-void reply_stored(struct request *rq, int code, const struct object *o)
+void reply_stored(struct server_request *rq, int code, const struct object *o)
 {
     if (rq->accept.form == ACCEPT_OBJECT && rq->accept.media == MEDIA_JSON && !rq->is_pretty && !rq->is_dry &&
         !rq->view) {
@@ -159,7 +159,7 @@ void reply_stored(struct request *rq, int code, const struct object *o)
 }
 
 /* The methods that would have been fine. */
-static const char *allow_header(const struct request *rq)
+static const char *allow_header(const struct server_request *rq)
 {
     static const struct {
         enum verb verb;
@@ -187,7 +187,7 @@ static const char *allow_header(const struct request *rq)
     return out.n ? arena_cstr(rq->arena, buf_view(&out)) : "Allow: GET, HEAD";
 }
 
-void reply_failure(struct request *rq)
+void reply_failure(struct server_request *rq)
 {
     struct json *status = status_of(rq);
     const char *headers[4] = { NULL };

@@ -3,7 +3,7 @@
 
 #include "api/schema/schemas.h"
 
-int handle_review(struct request *rq)
+int handle_review(struct server_request *rq)
 {
     struct json *body, *answer;
     struct err e;
@@ -19,9 +19,9 @@ int handle_review(struct request *rq)
 
 /* ---- tokens of service accounts ---- */
 
-int handle_token(struct request *rq)
+int handle_token(struct server_request *rq)
 {
-    const struct target *t = &rq->target;
+    const struct server_target *t = &rq->target;
     struct json *body, *answer;
     struct err e;
 
@@ -41,7 +41,7 @@ int handle_token(struct request *rq)
 
 /* ---- for others who are shown such tokens ---- */
 
-static int reply_as(struct request *rq, const char *type, const struct json *j)
+static int reply_as(struct server_request *rq, const char *type, const struct json *j)
 {
     autobuf text = { 0 };
 
@@ -50,12 +50,12 @@ static int reply_as(struct request *rq, const char *type, const struct json *j)
     return 0;
 }
 
-int handle_issuer(struct request *rq)
+int handle_issuer(struct server_request *rq)
 {
     return reply_as(rq, "application/json", accounts_discovery(auth_accounts(rq->server->opt.auth), rq->arena));
 }
 
-int handle_issuer_keys(struct request *rq)
+int handle_issuer_keys(struct server_request *rq)
 {
     return reply_as(rq, "application/jwk-set+json", accounts_keys(auth_accounts(rq->server->opt.auth), rq->arena));
 }

@@ -14,7 +14,7 @@ static int64_t number_at(const struct json *root, const char *path)
     return path ? json_i64(jsonpath_find(root, str_of(path)), 0) : 0;
 }
 
-static struct json *scale_of(struct request *rq, const struct object *o)
+static struct json *scale_of(struct server_request *rq, const struct object *o)
 {
     const struct type_custom *c = shown_as(rq)->custom;
     const struct json *meta = json_get(o->root, "metadata");
@@ -51,7 +51,7 @@ static void set_number(struct arena *a, struct json *object, const char *path, i
     }
 }
 
-static int read_wish(struct request *rq, const struct json *live, struct json **ret)
+static int read_wish(struct server_request *rq, const struct json *live, struct json **ret)
 {
     static const char *const types[] = { "application/json-patch+json", "application/merge-patch+json",
                                          "application/strategic-merge-patch+json", NULL };
@@ -69,9 +69,9 @@ static int read_wish(struct request *rq, const struct json *live, struct json **
     return 0;
 }
 
-int handle_scale(struct request *rq)
+int handle_scale(struct server_request *rq)
 {
-    const struct target *t = &rq->target;
+    const struct server_target *t = &rq->target;
     struct store *store = rq->server->opt.store;
     const struct object *old = store_get(store, rq->type, t->namespace, t->name);
     autounref struct object *kept = NULL, *now = NULL;

@@ -12,7 +12,7 @@ int64_t server_now_ms(const struct server *s)
 
 /* ---- parameters ---- */
 
-bool param(const struct request *rq, const char *name, struct str *ret)
+bool param(const struct server_request *rq, const char *name, struct str *ret)
 {
     autobuf text = { 0 };
 
@@ -27,14 +27,14 @@ bool flag_is_set(struct str text)
     return !str_is(text, "0") && !str_eq_nocase(text, STR("false"));
 }
 
-bool param_flag(const struct request *rq, const char *name)
+bool param_flag(const struct server_request *rq, const char *name)
 {
     struct str text;
 
     return param(rq, name, &text) && flag_is_set(text);
 }
 
-int param_number(struct request *rq, const char *name, int64_t fallback, int64_t *ret)
+int param_number(struct server_request *rq, const char *name, int64_t fallback, int64_t *ret)
 {
     struct str text;
 
@@ -46,7 +46,7 @@ int param_number(struct request *rq, const char *name, int64_t fallback, int64_t
 }
 
 /* Of those that people write by hand the answer is for people. */
-static bool wants_pretty(const struct request *rq)
+static bool wants_pretty(const struct server_request *rq)
 {
     static const char *const people[] = { "curl/", "Wget/", "Mozilla/" };
     struct str agent = http_call_header(rq->call, "User-Agent"), text;
@@ -59,7 +59,7 @@ static bool wants_pretty(const struct request *rq)
     return false;
 }
 
-static int read_dry_run(struct request *rq)
+static int read_dry_run(struct server_request *rq)
 {
     struct str text;
 
@@ -72,7 +72,7 @@ static int read_dry_run(struct request *rq)
                             "Unsupported value: \"%.*s\": supported values: \"All\"", STR_ARG(str_sub(text, 0, 40)));
 }
 
-static int read_validation(struct request *rq)
+static int read_validation(struct server_request *rq)
 {
     static const char *const words[] = {
         [VALIDATE_WARN] = "Warn", [VALIDATE_STRICT] = "Strict", [VALIDATE_IGNORE] = "Ignore"
@@ -93,7 +93,7 @@ static int read_validation(struct request *rq)
 
 /* ---- whose request it is ---- */
 
-typedef int (*handler_f)(struct request *rq);
+typedef int (*handler_f)(struct server_request *rq);
 
 static const struct route { /* what is no resource */
     const char *path;
@@ -132,19 +132,19 @@ static const handler_f by_verb[VERB_MAX] = {
     [VERB_DELETE] = handle_delete, [VERB_DELETE_COLLECTION] = handle_delete_collection,
 };
 
-static int no_such_page(struct request *rq)
+static int no_such_page(struct server_request *rq)
 {
     fail_with(rq, REASON_NOT_FOUND, "the server could not find the requested resource");
     rq->failure.has_no_details = true;
     return -1;
 }
 
-static int no_such_method(struct request *rq)
+static int no_such_method(struct server_request *rq)
 {
     return fail_with(rq, REASON_METHOD, "the server does not allow this method on the requested resource");
 }
 
-static int handle_subresource(struct request *rq)
+static int handle_subresource(struct server_request *rq)
 {
     const struct subresource *sub = subresource_of(shown_as(rq), rq->target.subresource);
 
@@ -155,7 +155,7 @@ static int handle_subresource(struct request *rq)
     return sub->handle[rq->verb](rq);
 }
 
-static int handle_resource(struct request *rq)
+static int handle_resource(struct server_request *rq)
 {
     if (rq->type->scope == SCOPE_CLUSTER && rq->target.namespace.n)
         return no_such_page(rq);
@@ -171,7 +171,7 @@ static int handle_resource(struct request *rq)
     return rq->type->use == TYPE_MEASURED ? handle_usage(rq) : by_verb[rq->verb](rq);
 }
 
-static int dispatch(struct request *rq)
+static int dispatch(struct server_request *rq)
 {
     const struct route *route = rq->target.is_api ? NULL : find_route(rq->call->path);
 
@@ -190,9 +190,9 @@ static bool is_acting(struct str subresource)
     return str_is(subresource, "exec") || str_is(subresource, "attach") || str_is(subresource, "portforward");
 }
 
-static int read_target(struct request *rq)
+static int read_target(struct server_request *rq)
 {
-    struct target *t = &rq->target;
+    struct server_target *t = &rq->target;
 
     if (path_parse(rq->arena, rq->call->path, t) < 0)
         return fail_with(rq, REASON_BAD_REQUEST, "the path of the request cannot be read");
@@ -217,7 +217,7 @@ static bool is_page(struct str path)
 }
 
 /* Kubernetes' own kinds have a form in protobuf. */
-static unsigned allowed_forms(const struct request *rq)
+static unsigned allowed_forms(const struct server_request *rq)
 {
     const struct resource_type *t = rq->view ? rq->view : rq->type;
     bool has_message = t && message_by_kind(type_api_version(rq->arena, t), str_of(t->kind));
@@ -227,7 +227,7 @@ static unsigned allowed_forms(const struct request *rq)
     return (t && t->use == TYPE_ASKED ? 0 : ACCEPT_ALLOWS_TABLE) | (has_message ? ACCEPT_ALLOWS_PROTOBUF : 0);
 }
 
-static int server_read_rest(struct request *rq)
+static int server_read_rest(struct server_request *rq)
 {
     bool is_plain = rq->target.is_api || !(str_starts(rq->call->path, STR("/openapi/v2")) || is_page(rq->call->path));
     bool is_stream = rq->target.subresource.n &&
@@ -247,7 +247,7 @@ void server_request(void *server, struct http_call *call)
 {
     struct server *s = server;
     autoarena a = { 0 };
-    struct request rq = { .server = s, .arena = &a, .call = call, .verb = VERB_NONE };
+    struct server_request rq = { .server = s, .arena = &a, .call = call, .verb = VERB_NONE };
 
     s->stats.requests++;
     if (read_target(&rq) < 0 || access_check(&rq) < 0 || server_read_rest(&rq) < 0 || dispatch(&rq) < 0)
@@ -261,7 +261,7 @@ void server_head(void *server, struct http_call *call)
 {
     struct server *s = server;
     autoarena a = { 0 };
-    struct request rq = { .server = s, .arena = &a, .call = call, .verb = VERB_NONE };
+    struct server_request rq = { .server = s, .arena = &a, .call = call, .verb = VERB_NONE };
 
     if (read_target(&rq) == 0 && access_may_send(&rq))
         return;

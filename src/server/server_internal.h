@@ -68,7 +68,7 @@ enum verb {
 };
 extern const char *const verb_names[];
 
-struct target { /* of a URL */
+struct server_target { /* of a URL */
     struct str group, version;
     struct str resource; /* empty: the group version itself, or nothing of the kind */
     struct str namespace, name, subresource;
@@ -78,8 +78,8 @@ struct target { /* of a URL */
 };
 
 /* -1: the path has an escape that is none, or an empty part inside. */
-int path_parse(struct arena *a, struct str path, struct target *ret);
-enum verb verb_of(struct str method, const struct target *t, bool is_watch);
+int path_parse(struct arena *a, struct str path, struct server_target *ret);
+enum verb verb_of(struct str method, const struct server_target *t, bool is_watch);
 
 /* ---- accept.c ---- */
 
@@ -133,7 +133,7 @@ struct cause {
     struct str message, field;
 };
 
-struct failure {
+struct server_failure {
     enum reason reason;
     struct str message;
     struct str kind, name; /* other than those of the request; empty: those */
@@ -145,11 +145,11 @@ struct failure {
 
 enum validation { VALIDATE_WARN, VALIDATE_STRICT, VALIDATE_IGNORE };
 
-struct request {
+struct server_request {
     struct server *server;
     struct arena *arena; /* until it is answered */
     struct http_call *call;
-    struct target target;
+    struct server_target target;
     const struct resource_type *type; /* of what is stored; NULL: not about a resource */
     const struct resource_type *view; /* the client knows it as this; NULL: as it is */
     enum verb verb;
@@ -167,13 +167,13 @@ struct request {
     VEC(struct str) odd_fields; /* of the body: "duplicate field \"a\"", … */
     const struct json *shaped;  /* every value of this object is of the type of its field */
     bool is_clean;              /* schema_check() had nothing at all to say of the body: rules need not ask it again */
-    struct failure failure;
+    struct server_failure failure;
     bool is_answered;
     bool is_applied; /* its managedFields are as they should be */
 };
 
 /* The kind as the client knows it: its schema, columns and subresources are those of the version he asked for. */
-static inline const struct resource_type *shown_as(const struct request *rq)
+static inline const struct resource_type *shown_as(const struct server_request *rq)
 {
     return rq->view && rq->view->custom ? rq->view : rq->type;
 }
@@ -184,37 +184,39 @@ static inline bool is_custom(const struct resource_type *t)
     return t->custom || str_ends(str_of(t->group), STR(".volcano.sh"));
 }
 
-bool param(const struct request *rq, const char *name, struct str *ret); /* decoded, in the arena; false: not there */
+bool param(const struct server_request *rq, const char *name,
+           struct str *ret);       /* decoded, in the arena; false: not there */
 bool flag_is_set(struct str text); /* of a parameter that is there: all but "0" and "false", in whatever letters */
-bool param_flag(const struct request *rq, const char *name);
-int param_number(struct request *rq, const char *name, int64_t fallback, int64_t *ret); /* -1: 400 */
+bool param_flag(const struct server_request *rq, const char *name);
+int param_number(struct server_request *rq, const char *name, int64_t fallback, int64_t *ret); /* -1: 400 */
 
 /* ---- status.c ---- these return -1: the request ends with this ---- */
 
-int fail_with(struct request *rq, enum reason reason, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-int fail_err(struct request *rq, const struct err *e);
-int fail_not_found(struct request *rq, const struct resource_type *type, struct str name);
-int fail_problems(struct request *rq, struct problems *ps);
-int fail_field(struct request *rq, const char *reason, const char *field, const char *fmt, ...)
+int fail_with(struct server_request *rq, enum reason reason, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+int fail_err(struct server_request *rq, const struct err *e);
+int fail_not_found(struct server_request *rq, const struct resource_type *type, struct str name);
+int fail_problems(struct server_request *rq, struct problems *ps);
+int fail_field(struct server_request *rq, const char *reason, const char *field, const char *fmt, ...)
     __attribute__((format(printf, 4, 5))); /* 422 with one cause; more of them may follow */
-void fail_cause(struct request *rq, const char *reason, struct str field, struct str message);
+void fail_cause(struct server_request *rq, const char *reason, struct str field, struct str message);
 
-struct json *status_of(struct request *rq); /* of rq->failure */
-int status_code(const struct request *rq);
-struct json *status_success(struct request *rq, int code);
+struct json *status_of(struct server_request *rq); /* of rq->failure */
+int status_code(const struct server_request *rq);
+struct json *status_success(struct server_request *rq, int code);
 
 /* ---- reply.c ---- */
 
-void reply_json(struct request *rq, int code, const struct json *j); /* as it is, in JSON or YAML */
+void reply_json(struct server_request *rq, int code, const struct json *j); /* as it is, in JSON or YAML */
 /* "application/json" and so on; of objects that are of this kind. */
 const char *media_name(enum accept_media media);
-void reply_text(struct request *rq, int code, const char *type, struct str body, const char *const *headers);
+void reply_text(struct server_request *rq, int code, const char *type, struct str body, const char *const *headers);
 /* With an ETag: clients ask again and again for what seldom changes. */
-void reply_tagged(struct request *rq, const char *type, struct str body);
-void reply_object(struct request *rq, int code, const struct json *root); /* as the client wants it */
-void reply_stored(struct request *rq, int code, const struct object *o);
-void reply_failure(struct request *rq);
-void warn(struct request *rq, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void reply_tagged(struct server_request *rq, const char *type, struct str body);
+void reply_object(struct server_request *rq, int code, const struct json *root); /* as the client wants it */
+void reply_stored(struct server_request *rq, int code, const struct object *o);
+void reply_failure(struct server_request *rq);
+void warn(struct server_request *rq, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The bytes of an object, printed once for all who want them now. Until the next call. */
 struct str encoded(struct server *s, const struct object *o);
@@ -228,16 +230,16 @@ int gzip_pack(struct str in, struct buf *out);                   /* -1: it canno
 /* ---- body.c ---- */
 
 /* The object that was sent: of the request's kind and its shape, unknown fields told or refused by fieldValidation. */
-int body_object(struct request *rq, struct json **ret);
+int body_object(struct server_request *rq, struct json **ret);
 /* Whatever was sent: JSON or YAML. '*ret' NULL: nothing. 'types': what is allowed ("application/json", …; NULL-ended).
  * 'schema': what shape it has; NULL: it is a patch, and what it makes is looked at. */
-int body_any(struct request *rq, const char *const *types, const struct schema *schema, struct json **ret);
+int body_any(struct server_request *rq, const char *const *types, const struct schema *schema, struct json **ret);
 extern const char *const body_types[];
 /* The object of a client has the shape of its kind, as he knows it; unknown fields are told or refused, and dropped. */
-int body_check_fields(struct request *rq, struct json *object);
+int body_check_fields(struct server_request *rq, struct json *object);
 /* Every value is of the type of its field: 400, or 422 for custom kinds. Free where the body was found to be so. */
-int body_shape(struct request *rq, const struct json *object);
-int body_check(struct request *rq, const struct schema *schema,
+int body_shape(struct server_request *rq, const struct json *object);
+int body_check(struct server_request *rq, const struct schema *schema,
                const struct json *tree); /* the same by another schema */
 
 /* ---- view.c ---- */
@@ -250,15 +252,16 @@ struct str view_fields(struct arena *a, struct str text);
 
 /* ---- owner.c ---- */
 
-int owner_check(struct request *rq); /* the parameter fieldManager: 422 */
-struct json *owner_update(struct request *rq, const struct json *live, struct json *object); /* live: NULL on create */
-int owner_apply(struct request *rq, const struct json *live, const struct json *config, struct json **ret);
+int owner_check(struct server_request *rq); /* the parameter fieldManager: 422 */
+struct json *owner_update(struct server_request *rq, const struct json *live,
+                          struct json *object); /* live: NULL on create */
+int owner_apply(struct server_request *rq, const struct json *live, const struct json *config, struct json **ret);
 
 /* ---- handlers ---- */
 
-int handle_discovery(struct request *rq); /* is_api and no resource */
-int handle_openapi_v2(struct request *rq);
-int handle_openapi_v3(struct request *rq);
+int handle_discovery(struct server_request *rq); /* is_api and no resource */
+int handle_openapi_v2(struct server_request *rq);
+int handle_openapi_v3(struct server_request *rq);
 
 /* ---- openapi.c, openapi_v2.c ---- */
 
@@ -272,46 +275,46 @@ bool is_described(const struct resource_type *t);
 struct str schema_name(struct arena *a, const struct resource_type *t); /* "io.k8s.api.core.v1.Pod" */
 const char *kind_doc(const struct resource_type *t);                    /* for `kubectl explain`; may be NULL */
 struct str kind_url(struct arena *a, const struct resource_type *t, bool has_name);
-int handle_version(struct request *rq);
-int handle_health(struct request *rq);
-int handle_metrics(struct request *rq);
-int handle_root(struct request *rq);
+int handle_version(struct server_request *rq);
+int handle_health(struct server_request *rq);
+int handle_metrics(struct server_request *rq);
+int handle_root(struct server_request *rq);
 
 /* ---- page.c ---- */
 
-int handle_ui(struct request *rq);
-int handle_door(struct request *rq);                            /* "/": to the page, or as handle_root() */
+int handle_ui(struct server_request *rq);
+int handle_door(struct server_request *rq);                     /* "/": to the page, or as handle_root() */
 bool page_question(struct str path, struct rbac_question *ret); /* why a job waits says which others there are */
 bool page_is_open(struct str path);                             /* a file of the page: nobody is asked who they are */
 
-int handle_get(struct request *rq);
-int handle_list(struct request *rq);
-int handle_watch(struct request *rq);
-int handle_create(struct request *rq);
-int handle_update(struct request *rq);
-int handle_patch(struct request *rq);
-int handle_delete(struct request *rq);
-int handle_delete_collection(struct request *rq);
+int handle_get(struct server_request *rq);
+int handle_list(struct server_request *rq);
+int handle_watch(struct server_request *rq);
+int handle_create(struct server_request *rq);
+int handle_update(struct server_request *rq);
+int handle_patch(struct server_request *rq);
+int handle_delete(struct server_request *rq);
+int handle_delete_collection(struct server_request *rq);
 
-int handle_log(struct request *rq);
-int handle_exec(struct request *rq);
-int handle_attach(struct request *rq);
-int handle_portforward(struct request *rq);
-int handle_proxy(struct request *rq);
-int handle_binding(struct request *rq);
-int handle_eviction(struct request *rq);
-int handle_finalize(struct request *rq);
-int handle_token(struct request *rq);
-int handle_review(struct request *rq);
-int handle_issuer(struct request *rq); /* of ServiceAccounts' tokens: OpenID Connect discovery */
-int handle_issuer_keys(struct request *rq);
-int handle_scale(struct request *rq);
-int handle_usage(struct request *rq);
+int handle_log(struct server_request *rq);
+int handle_exec(struct server_request *rq);
+int handle_attach(struct server_request *rq);
+int handle_portforward(struct server_request *rq);
+int handle_proxy(struct server_request *rq);
+int handle_binding(struct server_request *rq);
+int handle_eviction(struct server_request *rq);
+int handle_finalize(struct server_request *rq);
+int handle_token(struct server_request *rq);
+int handle_review(struct server_request *rq);
+int handle_issuer(struct server_request *rq); /* of ServiceAccounts' tokens: OpenID Connect discovery */
+int handle_issuer_keys(struct server_request *rq);
+int handle_scale(struct server_request *rq);
+int handle_usage(struct server_request *rq);
 void usage_done(struct server *s);
 
 /* ---- pod.c, proxy_target.c ---- */
 
-int need_kubelet(struct request *rq, struct kubelet **ret); /* 503: no pod can be reached */
+int need_kubelet(struct server_request *rq, struct kubelet **ret); /* 503: no pod can be reached */
 
 struct proxy_name {        /* "NAME", "NAME:PORT", "https:NAME:PORT" */
     struct str name, port; /* port: empty, a number or a name */
@@ -326,7 +329,7 @@ bool type_allows(const struct resource_type *t, enum verb v);
 struct subresource {
     const char *name, *group, *version, *kind; /* kind NULL: that of the resource */
     const char *verbs[8];
-    int (*handle[VERB_MAX + 1])(struct request *rq);
+    int (*handle[VERB_MAX + 1])(struct server_request *rq);
     const struct schema *schema; /* of the body; NULL: that of the resource, or there is none */
     const char *of;              /* the kind that has it so; NULL: all that have it */
 };
@@ -340,7 +343,7 @@ struct selection {                 /* what a list or watch wants */
     struct str labels_text, fields_text;
     struct str name; /* the only one that has a chance; empty: any */
 };
-int selection_read(struct request *rq, struct selection *ret);
+int selection_read(struct server_request *rq, struct selection *ret);
 int selection_parse(struct arena *a, const struct resource_type *t, struct str labels, struct str fields,
                     struct selection *ret, struct err *e);
 bool selection_has(const struct selection *s, const struct json *root);
@@ -350,9 +353,9 @@ bool selection_has_object(const struct selection *s, const struct object *o, str
 /* ---- items.c ---- */
 
 /* All have texts, and more than is sent at once, and as they are. */
-bool items_are_many(const struct request *rq, struct object *const *objects, size_t n);
+bool items_are_many(const struct server_request *rq, struct object *const *objects, size_t n);
 /* Answer with 'head', then the objects as a JSON list that is open, then the end of both. */
-void items_reply(struct request *rq, struct str head, struct object *const *objects, size_t n);
+void items_reply(struct server_request *rq, struct str head, struct object *const *objects, size_t n);
 /* What 'n' references to objects with so much text count for, to whoever has them: most objects are those of the store,
  * and a quarter of the text stands for those that were replaced since. */
 size_t items_held(size_t n, size_t text_bytes);
@@ -361,35 +364,37 @@ void items_done(struct server *s);
 /* ---- admission.c ---- */
 
 /* Default 'object' and add what is wrong with it. 'old': NULL on create. Its shape is looked at before, whoever made it. */
-int admission_write(struct request *rq, struct json *object, const struct object *old);
-int admission_delete(struct request *rq, const struct object *old);
+int admission_write(struct server_request *rq, struct json *object, const struct object *old);
+int admission_delete(struct server_request *rq, const struct object *old);
 struct admit_env admission_env(struct server *s, struct str namespace); /* what rules ask about the cluster */
 /* LimitRanges and quotas: 403. After admission_write(), as they look at what it has completed. */
-int admission_amounts(struct request *rq, const struct json *object, const struct object *old);
+int admission_amounts(struct server_request *rq, const struct json *object, const struct object *old);
 /* The schema and metadata, for kinds that have rules besides. 'name_check': NULL: a DNS subdomain. */
-void check_plain(const struct request *rq, struct json *object, const char *(*name_check)(struct arena *, struct str),
-                 struct problems *ps);
+void check_plain(const struct server_request *rq, struct json *object,
+                 const char *(*name_check)(struct arena *, struct str), struct problems *ps);
 void default_member(struct arena *a, struct json *j, const char *key, const char *value); /* where it is not or empty */
-void admit_pod_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_pod_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps);
 void service_address(const struct server *s, struct arena *a, struct json *spec); /* one of its own, if it needs one */
-void admit_config_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
-void admit_secret_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
-void admit_service_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
-void admit_endpoints_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
-void admit_slice_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_config_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_secret_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_service_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_endpoints_write(struct server_request *rq, struct json *object, const struct object *old,
+                           struct problems *ps);
+void admit_slice_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps);
 void service_defaults(struct arena *a, struct json *spec); /* as Kubernetes completes one that has an address or none */
 /* Mount the token of its account, where the pod and the account want that. 'old': what is there keeps its name, also
  * where a client writes its file again, which does not know it. NULL: it is new. */
 void admit_pod_token(const struct server *s, struct arena *a, struct json *pod, const struct object *old);
 /* Where it names none: those of its account, or those it had. */
 void admit_pod_pull_secrets(const struct server *s, struct arena *a, struct json *pod, const struct object *old);
-int admit_pod_account(struct request *rq, const struct json *pod); /* 403: there is none of that name */
+int admit_pod_account(struct server_request *rq, const struct json *pod); /* 403: there is none of that name */
 /* 'before': its spec, with defaults; it becomes that of the pod, with the amounts that are wished. */
-void admit_pod_resize(struct request *rq, struct json *pod, struct json *before, const struct object *old,
+void admit_pod_resize(struct server_request *rq, struct json *pod, struct json *before, const struct object *old,
                       struct problems *ps);
 /* Of a new pod: what its RuntimeClass says. ERR_FORBIDDEN: there is none of that name, or the pod says otherwise. */
 int admit_pod_runtime(const struct server *s, struct arena *a, struct json *pod, struct err *e);
-void admit_runtime_class_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_runtime_class_write(struct server_request *rq, struct json *object, const struct object *old,
+                               struct problems *ps);
 
 /* ---- amounts.c ---- */
 
@@ -399,10 +404,12 @@ void amounts_canonical(struct arena *a, struct json *from, const char *path);
 /* ---- create.c, update.c, delete.c ---- */
 
 /* Write it, unless it is a dry run; reply. */
-int create_object(struct request *rq, struct json *object);
-int delete_one(struct request *rq, const struct object *o, const struct store_delete_options *opt, struct object **ret);
-int delete_read(struct request *rq, struct store_delete_options *ret);
-int delete_options(struct request *rq, const struct json *body, struct store_delete_options *ret); /* DeleteOptions */
+int create_object(struct server_request *rq, struct json *object);
+int delete_one(struct server_request *rq, const struct object *o, const struct store_delete_options *opt,
+               struct object **ret);
+int delete_read(struct server_request *rq, struct store_delete_options *ret);
+int delete_options(struct server_request *rq, const struct json *body,
+                   struct store_delete_options *ret); /* DeleteOptions */
 
 /* ---- table.c, columns.c ---- */
 
@@ -474,7 +481,7 @@ bool api_service_is(const struct object *o); /* it, or its Endpoints or slice */
 /* ERR_FORBIDDEN: it would be more than the namespace may have. 'old': what it replaces; NULL: it is new. */
 int quota_admit(struct server *s, const struct resource_type *type, const struct json *object, const struct json *old,
                 struct err *e);
-void admit_quota_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_quota_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps);
 int64_t quotas_turn(struct server *s); /* milliseconds until it is due */
 
 /* ---- limits.c ---- */
@@ -482,7 +489,7 @@ int64_t quotas_turn(struct server *s); /* milliseconds until it is due */
 void limits_default(const struct server *s, struct arena *a, struct json *pod); /* what its containers do not say */
 /* ERR_FORBIDDEN: it is not within what the namespace allows. */
 int limits_admit(const struct server *s, const struct resource_type *type, const struct json *object, struct err *e);
-void admit_limits_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_limits_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps);
 
 /* ---- budget.c ---- */
 
@@ -509,33 +516,34 @@ struct custom_kind;
 void customs_begin(struct server *s);
 void customs_turn(struct server *s);
 void customs_done(struct server *s);
-void custom_target(struct request *rq); /* the type that its URL names, and the view */
+void custom_target(struct server_request *rq); /* the type that its URL names, and the view */
 bool custom_is_ending(const struct server *s, const struct resource_type *type);
-void admit_definition_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
-void admit_custom_write(struct request *rq, struct json *object, const struct object *old, struct problems *ps);
+void admit_definition_write(struct server_request *rq, struct json *object, const struct object *old,
+                            struct problems *ps);
+void admit_custom_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps);
 
 /* Every kind that has URLs, each version of those of users; how many. */
 size_t types_served(const struct server *s, struct arena *a, const struct resource_type ***ret);
 
 /* ---- access.c ---- */
 
-bool access_may_send(struct request *rq); /* of the head alone, before the body is received */
-int access_check(struct request *rq);     /* 0, or 400, 401, 403, 429 */
+bool access_may_send(struct server_request *rq); /* of the head alone, before the body is received */
+int access_check(struct server_request *rq);     /* 0, or 400, 401, 403, 429 */
 /* It is answered bit by bit or later, and only as long as its caller may ask for it. */
-void access_hold(struct request *rq);
-void access_done(struct request *rq); /* it was answered, or goes on */
+void access_hold(struct server_request *rq);
+void access_done(struct server_request *rq); /* it was answered, or goes on */
 /* May he write this, the verb aside: rights that he gives away, pods that open the machine. 'object' becomes what he
  * may have. */
-int access_write(struct request *rq, struct json *object, const struct object *old);
-void access_keep_marks(struct request *rq, struct json *object, const struct object *old); /* before admission */
+int access_write(struct server_request *rq, struct json *object, const struct object *old);
+void access_keep_marks(struct server_request *rq, struct json *object, const struct object *old); /* before admission */
 
 /* ---- access_makers.c ---- */
 
-int access_pod(struct request *rq, const struct object *pod);   /* could he create it as it is? Else 403 */
-int access_enter(struct request *rq, const struct object *pod); /* the same for exec, attach and port-forward */
+int access_pod(struct server_request *rq, const struct object *pod);   /* could he create it as it is? Else 403 */
+int access_enter(struct server_request *rq, const struct object *pod); /* the same for exec, attach and port-forward */
 /* Who wrote its spec last, of an object that makes Jobs; before it is written. */
-void access_author(struct request *rq, struct json *object, const struct object *old);
-int access_flow(struct request *rq, const struct json *flow); /* the Jobs that it would make now: 403 */
+void access_author(struct server_request *rq, struct json *object, const struct object *old);
+int access_flow(struct server_request *rq, const struct json *flow); /* the Jobs that it would make now: 403 */
 /* May its authors create this Job, which a controller makes? 'job' becomes what they may have. ERR_FORBIDDEN. */
 int access_made(struct server *s, struct arena *a, struct json *job, struct err *e);
 

@@ -25,25 +25,26 @@ static const struct {
 };
 _Static_assert(ARRAY_LEN(reasons) == REASON_MAX, "every reason has its code");
 
-int status_code(const struct request *rq)
+int status_code(const struct server_request *rq)
 {
     return reasons[rq->failure.reason].code;
 }
 
 /* ---- failing ---- */
 
-int fail_with(struct request *rq, enum reason reason, const char *fmt, ...)
+int fail_with(struct server_request *rq, enum reason reason, const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
-    rq->failure =
-        (struct failure){ .reason = reason, .message = arena_vfmt(rq->arena, fmt, ap), .name = rq->failure.name };
+    rq->failure = (struct server_failure){ .reason = reason,
+                                           .message = arena_vfmt(rq->arena, fmt, ap),
+                                           .name = rq->failure.name };
     va_end(ap);
     return -1;
 }
 
-void fail_cause(struct request *rq, const char *reason, struct str field, struct str message)
+void fail_cause(struct server_request *rq, const char *reason, struct str field, struct str message)
 {
     *vec_push(rq->arena, &rq->failure.causes) = (struct cause){ reason, arena_str(rq->arena, message),
                                                                 arena_str(rq->arena, field) };
@@ -63,19 +64,19 @@ static struct str status_field_of(struct str text, struct str *ret_rest)
     return field;
 }
 
-static struct str status_kind_name(const struct request *rq, const struct resource_type *t)
+static struct str status_kind_name(const struct server_request *rq, const struct resource_type *t)
 {
     return t ? arena_fmt(rq->arena, "%s%s%s", t->kind, t->group[0] ? "." : "", t->group) : STR("object");
 }
 
 /* The message is made of the causes once all are known. */
-static int begin_invalid(struct request *rq, struct str name)
+static int begin_invalid(struct server_request *rq, struct str name)
 {
-    rq->failure = (struct failure){ .reason = REASON_INVALID, .name = name };
+    rq->failure = (struct server_failure){ .reason = REASON_INVALID, .name = name };
     return -1;
 }
 
-int fail_field(struct request *rq, const char *reason, const char *field, const char *fmt, ...)
+int fail_field(struct server_request *rq, const char *reason, const char *field, const char *fmt, ...)
 {
     va_list ap;
 
@@ -87,7 +88,7 @@ int fail_field(struct request *rq, const char *reason, const char *field, const 
     return -1;
 }
 
-int fail_not_found(struct request *rq, const struct resource_type *type, struct str name)
+int fail_not_found(struct server_request *rq, const struct resource_type *type, struct str name)
 {
     fail_with(rq, REASON_NOT_FOUND, "%.*s \"%.*s\" not found", STR_ARG(type_resource(rq->arena, type)), STR_ARG(name));
     rq->failure.name = name;
@@ -95,7 +96,7 @@ int fail_not_found(struct request *rq, const struct resource_type *type, struct 
     return -1;
 }
 
-int fail_err(struct request *rq, const struct err *e)
+int fail_err(struct server_request *rq, const struct err *e)
 {
     static const enum reason by_code[ERR_CODE_MAX] = {
         [ERR_OK] = REASON_INTERNAL,       [ERR_INVALID] = REASON_INVALID,     [ERR_SYNTAX] = REASON_BAD_REQUEST,
@@ -143,7 +144,7 @@ static struct str value_first(struct arena *a, struct str text)
     return arena_fmt(a, "%.*s: %.*s", (int)(text.n - at - got.n - 1), text.p + at + got.n, (int)at, text.p);
 }
 
-static void add_problem(struct request *rq, const struct problem *p)
+static void add_problem(struct server_request *rq, const struct problem *p)
 {
     const char *reason = "FieldValueInvalid", *word = "Invalid value";
 
@@ -157,7 +158,7 @@ static void add_problem(struct request *rq, const struct problem *p)
                word ? arena_fmt(rq->arena, "%s: %.*s", word, STR_ARG(value_first(rq->arena, p->text))) : p->text);
 }
 
-int fail_problems(struct request *rq, struct problems *ps)
+int fail_problems(struct server_request *rq, struct problems *ps)
 {
     begin_invalid(rq, rq->failure.name);
     VEC_FOREACH(p, &ps->list)
@@ -172,9 +173,9 @@ static void print_cause(struct buf *out, const struct cause *c)
 }
 
 /* 'Pod "x" is invalid: spec: …', with several causes in brackets. */
-static struct str invalid_message(const struct request *rq)
+static struct str invalid_message(const struct server_request *rq)
 {
-    const struct failure *f = &rq->failure;
+    const struct server_failure *f = &rq->failure;
     struct str name = f->name.n ? f->name : rq->target.name;
     autobuf out = { 0 };
 
@@ -193,7 +194,7 @@ static struct str invalid_message(const struct request *rq)
 
 /* ---- the object ---- */
 
-static struct json *causes_of(const struct request *rq)
+static struct json *causes_of(const struct server_request *rq)
 {
     struct json *list = json_array(rq->arena);
 
@@ -208,9 +209,9 @@ static struct json *causes_of(const struct request *rq)
     return list;
 }
 
-static struct json *details_of(const struct request *rq)
+static struct json *details_of(const struct server_request *rq)
 {
-    const struct failure *f = &rq->failure;
+    const struct server_failure *f = &rq->failure;
     struct str kind = f->kind, name = f->name.n ? f->name : rq->target.name;
     struct json *d = json_object(rq->arena);
 
@@ -231,7 +232,7 @@ static struct json *details_of(const struct request *rq)
     return d;
 }
 
-static struct json *status_new(struct request *rq, const char *status)
+static struct json *status_new(struct server_request *rq, const char *status)
 {
     struct json *j = json_object(rq->arena);
 
@@ -242,9 +243,9 @@ static struct json *status_new(struct request *rq, const char *status)
     return j;
 }
 
-struct json *status_of(struct request *rq)
+struct json *status_of(struct server_request *rq)
 {
-    struct failure *f = &rq->failure;
+    struct server_failure *f = &rq->failure;
     struct json *j = status_new(rq, "Failure"), *details;
 
     if (f->reason == REASON_INVALID && !f->message.n)
@@ -260,7 +261,7 @@ struct json *status_of(struct request *rq)
     return j;
 }
 
-struct json *status_success(struct request *rq, int code)
+struct json *status_success(struct server_request *rq, int code)
 {
     struct json *j = status_new(rq, "Success");
 
@@ -272,9 +273,10 @@ struct json *status_success(struct request *rq, int code)
 void server_refuse(struct http_call *call, int code, struct str why)
 {
     autoarena a = { 0 };
-    struct request rq = { .arena = &a, .call = call };
+    struct server_request rq = { .arena = &a, .call = call };
 
-    rq.failure = (struct failure){ .reason = REASON_INTERNAL, .message = arena_str(&a, why), .has_no_details = true };
+    rq.failure =
+        (struct server_failure){ .reason = REASON_INTERNAL, .message = arena_str(&a, why), .has_no_details = true };
     for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
         if (reasons[i].code == code) {
             rq.failure.reason = (enum reason)i;

@@ -27,13 +27,13 @@ static bool is_odd(const struct resource_type *t, bool asks_creates)
 
 /* ---- writing ---- */
 
-static enum store_part update_part_of(const struct request *rq)
+static enum store_part update_part_of(const struct server_request *rq)
 {
     return str_is(rq->target.subresource, "status") ? STORE_STATUS : STORE_MAIN;
 }
 
 /* A status may bring labels and annotations along (store/rules.c), which are as they must be. */
-static int check_status_meta(struct request *rq, struct json *object)
+static int check_status_meta(struct server_request *rq, struct json *object)
 {
     struct problems ps = { .arena = rq->arena };
     struct place root = { .node = object };
@@ -44,7 +44,7 @@ static int check_status_meta(struct request *rq, struct json *object)
     return ps.n_errors ? fail_problems(rq, &ps) : 0;
 }
 
-static int write_object(struct request *rq, struct json *object, const struct object *old)
+static int write_object(struct server_request *rq, struct json *object, const struct object *old)
 {
     struct store *store = rq->server->opt.store;
     autounref struct object *kept = object_ref(old), *o = NULL;
@@ -69,9 +69,9 @@ static int write_object(struct request *rq, struct json *object, const struct ob
 
 /* ---- update ---- */
 
-int handle_update(struct request *rq)
+int handle_update(struct server_request *rq)
 {
-    const struct target *t = &rq->target;
+    const struct server_target *t = &rq->target;
     const struct object *old = store_get(rq->server->opt.store, rq->type, t->namespace, t->name);
     struct json *object;
 
@@ -88,7 +88,7 @@ int handle_update(struct request *rq)
 }
 
 /* A namespace without finalizers of its own that is being deleted may go. */
-int handle_finalize(struct request *rq)
+int handle_finalize(struct server_request *rq)
 {
     const struct object *old = store_get(rq->server->opt.store, rq->type, STR_NULL, rq->target.name);
     struct json *object, *wish;
@@ -117,7 +117,7 @@ static const struct {
 };
 
 /* What a patch may be for this kind, for body_any(). */
-static void list_types(const struct request *rq, const char *ret[ARRAY_LEN(patch_types) + 1])
+static void list_types(const struct server_request *rq, const char *ret[ARRAY_LEN(patch_types) + 1])
 {
     size_t n = 0;
 
@@ -129,7 +129,7 @@ static void list_types(const struct request *rq, const char *ret[ARRAY_LEN(patch
     ret[n] = NULL;
 }
 
-static enum server_patch_kind update_kind_of(const struct request *rq)
+static enum server_patch_kind update_kind_of(const struct server_request *rq)
 {
     struct str text = http_call_header(rq->call, "Content-Type"), media = STR_NULL;
 
@@ -150,7 +150,7 @@ static int patch_default(struct arena *a, const struct server_patch *p, struct j
     return 0;
 }
 
-static struct str manager_of(const struct request *rq)
+static struct str manager_of(const struct server_request *rq)
 {
     struct str name = STR_NULL, agent = http_call_header(rq->call, "User-Agent");
 
@@ -159,7 +159,7 @@ static struct str manager_of(const struct request *rq)
     return name;
 }
 
-static int check_parameters(struct request *rq, enum server_patch_kind kind)
+static int check_parameters(struct server_request *rq, enum server_patch_kind kind)
 {
     struct str text = STR_NULL;
 
@@ -175,7 +175,7 @@ static int check_parameters(struct request *rq, enum server_patch_kind kind)
     return 0;
 }
 
-static int make_patched(struct request *rq, enum server_patch_kind kind, const struct object *old,
+static int make_patched(struct server_request *rq, enum server_patch_kind kind, const struct object *old,
                         const struct json *patch, struct json **ret)
 {
     const struct server_options *opt = &rq->server->opt;
@@ -200,7 +200,7 @@ static int make_patched(struct request *rq, enum server_patch_kind kind, const s
 }
 
 /* What no patch changes. */
-static int check_patched(struct request *rq, const struct object *old, const struct json *object)
+static int check_patched(struct server_request *rq, const struct object *old, const struct json *object)
 {
     const struct json *meta = json_get(object, "metadata"), *before = old ? json_get(old->root, "metadata") : NULL;
 
@@ -224,7 +224,7 @@ static int check_patched(struct request *rq, const struct object *old, const str
 }
 
 /* What apply makes is where the URL says. */
-static int place_new(struct request *rq, struct json *object)
+static int place_new(struct server_request *rq, struct json *object)
 {
     struct json *meta = json_get(object, "metadata");
     struct str name = json_member_text(meta, "name"), namespace = json_member_text(meta, "namespace");
@@ -245,9 +245,9 @@ static int place_new(struct request *rq, struct json *object)
     return 0;
 }
 
-int handle_patch(struct request *rq)
+int handle_patch(struct server_request *rq)
 {
-    const struct target *t = &rq->target;
+    const struct server_target *t = &rq->target;
     const struct object *old = store_get(rq->server->opt.store, rq->type, t->namespace, t->name);
     enum server_patch_kind kind = update_kind_of(rq);
     const char *types[ARRAY_LEN(patch_types) + 1];

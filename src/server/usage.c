@@ -61,7 +61,7 @@ void usage_done(struct server *s)
 /* ---- rates ---- */
 
 struct asking {
-    struct request *rq;
+    struct server_request *rq;
     const struct look *now, *before; /* before: NULL, none that is old enough */
     struct selection sel;
     struct json *items, *table;
@@ -195,7 +195,7 @@ static void usage_add_item(void *ctx, const struct object *o)
 
 static int answer_all(struct asking *q)
 {
-    struct request *rq = q->rq;
+    struct server_request *rq = q->rq;
     struct json *j = json_object(rq->arena);
 
     if (selection_read(rq, &q->sel) < 0)
@@ -217,7 +217,7 @@ static int answer_all(struct asking *q)
 
 static int answer_one(struct asking *q)
 {
-    struct request *rq = q->rq;
+    struct server_request *rq = q->rq;
     const struct object *o = store_get(rq->server->opt.store, subject(q), rq->target.namespace, rq->target.name);
     struct json *j = o ? metrics_of(q, o) : NULL;
 
@@ -227,7 +227,7 @@ static int answer_one(struct asking *q)
     return 0;
 }
 
-int handle_usage(struct request *rq)
+int handle_usage(struct server_request *rq)
 {
     struct server *s = rq->server;
     struct asking q = { .rq = rq };

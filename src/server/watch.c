@@ -398,13 +398,13 @@ void watches_done(struct server *s)
 
 /* ---- the request ---- */
 
-struct wish {       /* where it begins */
+struct watch_wish { /* where it begins */
     uint64_t from;  /* 0: see 'initial' */
     bool initial;   /* all there is, as ADDED, first */
     bool marks_end; /* … and a bookmark after it */
 };
 
-static int read_revision(struct request *rq, struct str *text, uint64_t *ret)
+static int read_revision(struct server_request *rq, struct str *text, uint64_t *ret)
 {
     *ret = 0;
     if (!param(rq, "resourceVersion", text) || !text->n || str_to_u64(*text, ret) == 0)
@@ -412,7 +412,7 @@ static int read_revision(struct request *rq, struct str *text, uint64_t *ret)
     return fail_with(rq, REASON_BAD_REQUEST, "resourceVersion: invalid value \"%.*s\"", STR_ARG(str_sub(*text, 0, 40)));
 }
 
-static int read_wish(struct request *rq, struct wish *ret)
+static int read_wish(struct server_request *rq, struct watch_wish *ret)
 {
     struct str text = STR_NULL, match = STR_NULL, send_initial = STR_NULL;
     bool has_initial = param(rq, "sendInitialEvents", &send_initial) && send_initial.n;
@@ -434,7 +434,7 @@ static int read_wish(struct request *rq, struct wish *ret)
     return 0;
 }
 
-static int64_t life_of(struct request *rq, int64_t seconds)
+static int64_t life_of(struct server_request *rq, int64_t seconds)
 {
     uint64_t rev = store_revision(rq->server->opt.store) + rq->server->stats.requests;
 
@@ -443,7 +443,7 @@ static int64_t life_of(struct request *rq, int64_t seconds)
     return LIFE_MIN_MS + (int64_t)(rev * 7919 % (LIFE_MAX_MS - LIFE_MIN_MS)); /* not all at once */
 }
 
-static struct api_watch *api_watch_new(struct request *rq, const struct selection *sel, struct watch *take,
+static struct api_watch *api_watch_new(struct server_request *rq, const struct selection *sel, struct watch *take,
                                        int64_t seconds)
 {
     struct server *s = rq->server;
@@ -487,7 +487,7 @@ static void keep_initial(void *ctx, const struct object *o)
     w->initial_bytes += o->text.n;
 }
 
-static int watch_begin(struct request *rq, struct feed *f)
+static int watch_begin(struct server_request *rq, struct feed *f)
 {
     bool is_frames = rq->accept.media == MEDIA_PROTOBUF;
 
@@ -501,7 +501,7 @@ static void nothing(void *ctx)
     (void)ctx;
 }
 
-static void reply_expired(struct request *rq, const struct err *e)
+static void reply_expired(struct server_request *rq, const struct err *e)
 {
     struct feed f = { .on_gone = nothing };
     autobuf out = { 0 };
@@ -521,10 +521,10 @@ static void reply_expired(struct request *rq, const struct err *e)
     feed_end(&f);
 }
 
-int handle_watch(struct request *rq)
+int handle_watch(struct server_request *rq)
 {
     struct selection sel;
-    struct wish wish = { 0 };
+    struct watch_wish wish = { 0 };
     struct watch *watch;
     struct api_watch *w;
     int64_t seconds;

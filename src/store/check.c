@@ -15,7 +15,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-struct check {
+struct check_check {
     const struct store_check_options *opt;
     struct sql_file file;
     struct row_codec codec;
@@ -26,7 +26,7 @@ struct check {
     size_t problems;
 };
 
-__attribute__((format(printf, 2, 3))) static void problem(struct check *c, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void problem(struct check_check *c, const char *fmt, ...)
 {
     autobuf text = { 0 };
     va_list ap;
@@ -42,7 +42,7 @@ __attribute__((format(printf, 2, 3))) static void problem(struct check *c, const
 
 /* ---- pages ---- */
 
-static void check_pages(struct check *c)
+static void check_pages(struct check_check *c)
 {
     sqlite3_stmt *st = NULL;
     int rc = sqlite3_prepare_v2(c->file.db, "PRAGMA integrity_check(20)", -1, &st, NULL);
@@ -61,7 +61,7 @@ static void check_pages(struct check *c)
 
 /* ---- records ---- */
 
-static void check_text(struct check *c, const struct object_record *r)
+static void check_text(struct check_check *c, const struct object_record *r)
 {
     struct err e = { 0 };
     struct json *tree;
@@ -80,7 +80,7 @@ static void check_text(struct check *c, const struct object_record *r)
 }
 
 /* Did the change happen to something that was there, or was not? */
-static void check_order(struct check *c, struct str kind, const struct log_row *row)
+static void check_order(struct check_check *c, struct str kind, const struct log_row *row)
 {
     struct str key = arena_fmt(&c->arena, "%.*s %.*s/%.*s", STR_ARG(kind), STR_ARG(row->record.namespace),
                                STR_ARG(row->record.name));
@@ -95,7 +95,7 @@ static void check_order(struct check *c, struct str kind, const struct log_row *
         (void)map_put(&c->there, key, (void *)c); /* any that is not NULL */
 }
 
-static void check_row(struct check *c, sqlite3_stmt *st)
+static void check_row(struct check_check *c, sqlite3_stmt *st)
 {
     struct str kind = { (const char *)sqlite3_column_blob(st, ROW_KIND), (size_t)sqlite3_column_bytes(st, ROW_KIND) };
     bool is_sealed = sqlite3_column_type(st, ROW_KEY) != SQLITE_NULL;
@@ -115,7 +115,7 @@ static void check_row(struct check *c, sqlite3_stmt *st)
     c->facts.rev = MAX_OF(c->facts.rev, row.record.rev);
 }
 
-static void check_records(struct check *c)
+static void check_records(struct check_check *c)
 {
     const char *sql = c->facts.format < 2
                           ? "SELECT rev, what, kind, namespace, name, uid, sum, NULL, body FROM log ORDER BY rev"
@@ -149,7 +149,7 @@ static int check_wal(const char *dir, const char *path, struct err *e)
     return sql_wal_check(fd, path, e) == 0 ? 0 : -1;
 }
 
-static int check_open(struct check *c, const char *path, struct err *e)
+static int check_open(struct check_check *c, const char *path, struct err *e)
 {
     autofree char *inside = NULL;
     struct err why = { 0 };
@@ -172,7 +172,7 @@ static int check_open(struct check *c, const char *path, struct err *e)
 int store_check(const char *path, const struct store_check_options *opt, struct store_facts *ret, struct err *e)
 {
     static const struct store_check_options plain;
-    struct check c = { .opt = opt ? opt : &plain };
+    struct check_check c = { .opt = opt ? opt : &plain };
     int rc = 0;
 
     if (check_open(&c, path, e) < 0)

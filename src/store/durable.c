@@ -187,14 +187,14 @@ static void forget_old(struct store *s)
     d->forgotten = to;
 }
 
-struct reading {
+struct durable_reading {
     struct object *object;
     uint64_t rev;
 };
 
 static void take_row(void *ctx, const struct log_row *row)
 {
-    struct reading *r = ctx;
+    struct durable_reading *r = ctx;
 
     if (row->record.type && row->record.rev == r->rev)
         r->object = object_read(&row->record);
@@ -202,7 +202,7 @@ static void take_row(void *ctx, const struct log_row *row)
 
 struct object *durable_read(struct store *s, uint64_t rev)
 {
-    struct reading r = { .rev = rev };
+    struct durable_reading r = { .rev = rev };
     struct store_log *log = s->durable->log;
     struct err e = { 0 };
 

@@ -134,7 +134,7 @@ struct change {
     struct entry *deleted; /* of DELETED: its entry, which lives as long as this */
 };
 
-struct history { /* changes of one type; the i-th ever made is v[i & (cap - 1)], for first <= i < end */
+struct store_history { /* changes of one type; the i-th ever made is v[i & (cap - 1)], for first <= i < end */
     struct change *v;
     size_t cap; /* a power of two, or 0 */
     uint64_t first, end;
@@ -261,9 +261,9 @@ struct object *durable_before(struct store *s, uint64_t rev);
 
 /* ---- memory.c ---- */
 
-struct kind { /* a row of resource_types[] */
+struct store_kind { /* a row of resource_types[] */
     struct index index;
-    struct history history;
+    struct store_history history;
 };
 
 struct store {
@@ -279,7 +279,7 @@ struct store {
     uint8_t *order;   /* the kind of each kept change: order[rev & (order_cap - 1)] */
     size_t order_cap;
     size_t n_watches;
-    struct kind *kinds;
+    struct store_kind *kinds;
     struct arena scratch; /* for one write */
     struct warm *warm;
     struct durable *durable; /* NULL: it lives in memory only */

@@ -15,13 +15,13 @@
 
 /* ---- keeping ---- */
 
-static struct change *change_at(const struct history *h, uint64_t i)
+static struct change *change_at(const struct store_history *h, uint64_t i)
 {
     return &h->v[i & (h->cap - 1)];
 }
 
 /* The number of the first change after 'rev'. */
-static uint64_t history_after(const struct history *h, uint64_t rev)
+static uint64_t history_after(const struct store_history *h, uint64_t rev)
 {
     uint64_t low = h->first, high = h->end;
 
@@ -36,9 +36,9 @@ static uint64_t history_after(const struct history *h, uint64_t rev)
     return low;
 }
 
-static void history_grow(struct history *h)
+static void history_grow(struct store_history *h)
 {
-    struct history old = *h;
+    struct store_history old = *h;
 
     h->cap = old.cap ? old.cap * 2 : 16;
     h->v = xmalloc(h->cap * sizeof(*h->v));
@@ -94,7 +94,7 @@ void history_skip(struct store *s, uint64_t rev)
 
 uint64_t history_undo(struct store *s, size_t kind, uint64_t rev)
 {
-    struct history *h = &s->kinds[kind].history;
+    struct store_history *h = &s->kinds[kind].history;
     const struct change *last = change_at(h, --h->end);
 
     assert(h->first <= h->end && last->rev == rev);
@@ -106,7 +106,7 @@ uint64_t history_undo(struct store *s, size_t kind, uint64_t rev)
 void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o, uint64_t before,
                  struct entry *entry)
 {
-    struct history *h = &s->kinds[kind].history;
+    struct store_history *h = &s->kinds[kind].history;
 
     order_add(s, kind);
     if (h->end - h->first == h->cap)
@@ -120,7 +120,7 @@ void history_add(struct store *s, size_t kind, enum watch_kind what, const struc
 /* NULL: it is not kept. */
 static struct change *change_of(const struct store *s, size_t kind, uint64_t rev)
 {
-    const struct history *h = &s->kinds[kind].history;
+    const struct store_history *h = &s->kinds[kind].history;
     uint64_t i = history_after(h, rev - 1);
 
     return i < h->end && change_at(h, i)->rev == rev ? change_at(h, i) : NULL;
@@ -177,7 +177,7 @@ void store_compact(struct store *s, uint64_t rev)
 void history_done(struct store *s)
 {
     for (size_t i = 0; i < n_type_rows; i++) {
-        struct history *h = &s->kinds[i].history;
+        struct store_history *h = &s->kinds[i].history;
 
         for (; h->first < h->end; h->first++)
             object_unref(change_at(h, h->first)->object);
@@ -217,7 +217,7 @@ struct object *history_object(struct store *s, size_t kind, uint64_t rev)
 
 struct watch {
     struct store *store;
-    const struct history *history;
+    const struct store_history *history;
     struct str namespace; /* empty: all */
     uint64_t at;          /* number of the next change to read */
     uint64_t from;        /* revisions up to this one are not wanted */
@@ -239,7 +239,7 @@ static int watch_gone(struct err *e, uint64_t wanted, uint64_t dropped)
 int watch_open(struct store *s, const struct resource_type *type, struct str namespace, uint64_t from,
                struct watch **ret, struct err *e)
 {
-    const struct history *h = &s->kinds[store_kind_of(type)].history;
+    const struct store_history *h = &s->kinds[store_kind_of(type)].history;
     struct watch *w;
 
     if (from != 0 && from < s->dropped)

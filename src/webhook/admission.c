@@ -12,7 +12,7 @@
 
 #define API_VERSION "admission.k8s.io/v1"
 
-struct review {
+struct admission_review {
     struct arena *arena;
     struct json *object; /* NULL: it is being deleted */
     const struct json *old;
@@ -23,12 +23,12 @@ struct review {
 
 /* ---- what is done for each kind ---- */
 
-static void mutate_job(struct review *r)
+static void mutate_job(struct admission_review *r)
 {
     job_default(r->arena, r->object, &r->env);
 }
 
-static void validate_job(struct review *r)
+static void validate_job(struct admission_review *r)
 {
     struct plugin_set *set;
     struct job job;
@@ -36,7 +36,7 @@ static void validate_job(struct review *r)
     job_admit(r->arena, r->object, r->old, &r->env, NULL, &job, &set, &r->problems);
 }
 
-static void admit_queue_review(struct review *r)
+static void admit_queue_review(struct admission_review *r)
 {
     if (r->object)
         admit_queue(r->arena, r->object, r->old, &r->env, &r->problems);
@@ -44,29 +44,29 @@ static void admit_queue_review(struct review *r)
         admit_queue_delete(r->old, &r->env, &r->problems);
 }
 
-static void admit_podgroup_review(struct review *r)
+static void admit_podgroup_review(struct admission_review *r)
 {
     admit_podgroup(r->arena, r->object, r->old, &r->env, &r->problems);
 }
 
-static void mutate_pod(struct review *r)
+static void mutate_pod(struct admission_review *r)
 {
     admit_pod_gate(r->arena, r->object, &r->env);
 }
 
-static void validate_pod(struct review *r)
+static void validate_pod(struct admission_review *r)
 {
     admit_pod_budget(r->object, &r->env, &r->problems);
 }
 
-static void validate_flow_kind(struct review *r)
+static void validate_flow_kind(struct admission_review *r)
 {
     struct flow_env env = { .admit = &r->env, .read_zone = zoneinfo_read };
 
     (void)admit_flow_kind(r->arena, r->object, r->old, &env, &r->problems); /* the path says which kind it is */
 }
 
-static void validate_hypernode(struct review *r)
+static void validate_hypernode(struct admission_review *r)
 {
     admit_hypernode(r->object, r->old, &r->problems);
 }
@@ -74,7 +74,7 @@ static void validate_hypernode(struct review *r)
 static const struct admission_path {
     const char *path, *group, *kind;
     bool mutates, sees_deletes;
-    void (*admit)(struct review *r); /* mutates: what is wrong is for the other to tell */
+    void (*admit)(struct admission_review *r); /* mutates: what is wrong is for the other to tell */
 } paths[] = {
     { "/jobs/mutate", "batch.volcano.sh", "Job", true, false, mutate_job },
     { "/jobs/validate", "batch.volcano.sh", "Job", false, false, validate_job },
@@ -152,7 +152,7 @@ static void print_response(struct arena *a, struct json *response, struct buf *o
 /* ---- the request ---- */
 
 /* Of deletes only Queues are looked at; status and other subresources are the controllers' own. */
-static bool is_looked_at(const struct admission_path *p, const struct review *r, const struct json *request)
+static bool is_looked_at(const struct admission_path *p, const struct admission_review *r, const struct json *request)
 {
     if (json_member_text(request, "subResource").n)
         return false;
@@ -173,7 +173,7 @@ static const struct schema *schema_of(const struct admission_path *p)
 }
 
 /* Defaults and rules rely on types. The API server asks those who change objects before it asks its own schema. */
-static void admit_shaped(const struct admission_path *p, struct review *r)
+static void admit_shaped(const struct admission_path *p, struct admission_review *r)
 {
     const struct schema *schema = r->object ? schema_of(p) : NULL;
     struct problems ps = { .arena = r->arena };
@@ -188,8 +188,8 @@ static void admit_shaped(const struct admission_path *p, struct review *r)
         p->admit(r);
 }
 
-static void webhook_admission_answer(const struct admission_path *p, struct review *r, const struct json *request,
-                                     struct admission_answer *ret)
+static void webhook_admission_answer(const struct admission_path *p, struct admission_review *r,
+                                     const struct json *request, struct admission_answer *ret)
 {
     struct json *response = json_object(r->arena), *before = r->object ? json_copy(r->arena, r->object) : NULL;
     bool is_wrong;
@@ -227,7 +227,7 @@ void admission_review(struct str path, struct str body, const struct admit_env *
 {
     const struct admission_path *p = find_path(path);
     autoarena a = { 0 };
-    struct review r = { .arena = &a, .problems.arena = &a, .env = *env };
+    struct admission_review r = { .arena = &a, .problems.arena = &a, .env = *env };
     struct json *review, *request;
     struct err e;
 

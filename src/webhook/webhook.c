@@ -19,7 +19,7 @@ enum {
 };
 #define YEAR_MS (365LL * 24 * 3600 * 1000)
 
-struct lookup { /* an object that the rules asked for */
+struct webhook_lookup { /* an object that the rules asked for */
     const struct resource_type *type;
     struct buf name;
     struct object *object; /* the fresh one; NULL: there is none */
@@ -27,18 +27,18 @@ struct lookup { /* an object that the rules asked for */
     bool is_read, is_known;
 };
 
-struct review {
+struct webhook_review {
     struct list_link link; /* webhook.reviews */
     struct webhook *webhook;
     struct http_call *call;
-    struct lookup lookups[LOOKUPS_MAX];
+    struct webhook_lookup lookups[LOOKUPS_MAX];
     size_t n, waiting;
 };
 
 /* ---- what the rules ask ---- */
 
 /* NULL: there can be no such object, or there are too many. */
-static struct lookup *lookup_of(struct review *r, const struct resource_type *type, struct str name)
+static struct webhook_lookup *lookup_of(struct webhook_review *r, const struct resource_type *type, struct str name)
 {
     autoarena a = { 0 };
 
@@ -55,8 +55,8 @@ static struct lookup *lookup_of(struct review *r, const struct resource_type *ty
 static const struct json *webhook_find_queue(void *ctx, struct str name)
 {
     static const struct json always_there = { .type = JSON_OBJECT }; /* the controller makes it */
-    struct review *r = ctx;
-    struct lookup *l = lookup_of(r, r->webhook->queue_type, name);
+    struct webhook_review *r = ctx;
+    struct webhook_lookup *l = lookup_of(r, r->webhook->queue_type, name);
     const struct object *o = l && l->is_known ? l->object : map_get(&r->webhook->queues, name);
 
     if (!o)
@@ -66,8 +66,8 @@ static const struct json *webhook_find_queue(void *ctx, struct str name)
 
 static const struct json *find_namespace(void *ctx, struct str name)
 {
-    struct review *r = ctx;
-    struct lookup *l = lookup_of(r, r->webhook->namespace_type, name);
+    struct webhook_review *r = ctx;
+    struct webhook_lookup *l = lookup_of(r, r->webhook->namespace_type, name);
 
     return l && l->object ? l->object->root : NULL;
 }
@@ -75,7 +75,7 @@ static const struct json *find_namespace(void *ctx, struct str name)
 /* What was looked at afresh stands in for what the watch has told. */
 static void webhook_each_queue(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg)
 {
-    struct review *r = ctx;
+    struct webhook_review *r = ctx;
 
     for (size_t i = 0; i < r->n; i++)
         if (r->lookups[i].type == r->webhook->queue_type && r->lookups[i].object)
@@ -93,7 +93,7 @@ static void webhook_each_queue(void *ctx, void (*each)(void *arg, const struct j
 
 /* ---- reviews ---- */
 
-static void review_free(struct review *r)
+static void review_free(struct webhook_review *r)
 {
     list_remove(&r->link);
     r->webhook->n_looking -= r->waiting > 0;
@@ -111,12 +111,12 @@ static void webhook_on_gone(void *ctx, struct http_call *call)
 }
 
 /* Nothing is refused by what may be old news, and namespaces are never watched. True: answers are awaited. */
-static bool webhook_look_again(struct review *r, bool is_allowed)
+static bool webhook_look_again(struct webhook_review *r, bool is_allowed)
 {
     struct webhook *w = r->webhook;
 
     for (size_t i = 0; i < r->n; i++) {
-        struct lookup *l = &r->lookups[i];
+        struct webhook_lookup *l = &r->lookups[i];
 
         if (l->is_read || (is_allowed && l->type != w->namespace_type) || w->n_looking >= LOOKING_MAX)
             continue;
@@ -128,7 +128,7 @@ static bool webhook_look_again(struct review *r, bool is_allowed)
     return r->waiting > 0;
 }
 
-static void reply(struct review *r, const struct admission_answer *a)
+static void reply(struct webhook_review *r, const struct admission_answer *a)
 {
     struct webhook_stats *s = &r->webhook->stats;
     struct http_reply reply = { .status = a->status, .type = a->status == 200 ? "application/json" : NULL };
@@ -145,7 +145,7 @@ static void reply(struct review *r, const struct admission_answer *a)
     review_free(r);
 }
 
-static void webhook_decide(struct review *r)
+static void webhook_decide(struct webhook_review *r)
 {
     struct webhook *w = r->webhook;
     struct admit_env env = { .ctx = r,
@@ -163,9 +163,9 @@ static void webhook_decide(struct review *r)
 
 static void take_answer(struct webhook *w, const struct cluster_event *ev)
 {
-    LIST_FOREACH(struct review, r, &w->reviews, link)
+    LIST_FOREACH(struct webhook_review, r, &w->reviews, link)
         for (size_t i = 0; i < r->n; i++) {
-            struct lookup *l = &r->lookups[i];
+            struct webhook_lookup *l = &r->lookups[i];
 
             if (!l->token || l->token != ev->token)
                 continue;
@@ -199,7 +199,7 @@ static void webhook_on_request(void *ctx, struct http_call *call)
     struct webhook *w = ctx;
     int status;
     const char *why = webhook_refusal(w, call, &status);
-    struct review *r;
+    struct webhook_review *r;
 
     if (why) {
         w->stats.failed++;

@@ -293,7 +293,7 @@ int advice_make(struct arena *a, const struct advice_input *in, struct advice *r
 
 /* ---- all that wait ---- */
 
-struct listing {
+struct advice_listing {
     struct arena *a;
     struct future *f;
     const struct dims *dims;
@@ -302,7 +302,7 @@ struct listing {
 
 static void list_waiting(void *ctx, const struct sched_group_view *g)
 {
-    struct listing *l = ctx;
+    struct advice_listing *l = ctx;
     struct advice_line *line;
     autobuf text = { 0 };
     struct why why;
@@ -325,7 +325,7 @@ void advice_list(struct arena *a, const struct advice_input *in, struct advice_l
 {
     struct advice ignored = { 0 };
     struct advising v = { .a = a, .in = in, .out = &ignored };
-    struct listing l = { .a = a, .ret = ret };
+    struct advice_listing l = { .a = a, .ret = ret };
     struct future *f;
 
     *ret = (struct advice_lines){ 0 };

@@ -26,7 +26,7 @@ static void fork_put(struct buf *out, const void *p, size_t n)
     buf_str(out, (struct str){ p, n });
 }
 
-static void report_write(struct buf *out, const struct suggestion *s, const struct verdict *verdict)
+static void report_write(struct buf *out, const struct suggestion *s, const struct advice_verdict *verdict)
 {
     struct report r = { verdict->starts, verdict->has_group, verdict->why, verdict->resource.n, s->evicts.n };
 
@@ -56,12 +56,12 @@ static struct str fork_take_text(struct arena *a, struct str *rest, size_t n)
     return text;
 }
 
-static void report_read(struct arena *a, struct str text, struct suggestion *s, struct verdict *ret)
+static void report_read(struct arena *a, struct str text, struct suggestion *s, struct advice_verdict *ret)
 {
     struct report r;
 
     fork_take(&text, &r, sizeof(r));
-    *ret = (struct verdict){ .starts = r.starts, .has_group = r.has_group, .why = r.why };
+    *ret = (struct advice_verdict){ .starts = r.starts, .has_group = r.has_group, .why = r.why };
     ret->resource = fork_take_text(a, &text, r.resource_n);
     for (size_t i = 0; i < r.n_evicts; i++) {
         struct advice_victim *victim = vec_push(a, &s->evicts);
@@ -77,7 +77,7 @@ static void report_read(struct arena *a, struct str text, struct suggestion *s, 
 
 _Noreturn static void live_as_child(struct advising *v, struct suggestion *s, int fd)
 {
-    struct verdict verdict = { 0 };
+    struct advice_verdict verdict = { 0 };
     struct buf out = { 0 };
 
     trial_change(v, s, &verdict);
@@ -85,7 +85,7 @@ _Noreturn static void live_as_child(struct advising *v, struct suggestion *s, in
     _exit(write_all(fd, buf_view(&out)) < 0); /* nothing of the parent's is flushed or freed twice */
 }
 
-bool trial_in_child(struct advising *v, struct suggestion *s, struct verdict *ret)
+bool trial_in_child(struct advising *v, struct suggestion *s, struct advice_verdict *ret)
 {
     int fds[2], status;
     autobuf report = { 0 };

@@ -13,7 +13,7 @@
 
 enum { SINGLES_TRIED = 16, SET_FROM = 64, PRUNED_MAX = 16, SET_MAX = 6 };
 
-struct tenant { /* a job, or a bare group, that has places */
+struct advice_free_tenant { /* a job, or a bare group, that has places */
     struct str title;
     const char *kind;
     struct str namespace, name;
@@ -26,7 +26,7 @@ struct tenants {
     struct advising *v;
     struct future *f;
     struct map index;
-    VEC(struct tenant *) list;
+    VEC(struct advice_free_tenant *) list;
 };
 
 /* ---- finding ---- */
@@ -38,22 +38,22 @@ static int64_t group_priority(struct tenants *t, struct str namespace, struct st
     return sched_group_view(future_sched(t->f), namespace, group, &g) ? g.priority : 0;
 }
 
-static struct tenant *advice_free_tenant_of(struct tenants *t, const struct json *pod)
+static struct advice_free_tenant *advice_free_tenant_of(struct tenants *t, const struct json *pod)
 {
     struct arena *a = t->v->a;
     struct str job = object_annotation(pod, "volcano.sh/job-name"),
                group = object_annotation(pod, "scheduling.k8s.io/group-name"), namespace = namespace_of(pod);
     struct str title = full_name(a, namespace, str_empty(job) ? group : job);
-    struct tenant *n = map_get(&t->index, title);
+    struct advice_free_tenant *n = map_get(&t->index, title);
 
     if (n)
         return n;
-    n = arena_new(a, struct tenant);
-    *n = (struct tenant){ .title = title,
-                          .kind = str_empty(job) ? "PodGroup" : JOB_KIND,
-                          .namespace = arena_str(a, namespace),
-                          .name = arena_str(a, str_empty(job) ? group : job),
-                          .priority = group_priority(t, namespace, group) };
+    n = arena_new(a, struct advice_free_tenant);
+    *n = (struct advice_free_tenant){ .title = title,
+                                      .kind = str_empty(job) ? "PodGroup" : JOB_KIND,
+                                      .namespace = arena_str(a, namespace),
+                                      .name = arena_str(a, str_empty(job) ? group : job),
+                                      .priority = group_priority(t, namespace, group) };
     map_put(&t->index, n->title, n);
     *vec_push(a, &t->list) = n;
     return n;
@@ -71,7 +71,7 @@ static void advice_free_count_pod(void *ctx, const struct object *o)
 {
     struct tenants *t = ctx;
     struct resources asked;
-    struct tenant *n;
+    struct advice_free_tenant *n;
     int64_t ms;
 
     if (!is_on_node(o->root) || str_empty(object_annotation(o->root, "scheduling.k8s.io/group-name")))
@@ -90,13 +90,15 @@ static void add_other(struct tenants *t)
 {
     struct str title = arena_str(t->v->a, str_of(t->v->now.why.other)), name;
     ptrdiff_t slash = str_find_char(title, '/');
-    struct tenant *n;
+    struct advice_free_tenant *n;
 
     if (slash <= 0 || map_get(&t->index, title))
         return;
     name = str_from(title, (size_t)slash + 1);
-    n = arena_new(t->v->a, struct tenant);
-    *n = (struct tenant){ .title = title, .namespace = str_sub(title, 0, (size_t)slash), .name = name, .waits = true };
+    n = arena_new(t->v->a, struct advice_free_tenant);
+    *n = (struct advice_free_tenant){
+        .title = title, .namespace = str_sub(title, 0, (size_t)slash), .name = name, .waits = true
+    };
     n->kind = future_get(t->f, type_by_name(STR(JOB_KIND)), n->namespace, name) ? JOB_KIND : "PodGroup";
     n->priority = INT64_MIN;
     if (!future_get(t->f, type_by_name(str_of(n->kind)), n->namespace, name))
@@ -107,7 +109,8 @@ static void add_other(struct tenants *t)
 
 static int by_cost(const void *x, const void *y)
 {
-    const struct tenant *a = *(const struct tenant *const *)x, *b = *(const struct tenant *const *)y;
+    const struct advice_free_tenant *a = *(const struct advice_free_tenant *const *)x,
+                                    *b = *(const struct advice_free_tenant *const *)y;
 
     if (a->priority != b->priority)
         return a->priority < b->priority ? -1 : 1;
@@ -143,7 +146,7 @@ static void find_tenants(struct tenants *t)
 /* ---- choosing ---- */
 
 /* What the cluster lacks as a whole, in this resource; not above zero: nothing, only its places are scattered. */
-static bool is_enough(struct advising *v, const struct tenant *n)
+static bool is_enough(struct advising *v, const struct advice_free_tenant *n)
 {
     VEC_FOREACH(need, &v->out->needs.list) {
         const struct quantity *free = resources_get(&v->out->free, need->name),
@@ -158,7 +161,8 @@ static bool is_enough(struct advising *v, const struct tenant *n)
     return true;
 }
 
-static void advice_free_build(struct advising *v, struct tenant *const *list, size_t n, struct suggestion *s)
+static void advice_free_build(struct advising *v, struct advice_free_tenant *const *list, size_t n,
+                              struct suggestion *s)
 {
     autobuf names = { 0 };
     int64_t pods = 0;
@@ -178,7 +182,8 @@ static void advice_free_build(struct advising *v, struct tenant *const *list, si
                             pods == 1 ? "" : "s");
 }
 
-static bool advice_free_works(struct advising *v, struct tenant *const *list, size_t n, struct suggestion *ret)
+static bool advice_free_works(struct advising *v, struct advice_free_tenant *const *list, size_t n,
+                              struct suggestion *ret)
 {
     struct suggestion s = { 0 };
 
@@ -207,7 +212,7 @@ static bool find_single(struct tenants *t, struct suggestion *ret)
 /* The fewest of the first ones that are enough, without those that turn out not to matter. */
 static bool find_set(struct tenants *t, struct suggestion *ret)
 {
-    struct tenant **list = arena_array(t->v->a, struct tenant *, t->list.n + 1);
+    struct advice_free_tenant **list = arena_array(t->v->a, struct advice_free_tenant *, t->list.n + 1);
     size_t low = 2, n = MIN_OF(t->list.n, (size_t)SET_FROM);
 
     if (n < 2 || !advice_free_works(t->v, t->list.v, n, ret))
@@ -224,7 +229,7 @@ static bool find_set(struct tenants *t, struct suggestion *ret)
         return false;
     memcpy(list, t->list.v, n * sizeof(*list));
     for (size_t i = n; i-- > 0 && n > 1;) { /* the dearest first */
-        struct tenant *left_out = list[i];
+        struct advice_free_tenant *left_out = list[i];
 
         memmove(&list[i], &list[i + 1], (n - i - 1) * sizeof(*list));
         if (advice_free_works(t->v, list, n - 1, ret)) {

@@ -14,7 +14,7 @@ struct world {
     VEC(const struct json *) list;
 };
 
-struct verdict {
+struct advice_verdict {
     bool starts;
     bool has_group;
     struct why why;
@@ -48,7 +48,7 @@ struct advising {
     size_t max_suggestions;
     /* A change without which nothing helps (the queue does not exist, or is closed): part of every suggestion. */
     struct suggestion *prefix;
-    struct verdict now; /* with the prefix applied */
+    struct advice_verdict now; /* with the prefix applied */
     struct at_rest rest;
 };
 
@@ -85,16 +85,16 @@ int live_edit(struct advising *v, struct future *f, const struct suggestion *s);
 /* ---- advice_trial.c ---- */
 
 /* Does the job start? Counts as one trial. 'if_not' (may be NULL) looks at the cluster when it does not. */
-bool trial_run(struct advising *v, const struct world *w, struct verdict *ret,
+bool trial_run(struct advising *v, const struct world *w, struct advice_verdict *ret,
                void (*if_not)(struct advising *v, struct future *f));
 
 /* With the prefix' edits first, then those of 's'. Fills s->evicts when it works. false also when no trial is left. */
-bool trial_suggestion(struct advising *v, struct suggestion *s, struct verdict *ret);
-void trial_change(struct advising *v, struct suggestion *s, struct verdict *ret); /* spoils v->rest */
+bool trial_suggestion(struct advising *v, struct suggestion *s, struct advice_verdict *ret);
+void trial_change(struct advising *v, struct suggestion *s, struct advice_verdict *ret); /* spoils v->rest */
 void rest_done(struct advising *v);
 
 /* advice_fork.c: trial_change() in a child process. false: there is none to be had. */
-bool trial_in_child(struct advising *v, struct suggestion *s, struct verdict *ret);
+bool trial_in_child(struct advising *v, struct suggestion *s, struct advice_verdict *ret);
 
 struct future *world_future(struct advising *v, const struct world *w, const struct future_options *opt);
 

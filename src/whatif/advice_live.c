@@ -26,7 +26,7 @@ static int delete_object(struct future *f, const char *kind, struct str namespac
     return store_delete(future_store(f), type_by_name(str_of(kind)), namespace, name, &opt, NULL, NULL);
 }
 
-struct members {
+struct advice_live_members {
     struct advising *v;
     struct str group;
     VEC(struct str) pods;
@@ -34,7 +34,7 @@ struct members {
 
 static void find_member(void *ctx, const struct object *o)
 {
-    struct members *m = ctx;
+    struct advice_live_members *m = ctx;
 
     if (is_pod_of_group(o->root, o->namespace, m->group))
         *vec_push(&m->v->scratch, &m->pods) = arena_str(&m->v->scratch, o->name);
@@ -43,7 +43,7 @@ static void find_member(void *ctx, const struct object *o)
 /* A PodGroup without a Job does not own its pods: they are deleted one by one. */
 static int delete_group(struct advising *v, struct future *f, const struct advice_edit *e)
 {
-    struct members m = { .v = v, .group = e->name };
+    struct advice_live_members m = { .v = v, .group = e->name };
     int rc = delete_object(f, e->kind, e->namespace, e->name);
 
     store_list(future_store(f), type_by_name(STR("Pod")), e->namespace, find_member, &m);

@@ -80,14 +80,14 @@ static void take_requests(struct advising *v, const struct json *pod_spec, struc
         resources_set(v->a, ret, arena_str(v->a, r->name), r->q);
 }
 
-struct counting {
+struct advice_look_counting {
     struct advising *v;
     struct str group;
 };
 
 static void advice_look_count_pod(void *ctx, const struct object *o)
 {
-    struct counting *c = ctx;
+    struct advice_look_counting *c = ctx;
     struct advising *v = c->v;
     struct str role = object_annotation(o->root, task_key), phase;
     struct advice_task *t;
@@ -146,7 +146,7 @@ static void spread_missing(struct advice *out)
 
 /* ---- what is free ---- */
 
-struct looking {
+struct advice_look_looking {
     struct advising *v;
     struct future *f;
     const struct dims *dims;
@@ -176,7 +176,7 @@ static void amounts_of(const struct dims *d, const struct resources *r, struct a
     ret->v[DIM_PODS] = 1;
 }
 
-static int64_t count_fits(const struct looking *l, const struct amounts *free)
+static int64_t count_fits(const struct advice_look_looking *l, const struct amounts *free)
 {
     int64_t fits = INT64_MAX;
 
@@ -187,7 +187,7 @@ static int64_t count_fits(const struct looking *l, const struct amounts *free)
 }
 
 /* Empty when some task may go there. */
-static struct str advice_look_refusal(struct looking *l, const struct json *node)
+static struct str advice_look_refusal(struct advice_look_looking *l, const struct json *node)
 {
     struct str first = STR_NULL;
 
@@ -204,7 +204,7 @@ static struct str advice_look_refusal(struct looking *l, const struct json *node
 
 static void look_at_node(void *ctx, const struct sched_node_view *n)
 {
-    struct looking *l = ctx;
+    struct advice_look_looking *l = ctx;
     struct advice *out = l->v->out;
     const struct object *node = future_get(l->f, type_by_name(STR("Node")), STR_NULL, n->name);
     struct advice_node *a = vec_push(l->v->a, &out->nodes);
@@ -250,7 +250,7 @@ static void note_unknown_resources(struct advising *v)
 static void look_at_room(struct advising *v, struct future *f, const struct sched_group_view *g)
 {
     const struct advice_task *task = largest_task(v->out);
-    struct looking l = { .v = v, .f = f, .dims = sched_dims(future_sched(f)), .needs = g->needs };
+    struct advice_look_looking l = { .v = v, .f = f, .dims = sched_dims(future_sched(f)), .needs = g->needs };
 
     if (task)
         amounts_of(l.dims, &task->each, &l.each);
@@ -365,7 +365,7 @@ static void note_gates(struct advising *v)
 void look_at_group(struct advising *v, struct future *f, const struct sched_group_view *g)
 {
     struct advice *out = v->out;
-    struct counting counting = { v, arena_str(v->a, g->name) };
+    struct advice_look_counting counting = { v, arena_str(v->a, g->name) };
 
     out->group = counting.group;
     out->queue = arena_str(v->a, g->queue);

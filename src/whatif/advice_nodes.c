@@ -7,7 +7,7 @@
 
 enum { SHAPES_TRIED = 4, NODES_MAX = 1000 };
 
-struct shape {
+struct nodes_shape {
     const struct json *node; /* the first of it */
     struct str key;
     size_t n;
@@ -42,7 +42,7 @@ static bool is_usable(struct advising *v, const struct json *node)
 
 static int nodes_by_number(const void *x, const void *y)
 {
-    const struct shape *a = *(const struct shape *const *)x, *b = *(const struct shape *const *)y;
+    const struct nodes_shape *a = *(const struct nodes_shape *const *)x, *b = *(const struct nodes_shape *const *)y;
 
     if (a->n != b->n)
         return a->n > b->n ? -1 : 1;
@@ -50,7 +50,7 @@ static int nodes_by_number(const void *x, const void *y)
 }
 
 struct shapes {
-    VEC(struct shape *) list;
+    VEC(struct nodes_shape *) list;
 };
 
 static void find_shapes(struct advising *v, struct shapes *ret)
@@ -59,7 +59,7 @@ static void find_shapes(struct advising *v, struct shapes *ret)
 
     map_init(&index, 0);
     VEC_FOREACH(o, &v->world.list) {
-        struct shape *s;
+        struct nodes_shape *s;
         struct str key;
 
         if (!is_kind(*o, "Node") || !is_usable(v, *o))
@@ -67,8 +67,8 @@ static void find_shapes(struct advising *v, struct shapes *ret)
         key = shape_key(v->a, *o);
         s = map_get(&index, key);
         if (!s) {
-            s = arena_new(v->a, struct shape);
-            *s = (struct shape){ .node = *o, .key = key, .seq = ret->list.n };
+            s = arena_new(v->a, struct nodes_shape);
+            *s = (struct nodes_shape){ .node = *o, .key = key, .seq = ret->list.n };
             map_put(&index, key, s);
             *vec_push(v->a, &ret->list) = s;
         }

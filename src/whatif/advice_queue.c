@@ -61,7 +61,7 @@ void advise_queue_first(struct advising *v)
     enum why_kind kind = v->now.why.kind;
     struct str name = arena_str(v->a, str_of(v->now.why.queue));
     struct suggestion *s = arena_new(v->a, struct suggestion);
-    struct verdict then;
+    struct advice_verdict then;
 
     if (str_empty(name))
         name = v->out->queue;
@@ -94,12 +94,12 @@ static int advice_queue_by_text(const void *x, const void *y)
     return str_cmp(*(const struct str *)x, *(const struct str *)y);
 }
 
-struct names {
+struct advice_queue_names {
     VEC(struct str) list;
 };
 
 /* Open queues without others below them, by name. The default queue always exists. */
-static void other_queues(struct advising *v, struct names *ret)
+static void other_queues(struct advising *v, struct advice_queue_names *ret)
 {
     if (!advice_queue_of(v, STR("default")) && !str_is(v->out->queue, "default"))
         *vec_push(v->a, &ret->list) = STR("default");
@@ -129,7 +129,7 @@ static void build_queue(struct advising *v, struct str name, struct suggestion *
 void advise_queue(struct advising *v)
 {
     struct suggestion *prefix = v->prefix, best = { 0 };
-    struct names names = { 0 };
+    struct advice_queue_names names = { 0 };
 
     v->prefix = NULL; /* what is wrong with its own queue does not matter in another */
     other_queues(v, &names);
@@ -173,7 +173,7 @@ static void advise_strategy(struct advising *v)
 }
 
 /* Raise what 'then' names by what is missing. false: it is not the capability written there. */
-static bool raise(struct advising *v, const struct verdict *then, struct suggestion *s, struct buf *text)
+static bool raise(struct advising *v, const struct advice_verdict *then, struct suggestion *s, struct buf *text)
 {
     struct str name = arena_str(v->a, str_of(then->why.queue)), value;
     const struct json *queue = advice_queue_of(v, name);
@@ -199,7 +199,7 @@ static bool raise(struct advising *v, const struct verdict *then, struct suggest
 static void advise_capability(struct advising *v)
 {
     struct suggestion s = { .kind = ADVISE_CAPABILITY };
-    struct verdict then = v->now;
+    struct advice_verdict then = v->now;
     autobuf text = { 0 };
 
     for (int i = 0; i < RAISES_MAX && raise(v, &then, &s, &text); i++) {

@@ -106,7 +106,7 @@ static bool has_place(struct future *f, const struct json *pod)
            !json_find(now, "metadata", "deletionTimestamp", NULL);
 }
 
-static void count_victim(struct advising *v, struct verdict *ret, struct str name)
+static void count_victim(struct advising *v, struct advice_verdict *ret, struct str name)
 {
     struct advice_victim *found = NULL;
 
@@ -121,7 +121,7 @@ static void count_victim(struct advising *v, struct verdict *ret, struct str nam
 }
 
 /* Also those that were evicted already and have not ended. */
-static void find_victims(struct advising *v, const struct world *w, struct future *f, struct verdict *ret)
+static void find_victims(struct advising *v, const struct world *w, struct future *f, struct advice_verdict *ret)
 {
     struct str own = full_name(&v->scratch, v->namespace, v->name);
 
@@ -138,7 +138,7 @@ static void find_victims(struct advising *v, const struct world *w, struct futur
 
 /* ---- trying ---- */
 
-static void judge(struct advising *v, struct future *f, struct verdict *ret)
+static void judge(struct advising *v, struct future *f, struct advice_verdict *ret)
 {
     struct sched_group_view g;
 
@@ -151,13 +151,13 @@ static void judge(struct advising *v, struct future *f, struct verdict *ret)
         ret->resource = arena_str(v->a, sched_dims(future_sched(f))->names[g.why->dim]);
 }
 
-bool trial_run(struct advising *v, const struct world *w, struct verdict *ret,
+bool trial_run(struct advising *v, const struct world *w, struct advice_verdict *ret,
                void (*if_not)(struct advising *v, struct future *f))
 {
     struct future_options opt = { .runtime_ms = never };
     struct future *f = world_future(v, w, &opt);
 
-    *ret = (struct verdict){ 0 };
+    *ret = (struct advice_verdict){ 0 };
     v->trials++;
     (void)future_settle(f); /* when the next thing is due does not matter */
     judge(v, f, ret);
@@ -216,7 +216,7 @@ static bool is_freed(struct advising *v, const struct suggestion *s, struct str 
 /* Who had a place before the change and has none now. */
 static void find_losers(struct advising *v, struct suggestion *s)
 {
-    struct verdict lost = { 0 };
+    struct advice_verdict lost = { 0 };
 
     VEC_FOREACH(p, &v->rest.placed) {
         const struct json *pod = stored(v->rest.future, "Pod", p->namespace, p->name);
@@ -228,7 +228,7 @@ static void find_losers(struct advising *v, struct suggestion *s)
         *vec_push(v->a, &s->evicts) = *victim;
 }
 
-void trial_change(struct advising *v, struct suggestion *s, struct verdict *ret)
+void trial_change(struct advising *v, struct suggestion *s, struct advice_verdict *ret)
 {
     if (live_edit(v, v->rest.future, s) < 0)
         return;
@@ -238,12 +238,12 @@ void trial_change(struct advising *v, struct suggestion *s, struct verdict *ret)
         find_losers(v, s);
 }
 
-bool trial_suggestion(struct advising *v, struct suggestion *s, struct verdict *ret)
+bool trial_suggestion(struct advising *v, struct suggestion *s, struct advice_verdict *ret)
 {
-    struct verdict ignored = { 0 };
+    struct advice_verdict ignored = { 0 };
 
     ret = ret ? ret : &ignored;
-    *ret = (struct verdict){ 0 };
+    *ret = (struct advice_verdict){ 0 };
     if (v->trials >= v->max_trials)
         return false;
     v->trials++;
@@ -261,7 +261,7 @@ bool trial_suggestion(struct advising *v, struct suggestion *s, struct verdict *
 /* The same with a scheduler that begins with the changed state, as after a restart. */
 static bool works_afresh(struct advising *v, const struct suggestion *s)
 {
-    struct verdict ignored;
+    struct advice_verdict ignored;
     struct world w;
     bool works = world_edit(v, s, &w) == 0 && trial_run(v, &w, &ignored, NULL);
 

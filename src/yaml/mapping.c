@@ -10,7 +10,7 @@
 
 const char yaml_merge_key[] = "<<";
 
-struct entry {
+struct mapping_entry {
     struct json *node;
     uint64_t rank; /* who wins: 0 is the mapping itself, then the smallest */
     size_t order;  /* as read */
@@ -18,7 +18,7 @@ struct entry {
 };
 
 struct entries {
-    struct entry *v;
+    struct mapping_entry *v;
     size_t n;
 };
 
@@ -81,7 +81,7 @@ static int add_merged(struct yaml_reader *r, struct entries *to, const struct js
         if (yaml_count_node(r, m->line, m->col) < 0)
             return -1;
         *copy = *m;
-        to->v[to->n] = (struct entry){ .node = copy, .rank = rank, .order = to->n };
+        to->v[to->n] = (struct mapping_entry){ .node = copy, .rank = rank, .order = to->n };
         to->n++;
     }
     return 0;
@@ -95,7 +95,7 @@ static int mapping_collect(struct yaml_reader *r, struct entries *to, const stru
         uint64_t rank = later << 32;
 
         if (m->key != yaml_merge_key) {
-            to->v[to->n] = (struct entry){ .node = m, .order = to->n };
+            to->v[to->n] = (struct mapping_entry){ .node = m, .order = to->n };
             to->n++;
             continue;
         }
@@ -114,7 +114,7 @@ static int mapping_collect(struct yaml_reader *r, struct entries *to, const stru
 
 static int by_key_and_rank(const void *x, const void *y)
 {
-    const struct entry *a = x, *b = y;
+    const struct mapping_entry *a = x, *b = y;
 
     if (a->node->key != b->node->key)
         return (uintptr_t)a->node->key < (uintptr_t)b->node->key ? -1 : 1;
@@ -125,7 +125,7 @@ static int by_key_and_rank(const void *x, const void *y)
 
 static int by_order(const void *x, const void *y)
 {
-    const struct entry *a = x, *b = y;
+    const struct mapping_entry *a = x, *b = y;
 
     return a->order < b->order ? -1 : a->order > b->order;
 }
@@ -135,7 +135,7 @@ static void mark_losers(struct entries *es)
 {
     qsort(es->v, es->n, sizeof(*es->v), by_key_and_rank);
     for (size_t i = 1; i < es->n; i++) {
-        struct entry *before = &es->v[i - 1], *e = &es->v[i];
+        struct mapping_entry *before = &es->v[i - 1], *e = &es->v[i];
 
         if (before->node->key != e->node->key)
             continue;
@@ -148,7 +148,7 @@ static void mark_losers(struct entries *es)
     qsort(es->v, es->n, sizeof(*es->v), by_order);
 }
 
-static int report(struct yaml_reader *r, const struct entry *e)
+static int report(struct yaml_reader *r, const struct mapping_entry *e)
 {
     struct json_duplicate dup = { json_key(e->node), e->node->line, e->node->col };
 
@@ -161,7 +161,7 @@ static int report(struct yaml_reader *r, const struct entry *e)
 
 int yaml_mapping_end(struct yaml_reader *r, struct json *object)
 {
-    autofree struct entry *v = NULL;
+    autofree struct mapping_entry *v = NULL;
     struct entries es = { 0 };
 
     if (is_simple(object))

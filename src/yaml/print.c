@@ -12,18 +12,18 @@ enum {
     KEY_MAX = 1000, /* a reader looks at most 1024 characters ahead for the ':' of a key */
 };
 
-struct printer {
+struct yaml_print_printer {
     struct buf *out;
     const struct yaml_print_options *opt;
     struct str pending; /* comment of a list item, for its first line */
 };
 
-static void print_node(struct printer *p, const struct json *j, size_t column);
+static void print_node(struct yaml_print_printer *p, const struct json *j, size_t column);
 
 /* ---- lines ---- */
 
 /* A comment must stay one line and one comment, whatever the caller gave. */
-static void print_comment(struct printer *p, struct str comment)
+static void print_comment(struct yaml_print_printer *p, struct str comment)
 {
     uint32_t code;
     size_t n;
@@ -41,13 +41,13 @@ static void print_comment(struct printer *p, struct str comment)
     }
 }
 
-static struct str ask_comment(struct printer *p, const struct json *j)
+static struct str ask_comment(struct yaml_print_printer *p, const struct json *j)
 {
     return p->opt && p->opt->comment ? str_trim(p->opt->comment(p->opt->ctx, j)) : STR_NULL;
 }
 
 /* The end of the first line of whatever is printed, with the comment that waits for it. */
-static void end_line(struct printer *p)
+static void end_line(struct yaml_print_printer *p)
 {
     if (p->pending.n)
         print_comment(p, p->pending);
@@ -57,7 +57,7 @@ static void end_line(struct printer *p)
 
 /* ---- text ---- */
 
-struct look {           /* what stands in a text */
+struct print_look {     /* what stands in a text */
     bool has_break;     /* '\n' */
     bool has_special;   /* needs an escape wherever it stands */
     bool has_tab;       /* fine in a literal block, escaped elsewhere */
@@ -94,9 +94,9 @@ static bool is_misleading(struct str s)
     return false;
 }
 
-static struct look print_look_at(struct str s)
+static struct print_look print_look_at(struct str s)
 {
-    struct look l = { 0 };
+    struct print_look l = { 0 };
     uint32_t code = 0;
 
     for (size_t i = 0, n; i < s.n; i += n ? n : 1) {
@@ -159,7 +159,7 @@ static void print_single(struct buf *out, struct str s)
 }
 
 /* Text on one line. */
-static void print_inline(struct buf *out, struct str s, const struct look *l)
+static void print_inline(struct buf *out, struct str s, const struct print_look *l)
 {
     if (l->has_special || l->has_break || l->has_tab || yaml_is_ambiguous(s))
         print_double(out, s);
@@ -177,7 +177,7 @@ static const char *chomping(struct str s)
     return s.n > 1 && s.p[s.n - 2] == '\n' ? "+" : "";
 }
 
-static void print_literal(struct printer *p, struct str s, size_t column)
+static void print_literal(struct yaml_print_printer *p, struct str s, size_t column)
 {
     /* The reader takes the indentation from the first line with text; if that begins with blanks it must be told. */
     bool is_told = s.p[0] == ' ' || s.p[0] == '\t' || s.p[0] == '\n';
@@ -194,9 +194,9 @@ static void print_literal(struct printer *p, struct str s, size_t column)
     }
 }
 
-static void print_print_text(struct printer *p, struct str s, size_t column)
+static void print_print_text(struct yaml_print_printer *p, struct str s, size_t column)
 {
-    struct look l = print_look_at(s);
+    struct print_look l = print_look_at(s);
 
     if (l.has_break && l.has_ink && !l.has_special) {
         print_literal(p, s, column);
@@ -209,7 +209,7 @@ static void print_print_text(struct printer *p, struct str s, size_t column)
 /* ---- nodes ---- */
 
 /* A number no float64 can hold would read back as text, so it says what it is. */
-static void print_number(struct printer *p, struct str number)
+static void print_number(struct yaml_print_printer *p, struct str number)
 {
     if (yaml_resolve(number).is_extreme)
         buf_str(p->out, STR("!!float "));
@@ -217,7 +217,7 @@ static void print_number(struct printer *p, struct str number)
     end_line(p);
 }
 
-static void print_scalar(struct printer *p, const struct json *j, size_t column)
+static void print_scalar(struct yaml_print_printer *p, const struct json *j, size_t column)
 {
     struct str text = { j->text, j->n };
 
@@ -245,9 +245,9 @@ static void print_scalar(struct printer *p, const struct json *j, size_t column)
 }
 
 /* "key" or, for a very long one, "? key" and the ':' on a line of its own. */
-static void print_key(struct printer *p, struct str key, size_t column)
+static void print_key(struct yaml_print_printer *p, struct str key, size_t column)
 {
-    struct look l = print_look_at(key);
+    struct print_look l = print_look_at(key);
     size_t start = p->out->n;
 
     print_inline(p->out, key, &l);
@@ -264,7 +264,7 @@ static void print_key(struct printer *p, struct str key, size_t column)
     buf_char(p->out, ':');
 }
 
-static void print_member(struct printer *p, const struct json *m, size_t column)
+static void print_member(struct yaml_print_printer *p, const struct json *m, size_t column)
 {
     struct str comment = ask_comment(p, m);
 
@@ -283,7 +283,7 @@ static void print_member(struct printer *p, const struct json *m, size_t column)
     }
 }
 
-static void print_item(struct printer *p, const struct json *item, size_t column)
+static void print_item(struct yaml_print_printer *p, const struct json *item, size_t column)
 {
     struct str comment = ask_comment(p, item);
 
@@ -297,7 +297,7 @@ static void print_item(struct printer *p, const struct json *item, size_t column
 }
 
 /* A list or mapping with children; the first line's indentation is already there. */
-static void print_node(struct printer *p, const struct json *j, size_t column)
+static void print_node(struct yaml_print_printer *p, const struct json *j, size_t column)
 {
     JSON_FOREACH(child, j) {
         if (child != j->first)
@@ -311,7 +311,7 @@ static void print_node(struct printer *p, const struct json *j, size_t column)
 
 void yaml_print(struct buf *out, const struct json *j, const struct yaml_print_options *opt)
 {
-    struct printer p = { .out = out, .opt = opt };
+    struct yaml_print_printer p = { .out = out, .opt = opt };
 
     if (json_count(j))
         print_node(&p, j, 0);

@@ -29,7 +29,7 @@ static const struct word {
 };
 
 /* A number taken apart. Underscores are skipped wherever they stand, as Kubernetes does. */
-struct parts {
+struct scalar_parts {
     bool is_negative;
     bool is_float;   /* has a point or an exponent */
     bool is_extreme; /* see struct yaml_scalar */
@@ -79,7 +79,7 @@ static size_t skip_underscores(struct str s, size_t at)
 /* The digits one after the other, underscores and the point left out; -1 at the end. */
 struct digits {
     struct str s;
-    const struct parts *parts;
+    const struct scalar_parts *parts;
     size_t at;
 };
 
@@ -91,7 +91,7 @@ static int digits_next(struct digits *d)
     return -1;
 }
 
-static bool based_value(struct str s, struct parts *parts)
+static bool based_value(struct str s, struct scalar_parts *parts)
 {
     struct digits d = { s, parts, parts->start };
 
@@ -104,7 +104,7 @@ static bool based_value(struct str s, struct parts *parts)
 }
 
 /* 0x, 0o, 0b and the plain leading zero. 'at' is behind the sign. */
-static bool take_based(struct str s, size_t at, struct parts *ret)
+static bool take_based(struct str s, size_t at, struct scalar_parts *ret)
 {
     static const struct {
         char letter;
@@ -132,7 +132,7 @@ static bool take_based(struct str s, size_t at, struct parts *ret)
     return has_letter || !ret->is_extreme; /* 0777 with 30 digits: Kubernetes tries it as a decimal next */
 }
 
-static bool take_exponent(struct str s, size_t at, struct parts *ret)
+static bool take_exponent(struct str s, size_t at, struct scalar_parts *ret)
 {
     bool is_negative;
     size_t n = 0;
@@ -159,7 +159,7 @@ static bool take_exponent(struct str s, size_t at, struct parts *ret)
     return n > 0;
 }
 
-static bool take_decimal(struct str s, size_t at, struct parts *ret)
+static bool take_decimal(struct str s, size_t at, struct scalar_parts *ret)
 {
     size_t before, after = 0;
 
@@ -175,7 +175,7 @@ static bool take_decimal(struct str s, size_t at, struct parts *ret)
 }
 
 /* Find the digits that matter. */
-static void scalar_measure(struct str s, struct parts *parts)
+static void scalar_measure(struct str s, struct scalar_parts *parts)
 {
     struct digits d = { s, parts, parts->start };
     size_t seen = 0, before = 0;
@@ -192,7 +192,7 @@ static void scalar_measure(struct str s, struct parts *parts)
 }
 
 /* Does a float64 hold the magnitude? Only numbers near the upper end need the real conversion. */
-static bool is_finite(struct str s, const struct parts *parts)
+static bool is_finite(struct str s, const struct scalar_parts *parts)
 {
     struct digits d = { s, parts, parts->start };
     char text[64] = "";
@@ -220,11 +220,11 @@ static bool are_underscores_inside(struct str s)
     return true;
 }
 
-static bool scalar_take_number(struct str s, struct parts *ret)
+static bool scalar_take_number(struct str s, struct scalar_parts *ret)
 {
     size_t at = 0;
 
-    *ret = (struct parts){ 0 };
+    *ret = (struct scalar_parts){ 0 };
     if (!s.n || s.p[0] == '_')
         return false;
     if (s.p[0] == '.' && !are_underscores_inside(s))
@@ -245,7 +245,7 @@ static bool scalar_take_number(struct str s, struct parts *ret)
 
 struct yaml_scalar yaml_resolve(struct str text)
 {
-    struct parts parts;
+    struct scalar_parts parts;
 
     if (text.n <= 5)
         for (size_t i = 0; i < ARRAY_LEN(words); i++)
@@ -267,7 +267,7 @@ static void put_digits(struct buf *out, struct digits *d, size_t n)
 }
 
 /* As Kubernetes prints a float in JSON: plain from 1e-6 up to 1e21, else with an exponent. Integers stay plain. */
-static void put_decimal(struct buf *out, struct str s, const struct parts *parts)
+static void put_decimal(struct buf *out, struct str s, const struct scalar_parts *parts)
 {
     struct digits d = { s, parts, parts->start };
     size_t before = parts->power >= 0 ? (size_t)parts->power + 1 : 0;
@@ -297,7 +297,7 @@ static void put_decimal(struct buf *out, struct str s, const struct parts *parts
 struct str yaml_number(struct arena *a, struct str text)
 {
     autobuf out = { 0 };
-    struct parts parts;
+    struct scalar_parts parts;
     bool is_number = scalar_take_number(text, &parts);
 
     assert(is_number && !parts.is_extreme);
@@ -345,7 +345,7 @@ bool yaml_is_json_number(struct str s)
         if (n == 0)
             return false;
     }
-    return take_exponent(s, at, &(struct parts){ 0 });
+    return take_exponent(s, at, &(struct scalar_parts){ 0 });
 }
 
 /* ---- for the printer ---- */

@@ -12,7 +12,7 @@
 
 enum colour { WHITE, GREY, BLACK }; /* not seen, on the stack, done */
 
-struct graph {
+struct depends_graph {
     struct check *c;
     const struct place *tasks;
     const struct json **task; /* by position */
@@ -24,12 +24,12 @@ struct graph {
     bool has_unreadable_names; /* then a name that is not found may only be misread */
 };
 
-struct visit { /* a task on the stack, and the dependency to look at next */
+struct depends_visit { /* a task on the stack, and the dependency to look at next */
     size_t task;
     const struct json *next;
 };
 
-static void graph_init(struct graph *g)
+static void graph_init(struct depends_graph *g)
 {
     struct arena *a = g->c->arena;
     size_t i = 0;
@@ -50,7 +50,7 @@ static void graph_init(struct graph *g)
     }
 }
 
-static const struct json *first_dependency(const struct graph *g, size_t task)
+static const struct json *first_dependency(const struct depends_graph *g, size_t task)
 {
     const struct json *names = json_find(g->task[task], "dependsOn", "name", NULL);
 
@@ -59,7 +59,7 @@ static const struct json *first_dependency(const struct graph *g, size_t task)
 
 /* ---- unknown names, iteration ---- */
 
-static void check_dependency(struct graph *g, const struct place *at)
+static void check_dependency(struct depends_graph *g, const struct place *at)
 {
     struct str name = json_text(at->node, STR("")), hint = STR("");
 
@@ -73,7 +73,7 @@ static void check_dependency(struct graph *g, const struct place *at)
                 STR_ARG(name), STR_ARG(hint));
 }
 
-static void check_iteration(struct graph *g, const struct place *depends)
+static void check_iteration(struct depends_graph *g, const struct place *depends)
 {
     static const char *const known[] = { "any", "all" };
     struct place at = place_member(depends, "iteration");
@@ -85,7 +85,7 @@ static void check_iteration(struct graph *g, const struct place *depends)
                 STR_ARG(check_hint(g->c->arena, text, known, ARRAY_LEN(known))));
 }
 
-static void depends_check_names(struct graph *g)
+static void depends_check_names(struct depends_graph *g)
 {
     PLACE_FOREACH(task, g->tasks) {
         struct place depends = place_object(&task, "dependsOn"), names = place_list(&depends, "name");
@@ -98,7 +98,7 @@ static void depends_check_names(struct graph *g)
 
 /* ---- cycles ---- */
 
-static void report_cycle(struct graph *g, const struct visit *stack, size_t depth, size_t back_to)
+static void report_cycle(struct depends_graph *g, const struct depends_visit *stack, size_t depth, size_t back_to)
 {
     struct place task = place_item(g->tasks, g->task[stack[depth - 1].task], stack[depth - 1].task);
     struct place at = place_member(&task, "dependsOn");
@@ -119,9 +119,9 @@ static void report_cycle(struct graph *g, const struct visit *stack, size_t dept
 }
 
 /* Look at one more dependency of the task on top; true if that put another task on the stack. */
-static bool visit_next(struct graph *g, struct visit *stack, size_t depth)
+static bool visit_next(struct depends_graph *g, struct depends_visit *stack, size_t depth)
 {
-    struct visit *top = &stack[depth - 1];
+    struct depends_visit *top = &stack[depth - 1];
     size_t to;
 
     while (top->next) {
@@ -135,15 +135,15 @@ static bool visit_next(struct graph *g, struct visit *stack, size_t depth)
         if (g->colour[to] != WHITE)
             continue;
         g->colour[to] = GREY;
-        stack[depth] = (struct visit){ to, first_dependency(g, to) };
+        stack[depth] = (struct depends_visit){ to, first_dependency(g, to) };
         return true;
     }
     return false;
 }
 
-static void check_cycles(struct graph *g)
+static void check_cycles(struct depends_graph *g)
 {
-    struct visit *stack = arena_array(g->c->arena, struct visit, g->n + 1);
+    struct depends_visit *stack = arena_array(g->c->arena, struct depends_visit, g->n + 1);
 
     for (size_t i = 0; i < g->n; i++) {
         size_t depth = 1;
@@ -151,7 +151,7 @@ static void check_cycles(struct graph *g)
         if (g->colour[i] != WHITE)
             continue;
         g->colour[i] = GREY;
-        stack[0] = (struct visit){ i, first_dependency(g, i) };
+        stack[0] = (struct depends_visit){ i, first_dependency(g, i) };
         while (depth > 0) {
             if (visit_next(g, stack, depth))
                 depth++;
@@ -163,7 +163,7 @@ static void check_cycles(struct graph *g)
 
 void depends_rules(struct check *c, const struct place *tasks)
 {
-    struct graph g = { .c = c, .tasks = tasks };
+    struct depends_graph g = { .c = c, .tasks = tasks };
 
     graph_init(&g);
     depends_check_names(&g);

@@ -92,13 +92,13 @@ static bool is_mutable(struct update *u, const struct place *at)
 static void diff(struct update *u, const struct place *at, const struct json *old);
 
 /* Members by key. Objects of the program are small, but labels may come by the ten thousand. */
-struct members {
+struct admit_job_update_members {
     const struct json *object;
     struct name_map index;
     const struct json **member;
 };
 
-static void members_init(struct arena *a, struct members *m, const struct json *object)
+static void members_init(struct arena *a, struct admit_job_update_members *m, const struct json *object)
 {
     size_t i = 0;
 
@@ -112,7 +112,7 @@ static void members_init(struct arena *a, struct members *m, const struct json *
     }
 }
 
-static const struct json *members_get(const struct members *m, struct str key)
+static const struct json *members_get(const struct admit_job_update_members *m, struct str key)
 {
     size_t i;
 
@@ -124,7 +124,7 @@ static const struct json *members_get(const struct members *m, struct str key)
 /* Those of the new object, then those only the old one has. */
 static void diff_members(struct update *u, const struct place *at, const struct json *old)
 {
-    struct members was = { 0 }, is = { 0 };
+    struct admit_job_update_members was = { 0 }, is = { 0 };
 
     members_init(u->c->arena, &was, old);
     members_init(u->c->arena, &is, at->node);

@@ -4,7 +4,7 @@
 
 #include "base/util.h"
 
-struct identity {
+struct lists_identity {
     const char *above; /* member that holds the list; NULL: the pod or container itself */
     const char *list, *keys[2];
     const char *fallback; /* of the last key, where it is missing; NULL: an element without it has no identity */
@@ -12,7 +12,7 @@ struct identity {
 };
 
 /* Volumes, mounts, devices, containers and spreading constraints have rules of their own that say it. */
-static const struct identity of_pod[] = {
+static const struct lists_identity of_pod[] = {
     { NULL, "imagePullSecrets", { "name" }, "", "pull secret" },
     { NULL, "hostAliases", { "ip" }, NULL, "alias for the address" },
     { NULL, "schedulingGates", { "name" }, NULL, "scheduling gate" },
@@ -20,7 +20,7 @@ static const struct identity of_pod[] = {
     { "resources", "claims", { "name" }, NULL, "resource claim" },
     { "securityContext", "sysctls", { "name" }, NULL, "sysctl" },
 };
-static const struct identity of_container[] = {
+static const struct lists_identity of_container[] = {
     { NULL, "env", { "name" }, NULL, "variable" },
     { NULL, "ports", { "containerPort", "protocol" }, "TCP", "port" },
     { NULL, "resizePolicy", { "resourceName" }, NULL, "policy for the resource" },
@@ -28,7 +28,7 @@ static const struct identity of_container[] = {
 };
 
 /* "80/TCP"; false: a key is missing or of a wrong type. */
-static bool identity_of(struct arena *a, const struct identity *row, const struct json *item, struct str *ret)
+static bool identity_of(struct arena *a, const struct lists_identity *row, const struct json *item, struct str *ret)
 {
     struct str text[2] = { STR_NULL, STR_NULL };
 
@@ -47,7 +47,7 @@ static bool identity_of(struct arena *a, const struct identity *row, const struc
     return !str_empty(*ret) || row->fallback;
 }
 
-static void lists_check_list(struct check *c, const struct identity *row, const struct place *up)
+static void lists_check_list(struct check *c, const struct lists_identity *row, const struct place *up)
 {
     struct place holder = row->above ? place_object(up, row->above) : *up, list = place_list(&holder, row->list);
     struct name_map seen = { 0 };

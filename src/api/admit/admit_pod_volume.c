@@ -105,12 +105,12 @@ static void trust_rules(struct check *c, const struct place *source)
 
 typedef void (*source_rules_f)(struct check *, const struct place *);
 
-struct source {
+struct admit_pod_volume_source {
     const char *name;
     source_rules_f rules; /* NULL: none beyond the schema */
 };
 
-static const struct source projections[] = {
+static const struct admit_pod_volume_source projections[] = {
     { "secret", named_rules },
     { "configMap", named_rules },
     { "downwardAPI", check_downward_items },
@@ -119,8 +119,8 @@ static const struct source projections[] = {
     { "podCertificate", NULL },
 };
 
-static int source_rules(struct check *c, const struct place *at, const struct source *sources, size_t n,
-                        bool is_required, const char *what)
+static int source_rules(struct check *c, const struct place *at, const struct admit_pod_volume_source *sources,
+                        size_t n, bool is_required, const char *what)
 {
     const char *names[40];
     int found;
@@ -167,7 +167,7 @@ static void projected_rules(struct check *c, const struct place *source)
     }
 }
 
-static const struct source volume_sources[] = {
+static const struct admit_pod_volume_source volume_sources[] = {
     { "emptyDir", empty_dir_rules },
     { "hostPath", host_path_rules },
     { "configMap", config_map_rules },

@@ -18,11 +18,11 @@
 
 static const char hierarchy_key[] = "volcano.sh/hierarchy", weights_key[] = "volcano.sh/hierarchy-weights";
 
-enum amount { CAPABILITY, DESERVED, GUARANTEE, AMOUNT_MAX };
+enum admit_queue_amount { CAPABILITY, DESERVED, GUARANTEE, AMOUNT_MAX };
 
 static const char *const amount_names[AMOUNT_MAX] = { "capability", "deserved", "guarantee" };
 
-static const struct json *admit_queue_amount_of(const struct json *queue, enum amount kind)
+static const struct json *admit_queue_amount_of(const struct json *queue, enum admit_queue_amount kind)
 {
     const struct json *j = json_find(queue, "spec", amount_names[kind], NULL);
 
@@ -183,10 +183,11 @@ static bool knows_queues(const struct admit_env *env)
 
 /* ---- reporting at one amount ---- */
 
-static void amount_error(struct queue_check *qc, enum amount kind, struct str resource, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+static void amount_error(struct queue_check *qc, enum admit_queue_amount kind, struct str resource, const char *fmt,
+                         ...) __attribute__((format(printf, 4, 5)));
 
-static void amount_error(struct queue_check *qc, enum amount kind, struct str resource, const char *fmt, ...)
+static void amount_error(struct queue_check *qc, enum admit_queue_amount kind, struct str resource, const char *fmt,
+                         ...)
 {
     struct place spec = place_member(qc->root, "spec"), outer = place_member(&spec, amount_names[kind]);
     struct place inner = place_member(&outer, "resource"), *list = kind == GUARANTEE ? &inner : &outer;
@@ -451,7 +452,7 @@ static void check_capability(struct queue_check *qc)
     }
 }
 
-static void sum_children(struct queue_tree *t, size_t parent, enum amount kind, struct resources *ret)
+static void sum_children(struct queue_tree *t, size_t parent, enum admit_queue_amount kind, struct resources *ret)
 {
     for (size_t i = t->all.v[parent].first_child; i != NONE; i = t->all.v[i].next) {
         struct resources own = { 0 };
@@ -463,7 +464,7 @@ static void sum_children(struct queue_tree *t, size_t parent, enum amount kind, 
 
 /* The children of 'parent' together may not have more than it has itself. Reported at the queue under admission,
  * whether it is the parent or a child. */
-static void check_sum(struct queue_check *qc, size_t parent, enum amount kind)
+static void check_sum(struct queue_check *qc, size_t parent, enum admit_queue_amount kind)
 {
     const struct queue_node *node = &qc->tree.all.v[parent];
     struct resources has = { 0 }, sum = { 0 };
@@ -486,7 +487,7 @@ static void check_sum(struct queue_check *qc, size_t parent, enum amount kind)
 
 static void check_sums(struct queue_check *qc)
 {
-    static const enum amount summed[] = { GUARANTEE, DESERVED };
+    static const enum admit_queue_amount summed[] = { GUARANTEE, DESERVED };
     size_t parent;
 
     check_capability(qc);
@@ -500,7 +501,8 @@ static void check_sums(struct queue_check *qc)
 
 /* ---- rule 7 and what has changed ---- */
 
-static bool is_amount_changed(struct arena *a, const struct json *queue, const struct json *old, enum amount kind)
+static bool is_amount_changed(struct arena *a, const struct json *queue, const struct json *old,
+                              enum admit_queue_amount kind)
 {
     struct resources is = { 0 }, was = { 0 };
 

@@ -170,7 +170,7 @@ bool resources_same(const struct json *a, const struct json *b)
 
 /* ---- pods ---- */
 
-enum amount { REQUESTS, LIMITS };
+enum resources_amount { REQUESTS, LIMITS };
 
 static struct quantity first(struct quantity x, struct quantity y)
 {
@@ -178,7 +178,8 @@ static struct quantity first(struct quantity x, struct quantity y)
     return x;
 }
 
-static void container_amount(struct arena *a, const struct json *holder, enum amount what, struct resources *ret)
+static void container_amount(struct arena *a, const struct json *holder, enum resources_amount what,
+                             struct resources *ret)
 {
     const struct json *res = json_get(holder, "resources");
     struct resources limits;
@@ -239,7 +240,7 @@ static void sum_init_container(struct pod_sums *s, const struct resources *one, 
     }
 }
 
-static void sum_containers(struct pod_sums *s, const struct json *spec, enum amount what)
+static void sum_containers(struct pod_sums *s, const struct json *spec, enum resources_amount what)
 {
     struct resources one;
 
@@ -257,7 +258,7 @@ static void sum_containers(struct pod_sums *s, const struct json *spec, enum amo
     }
 }
 
-static void pod_amount(struct arena *a, const struct json *spec, enum amount what, struct resources *ret)
+static void pod_amount(struct arena *a, const struct json *spec, enum resources_amount what, struct resources *ret)
 {
     struct pod_sums sums = { .arena = a };
     struct resources one, extra = { 0 };

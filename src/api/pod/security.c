@@ -13,7 +13,7 @@
         __VA_ARGS__, NULL                                                                                              \
     }
 
-enum want {
+enum security_want {
     NOT_TRUE,  /* missing or false */
     NOT_FALSE, /* missing or true */
     IS_FALSE,  /* false, not missing */
@@ -24,9 +24,9 @@ enum want {
     HAS_ALL,   /* a list with "ALL" in it */
 };
 
-struct row {
+struct security_row {
     const char *path; /* below the pod's spec, or a container: "a.b[].c" */
-    enum want want;
+    enum security_want want;
     const char *const *words;
     struct security_rule rule;
 };
@@ -51,7 +51,7 @@ struct row {
     }
 
 /* In the securityContext of pods and of containers. */
-static const struct row both_rows[] = {
+static const struct security_row both_rows[] = {
     { "windowsOptions.hostProcess", NOT_TRUE, NULL, { "must not be true", "a process of the host" } },
     { "runAsUser", NOT_ZERO, NULL, { "must not be 0 (root)", NULL } },
     { "runAsNonRoot", NOT_FALSE, NULL, { "must not be false", NULL } },
@@ -62,7 +62,7 @@ static const struct row both_rows[] = {
     { "appArmorProfile.type", PROFILES },
 };
 
-static const struct row pod_rows[] = {
+static const struct security_row pod_rows[] = {
     { "hostNetwork", NOT_TRUE, NULL, { "must not be true", "these pods are in the network of this machine" } },
     { "hostPID", NOT_TRUE, NULL, { "must not be true", "these pods see all processes of this machine" } },
     { "hostIPC", NOT_TRUE, NULL, { "must not be true", "these pods share memory with programs of this machine" } },
@@ -76,7 +76,7 @@ static const struct row pod_rows[] = {
       { "is not one of the sysctls that are safe to set", NULL } },
 };
 
-static const struct row container_rows[] = {
+static const struct security_row container_rows[] = {
     { "securityContext.privileged",
       NOT_TRUE,
       NULL,
@@ -116,7 +116,7 @@ static const struct {
         NULL } },
 };
 
-struct walk {
+struct security_walk {
     security_finding_f each;
     void *ctx;
 };
@@ -139,7 +139,7 @@ static bool list_has_all(const struct json *list)
     return false;
 }
 
-static bool is_fine(const struct row *row, const struct json *node)
+static bool is_fine(const struct security_row *row, const struct json *node)
 {
     bool is_missing = !node || node->type == JSON_NULL;
 
@@ -165,7 +165,8 @@ static bool is_fine(const struct row *row, const struct json *node)
 }
 
 /* Go down 'path' from 'at' and look at what is there, or missing. */
-static void walk_path(const struct walk *w, const struct place *at, const char *path, const struct row *row)
+static void walk_path(const struct security_walk *w, const struct place *at, const char *path,
+                      const struct security_row *row)
 {
     size_t n = strcspn(path, ".[");
     struct place next = { at, json_get_str(at->node, (struct str){ path, n }), { path, n }, 0 };
@@ -190,7 +191,7 @@ static void walk_path(const struct walk *w, const struct place *at, const char *
         }
 }
 
-static void walk_rows(const struct walk *w, const struct place *at, const struct row *rows, size_t n)
+static void walk_rows(const struct security_walk *w, const struct place *at, const struct security_row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         walk_path(w, at, rows[i].path, &rows[i]);
@@ -213,7 +214,7 @@ static bool all_containers_have(const struct json *spec, const char *const *path
     return true;
 }
 
-static void walk_inherited(const struct walk *w, const struct place *spec)
+static void walk_inherited(const struct security_walk *w, const struct place *spec)
 {
     struct place context = place_member(spec, "securityContext");
 
@@ -231,7 +232,7 @@ static void walk_inherited(const struct walk *w, const struct place *spec)
 
 /* ---- volumes and annotations ---- */
 
-static void walk_volumes(const struct walk *w, const struct place *spec)
+static void walk_volumes(const struct security_walk *w, const struct place *spec)
 {
     static const char *const allowed[] = { "name",      "configMap", "csi",       "downwardAPI",           "emptyDir",
                                            "ephemeral", "image",     "projected", "persistentVolumeClaim", "secret",
@@ -255,7 +256,7 @@ static void walk_volumes(const struct walk *w, const struct place *spec)
     }
 }
 
-static void walk_annotations(const struct walk *w, const struct place *pod)
+static void walk_annotations(const struct security_walk *w, const struct place *pod)
 {
     static const struct security_rule profile = { "must be runtime/default or localhost/…",
                                                   "no filter: these pods may use every file that their user may" };
@@ -275,7 +276,7 @@ static void walk_annotations(const struct walk *w, const struct place *pod)
 
 void pod_security_walk(const struct place *pod, security_finding_f each, void *ctx)
 {
-    struct walk w = { each, ctx };
+    struct security_walk w = { each, ctx };
     struct place spec = place_member(pod, "spec"), context = place_member(&spec, "securityContext");
 
     walk_annotations(&w, pod);

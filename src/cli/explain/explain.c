@@ -20,14 +20,14 @@ struct explain_options {
 
 /* ---- the job's name ---- */
 
-struct wanted {
+struct explain_wanted {
     struct str namespace, name;
 };
 
 /* NAME or NAMESPACE/NAME; also "vcjob/NAME" as kubectl prints it. */
-static struct wanted parse_name(const char *namespace, const char *word)
+static struct explain_wanted parse_name(const char *namespace, const char *word)
 {
-    struct wanted w = { str_of(namespace && namespace[0] ? namespace : "default"), str_of(word) };
+    struct explain_wanted w = { str_of(namespace && namespace[0] ? namespace : "default"), str_of(word) };
     struct str rest = w.name, first;
 
     if (!str_split(&rest, '/', &first) || !rest.p)
@@ -50,7 +50,7 @@ struct str explain_namespace(const struct json *object)
 }
 
 /* The one job of that name, if the user named no namespace and there is just one. */
-static bool find_anywhere(const struct load *l, struct wanted *w)
+static bool find_anywhere(const struct load *l, struct explain_wanted *w)
 {
     size_t n = 0;
     struct str namespace = w->namespace;
@@ -70,7 +70,7 @@ static bool find_anywhere(const struct load *l, struct wanted *w)
 }
 
 /* The only Job there is, or the only PodGroup that is nobody's. */
-static bool find_only(const struct load *l, struct wanted *ret)
+static bool find_only(const struct load *l, struct explain_wanted *ret)
 {
     size_t n = 0;
 
@@ -79,7 +79,7 @@ static bool find_only(const struct load *l, struct wanted *ret)
 
         if (!is_candidate(doc) || object_controller_uid(doc->root).n)
             continue;
-        *ret = (struct wanted){ explain_namespace(doc->root), object_name(doc->root) };
+        *ret = (struct explain_wanted){ explain_namespace(doc->root), object_name(doc->root) };
         n++;
     }
     return n == 1;
@@ -109,7 +109,7 @@ static void explain_list_names(struct buf *out, const struct load *l)
         buf_fmt(out, " and %zu more", more);
 }
 
-static int unknown_job(struct arena *a, const struct load *l, const struct wanted *w)
+static int unknown_job(struct arena *a, const struct load *l, const struct explain_wanted *w)
 {
     const char **names = arena_array(a, const char *, l->docs.n + 1), *near;
     autobuf out = { 0 };
@@ -295,7 +295,7 @@ static int explain_run(struct arena *a, const void *options, const struct text_l
     const struct explain_options *o = options;
     autoload l = { .arena = a, .namespace = o->namespace };
     const char *job = arguments->list.n ? arguments->list.v[0] : NULL;
-    struct wanted w = { 0 };
+    struct explain_wanted w = { 0 };
     VEC(const struct json *) objects = { 0 }, native = { 0 };
     struct advice_input in = { 0 };
     struct sched_config config;

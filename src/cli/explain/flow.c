@@ -9,13 +9,13 @@
 
 /* ---- the state ---- */
 
-struct state {
+struct flow_state {
     const struct advice_input *in;
     struct arena *arena;
     const struct json *flow;
 };
 
-static const struct json *flow_find(const struct state *s, const char *kind, struct str name)
+static const struct json *flow_find(const struct flow_state *s, const char *kind, struct str name)
 {
     struct str namespace = explain_namespace(s->flow);
 
@@ -50,7 +50,7 @@ static bool is_of(const struct json *job, const struct json *flow)
            (!object_uid(flow).n || str_eq(json_member_text(ref, "uid"), object_uid(flow)));
 }
 
-static void explain_flow_look(struct state *s, struct flow_whys *ret)
+static void explain_flow_look(struct flow_state *s, struct flow_whys *ret)
 {
     struct jobflow_observed seen = {
         .flow = s->flow, .ctx = s, .find_template = flow_find_template, .find_job = flow_find_job
@@ -113,7 +113,7 @@ static void put_row(struct arena *a, struct table *t, const struct flow_why *w)
 
 void explain_flow_text(struct arena *a, struct buf *out, const struct advice_input *in, const struct json *flow)
 {
-    struct state s = { in, a, flow };
+    struct flow_state s = { in, a, flow };
     struct table t = { .arena = a, .columns = 3 };
     struct flow_whys whys = { 0 };
     struct str phase = json_text(json_find(flow, "status", "state", "phase", NULL), STR("not begun"));
@@ -134,7 +134,7 @@ void explain_flow_text(struct arena *a, struct buf *out, const struct advice_inp
 
 struct json *explain_flow_json(struct arena *a, const struct advice_input *in, const struct json *flow)
 {
-    struct state s = { in, a, flow };
+    struct flow_state s = { in, a, flow };
     struct flow_whys whys = { 0 };
     struct json *j = json_object(a), *jobs;
 

@@ -17,7 +17,7 @@
 
 #define MADE "# Made by 'pumice install --output'; do not edit.\n"
 
-struct value {
+struct chart_value {
     const char *name;  /* "webhook.enabled": at most one dot; those of one object stand together */
     const char *about; /* NULL: as the one before */
     const char *start; /* YAML; NULL: that of 'parameter' */
@@ -30,7 +30,7 @@ struct value {
 #define LIST(of) "\"type\": \"array\", \"items\": {" of "}"
 #define TEXT     "\"type\": \"string\""
 
-static const struct value values[] = {
+static const struct chart_value values[] = {
     { "image", "Image of the controller.", NULL, INSTALL_IMAGE, TEXT ", \"minLength\": 1" },
     { "imagePullSecrets", "Secrets to pull it with: [{name: registry}].", "[]", 0, LIST(OBJECT) },
     { "replicas", "Controllers, of which one leads.", NULL, INSTALL_REPLICAS,
@@ -131,7 +131,7 @@ static struct str chart_part_of(struct str name, struct str *ret_group)
     return rest.n ? rest : first;
 }
 
-static const char *start_of(const struct value *v, const struct install *in)
+static const char *start_of(const struct chart_value *v, const struct install *in)
 {
     if (v->start)
         return v->start;
@@ -145,7 +145,7 @@ static void print_values(struct buf *out, const struct install *in)
     struct str last = STR_NULL;
 
     for (size_t i = 0; i < ARRAY_LEN(values); i++) {
-        const struct value *v = &values[i];
+        const struct chart_value *v = &values[i];
         const char *start = start_of(v, in), *indent;
         struct str group, name = chart_part_of(str_of(v->name), &group);
 

@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 
-enum role {
+enum roles_role {
     ROLE_CONTROLLER,  /* always */
     ROLE_SCHEDULER,   /* with --scheduler */
     ROLE_NATIVE,      /* with --native-podgroups */
@@ -20,8 +20,8 @@ enum role {
     ROLE_MAX,
 };
 
-struct rule {
-    enum role role;
+struct roles_rule {
+    enum roles_role role;
     const char *group, *resources, *verbs; /* words with blanks between */
     const char *why;
     const char *names; /* resourceNames: words, or one of the two below; NULL: all */
@@ -29,7 +29,7 @@ struct rule {
 
 static const char mutating_hooks[] = "", validating_hooks[] = ""; /* those of webhook.c */
 
-static const struct rule rules[] = {
+static const struct roles_rule rules[] = {
     { ROLE_CONTROLLER, "batch.volcano.sh", "jobs", "get list watch create update delete",
       "jobs: those of flows and schedules, the names of their claims, and their end when their time to live is over" },
     { ROLE_CONTROLLER, "batch.volcano.sh", "jobs/status", "update", "what a job is doing" },
@@ -123,7 +123,7 @@ static void print_words(struct buf *out, const char *key, const char *words)
         buf_fmt(out, "  - %.*s\n", STR_ARG(word));
 }
 
-static void print_rule(struct buf *out, const struct rule *r)
+static void print_rule(struct buf *out, const struct roles_rule *r)
 {
     if (r->why)
         buf_fmt(out, "# %s\n", r->why);
@@ -147,7 +147,7 @@ static void print_head(struct buf *out, const struct role_info *info, const char
     buf_fmt(out, "  labels:\n    app.kubernetes.io/name: pumice\n");
 }
 
-static void print_role(struct buf *out, enum role role)
+static void print_role(struct buf *out, enum roles_role role)
 {
     const struct role_info *info = &roles[role];
 
@@ -160,7 +160,7 @@ static void print_role(struct buf *out, enum role role)
             print_rule(out, &rules[i]);
 }
 
-static void print_binding(struct buf *out, enum role role)
+static void print_binding(struct buf *out, enum roles_role role)
 {
     const struct role_info *info = &roles[role];
 
@@ -172,7 +172,7 @@ static void print_binding(struct buf *out, enum role role)
                               : "- kind: ServiceAccount\n  name: pumice-controller\n  namespace: @namespace@\n");
 }
 
-static void print_whole(struct buf *out, enum role role)
+static void print_whole(struct buf *out, enum roles_role role)
 {
     print_role(out, role);
     if (!roles[role].aggregate)
@@ -216,7 +216,7 @@ void install_print_native_roles(struct buf *out)
 
 /* ---- one by one ---- */
 
-static void each_verb(const struct rule *rule, struct str resource,
+static void each_verb(const struct roles_rule *rule, struct str resource,
                       void (*each)(void *ctx, const struct install_right *r), void *ctx)
 {
     struct install_right right = { .group = str_of(rule->group),
@@ -233,7 +233,7 @@ static void each_verb(const struct rule *rule, struct str resource,
 void install_rights(bool schedules, void (*each)(void *ctx, const struct install_right *r), void *ctx)
 {
     for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-        enum role role = rules[i].role;
+        enum roles_role role = rules[i].role;
         struct str resources = str_of(rules[i].resources), resource;
 
         if (role != ROLE_CONTROLLER && role != ROLE_LEADER && !(role == ROLE_SCHEDULER && schedules))

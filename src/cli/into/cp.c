@@ -18,20 +18,20 @@
 #include <sched.h>
 #include <sys/stat.h>
 
-struct side { /* one of the two arguments */
+struct cp_side { /* one of the two arguments */
     struct str pod, path;
 };
 
 /* "POD:PATH". What has a slash before the colon is a file of ours, as with other programs; but "namespace/pod:path". */
-static struct side side_of(const char *text)
+static struct cp_side side_of(const char *text)
 {
     struct str all = str_of(text);
     ptrdiff_t colon = str_find_char(all, ':');
     struct str front = colon > 0 ? str_sub(all, 0, (size_t)colon) : STR_NULL;
 
     if (!front.n || front.p[0] == '/' || front.p[0] == '.')
-        return (struct side){ STR_NULL, all };
-    return (struct side){ front, str_from(all, (size_t)colon + 1) };
+        return (struct cp_side){ STR_NULL, all };
+    return (struct cp_side){ front, str_from(all, (size_t)colon + 1) };
 }
 
 /* ---- the container's files ---- */
@@ -119,7 +119,7 @@ static void on_left_out(void *ctx, struct str path, const char *why)
 static int copy(struct into *x, const struct text_list *words, int *ret_status, struct err *e)
 {
     struct root_copy c = { .from_root = AT_FDCWD, .to_root = AT_FDCWD, .owner = (uid_t)-1, .left_out = on_left_out };
-    struct side from, to;
+    struct cp_side from, to;
     autoclose int root = -1;
     struct into_pod p;
     int rc;

@@ -11,7 +11,7 @@
 
 #include <poll.h>
 
-struct port {
+struct forward_port {
     struct str text; /* as it was given, for errors */
     uint16_t to;
     struct buf line; /* not finished */
@@ -21,7 +21,7 @@ struct port {
 };
 
 /* The first line is where the run listens, the others what goes wrong. */
-static void forward_tell(struct port *p, struct str line)
+static void forward_tell(struct forward_port *p, struct str line)
 {
     autobuf text = { 0 };
 
@@ -36,7 +36,7 @@ static void forward_tell(struct port *p, struct str line)
 
 static void forward_on_data(void *ctx, struct str data)
 {
-    struct port *p = ctx;
+    struct forward_port *p = ctx;
     ptrdiff_t end;
 
     while ((end = str_find_char(data, '\n')) >= 0) {
@@ -50,7 +50,7 @@ static void forward_on_data(void *ctx, struct str data)
 
 static void forward_on_end(void *ctx, const struct err *e)
 {
-    struct port *p = ctx;
+    struct forward_port *p = ctx;
 
     p->stream = NULL;
     p->is_over = true;
@@ -59,7 +59,7 @@ static void forward_on_end(void *ctx, const struct err *e)
 }
 
 /* "8080:80", "80" (the same here), ":80" (one that is free). */
-static int forward_read_port(struct str text, struct port *ret, struct str *ret_local, struct err *e)
+static int forward_read_port(struct str text, struct forward_port *ret, struct str *ret_local, struct err *e)
 {
     struct str to = text;
     uint64_t n, local;
@@ -71,11 +71,12 @@ static int forward_read_port(struct str text, struct port *ret, struct str *ret_
         *ret_local = STR("0");
     if (str_to_u64(to, &n) < 0 || !n || n > UINT16_MAX || str_to_u64(*ret_local, &local) < 0 || local > UINT16_MAX)
         return err_set(e, ERR_SYNTAX, "\"%.*s\" is not PORT, LOCAL:PORT or :PORT", STR_ARG(text));
-    *ret = (struct port){ .text = text, .to = (uint16_t)n };
+    *ret = (struct forward_port){ .text = text, .to = (uint16_t)n };
     return 0;
 }
 
-static int open_port(const struct into *x, const struct into_pod *pod, struct port *p, struct str local, struct err *e)
+static int open_port(const struct into *x, const struct into_pod *pod, struct forward_port *p, struct str local,
+                     struct err *e)
 {
     struct kube_stream_events events = { .ctx = p, .on_data = forward_on_data, .on_end = forward_on_end };
     autobuf path = { 0 };
@@ -88,7 +89,7 @@ static int open_port(const struct into *x, const struct into_pod *pod, struct po
 }
 
 /* Until one of them is over, which says why. */
-static int wait_for_end(const struct into_pod *pod, const struct port *ports, size_t n, struct err *e)
+static int wait_for_end(const struct into_pod *pod, const struct forward_port *ports, size_t n, struct err *e)
 {
     for (;;) {
         (void)poll(&(struct pollfd){ kube_ask_fd(pod->run->ask), POLLIN, 0 }, 1, -1);
@@ -106,7 +107,7 @@ static int wait_for_end(const struct into_pod *pod, const struct port *ports, si
 
 static int forward(struct into *x, const struct text_list *words, struct err *e)
 {
-    struct port *ports = arena_array(x->arena, struct port, words->list.n);
+    struct forward_port *ports = arena_array(x->arena, struct forward_port, words->list.n);
     struct str *local = arena_array(x->arena, struct str, words->list.n);
     size_t n = words->list.n ? words->list.n - 1 : 0;
     struct into_pod pod;

@@ -42,7 +42,7 @@ int into_fail(const char *command, const struct err *e)
 
 /* ---- questions ---- */
 
-struct reply {
+struct into_reply {
     struct buf text;
     struct err err;
     bool is_over;
@@ -50,12 +50,12 @@ struct reply {
 
 static void into_on_data(void *ctx, struct str data)
 {
-    buf_str(&((struct reply *)ctx)->text, data);
+    buf_str(&((struct into_reply *)ctx)->text, data);
 }
 
 static void into_on_end(void *ctx, const struct err *e)
 {
-    struct reply *r = ctx;
+    struct into_reply *r = ctx;
 
     r->is_over = true;
     if (e)
@@ -63,7 +63,7 @@ static void into_on_end(void *ctx, const struct err *e)
 }
 
 /* A run that was stopped (Ctrl-Z) takes connections and says nothing. */
-static int into_wait_for(struct into_run *r, struct kube_stream *s, struct reply *reply, struct err *e)
+static int into_wait_for(struct into_run *r, struct kube_stream *s, struct into_reply *reply, struct err *e)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + ANSWER_MS, left_ms;
 
@@ -83,7 +83,7 @@ static int into_wait_for(struct into_run *r, struct kube_stream *s, struct reply
 
 int into_get(struct into *x, struct into_run *r, struct str path, struct json **ret, struct err *e)
 {
-    struct reply reply = { 0 };
+    struct into_reply reply = { 0 };
     struct kube_stream_events events = { .ctx = &reply, .on_data = into_on_data, .on_end = into_on_end };
     struct kube_stream *s;
     int rc = kube_ask_stream(r->ask, path, &events, &s, e);

@@ -197,23 +197,23 @@ const struct command command_ps = {
 
 /* ---- top ---- CPU is a rate, and the machine counts: two looks, and the time between them ---- */
 
-struct look {
+struct ps_look {
     const struct json *rows; /* of /use; NULL: the run has just ended */
     int64_t at_ms;
 };
 
-static void ps_look_at(struct into *x, struct look *looks)
+static void ps_look_at(struct into *x, struct ps_look *looks)
 {
     for (size_t i = 0; i < x->runs.n; i++) {
         struct json *rows;
 
-        looks[i] = (struct look){ NULL, clock_mono_ms(&clock_real) };
+        looks[i] = (struct ps_look){ NULL, clock_mono_ms(&clock_real) };
         if (!x->runs.v[i]->is_stopped && into_get(x, x->runs.v[i], STR("/use"), &rows, NULL) == 0)
             looks[i].rows = rows;
     }
 }
 
-static const struct json *row_of(const struct look *l, const struct json *pod)
+static const struct json *row_of(const struct ps_look *l, const struct json *pod)
 {
     JSON_FOREACH(row, l->rows)
         if (str_eq(json_member_text(row, "pod"), object_name(pod)) &&
@@ -253,8 +253,8 @@ static struct str mebi(struct arena *a, int64_t bytes)
     return bytes < 0 ? STR_NULL : arena_fmt(a, "%lldMi", (long long)(bytes >> 20));
 }
 
-static void add_use(struct table *t, const struct into_run *r, const struct json *pod, const struct look *before,
-                    const struct look *now)
+static void add_use(struct table *t, const struct into_run *r, const struct json *pod, const struct ps_look *before,
+                    const struct ps_look *now)
 {
     const struct json *old = row_of(before, pod), *row = row_of(now, pod);
     int64_t us = json_i64(json_get(row, "cpuMicroseconds"), -1),
@@ -297,7 +297,7 @@ static int top_run(struct arena *a, const void *options, const struct text_list 
     static const char *const names[] = { "RUN", "POD", "CPU(cores)", "LIMIT", "MEMORY", "LIMIT" };
     autointo x = { .arena = a, .o = options };
     struct into_pods wanted = { 0 };
-    struct look *before, *now;
+    struct ps_look *before, *now;
     struct table t = { 0 };
     size_t n = 0;
     struct err e;
@@ -313,8 +313,8 @@ static int top_run(struct arena *a, const void *options, const struct text_list 
     }
     if (!n)
         return EXIT_FINE;
-    before = arena_array(a, struct look, x.runs.n);
-    now = arena_array(a, struct look, x.runs.n);
+    before = arena_array(a, struct ps_look, x.runs.n);
+    now = arena_array(a, struct ps_look, x.runs.n);
     ps_look_at(&x, before);
     (void)poll(NULL, 0, MEASURE_MS);
     ps_look_at(&x, now);

@@ -128,7 +128,7 @@ static int read_runtimes(struct planner *p, const struct scenario *s, struct err
     return 0;
 }
 
-struct run { /* of one scenario */
+struct plan_run { /* of one scenario */
     struct planner *planner;
     struct future *future;
     struct history *history;
@@ -138,7 +138,7 @@ struct run { /* of one scenario */
  * runs there (daemons …) stays. */
 static int64_t pod_runtime(void *ctx, const struct json *pod)
 {
-    struct run *run = ctx;
+    struct plan_run *run = ctx;
     struct str job = object_annotation(pod, "volcano.sh/job-name"),
                task = object_annotation(pod, "volcano.sh/task-spec");
     int64_t ms = -1;
@@ -159,7 +159,7 @@ static int64_t pod_runtime(void *ctx, const struct json *pod)
 
 static void on_changed(void *ctx, const struct object *o, bool is_gone, int64_t now_ms)
 {
-    history_changed(((struct run *)ctx)->history, o, is_gone, now_ms);
+    history_changed(((struct plan_run *)ctx)->history, o, is_gone, now_ms);
 }
 
 /* ---- submitting ---- */
@@ -193,7 +193,7 @@ static int64_t arrival_ms(const struct planner *p, const struct json *object)
     return p->begin_ms;
 }
 
-static int plan_submit(struct run *run, const struct arrival *a, struct err *e)
+static int plan_submit(struct plan_run *run, const struct arrival *a, struct err *e)
 {
     struct json *object = json_copy(run->planner->arena, a->object);
 
@@ -207,7 +207,7 @@ static int plan_submit(struct run *run, const struct arrival *a, struct err *e)
 /* ---- running ---- */
 
 /* Step by step until all is over; jobs are put in when their time comes. */
-static int run_until_over(struct run *run, const struct arrival *v, size_t n, bool *ret_cut, struct err *e)
+static int run_until_over(struct plan_run *run, const struct arrival *v, size_t n, bool *ret_cut, struct err *e)
 {
     size_t at = 0;
 
@@ -234,7 +234,7 @@ static int run_until_over(struct run *run, const struct arrival *v, size_t n, bo
 }
 
 /* The end of what is shown. Behind the last change a little of what goes on for ever. */
-static int64_t plan_end_of(const struct run *run, bool is_cut)
+static int64_t plan_end_of(const struct plan_run *run, bool is_cut)
 {
     const struct history *h = run->history;
     int64_t span_ms = h->changed_ms - h->begin_ms;
@@ -249,7 +249,7 @@ static int64_t plan_end_of(const struct run *run, bool is_cut)
 static int plan_scenario(struct planner *p, const struct scenario *s, struct history **ret, bool *ret_cut,
                          struct err *e)
 {
-    struct run run = { .planner = p };
+    struct plan_run run = { .planner = p };
     struct future_options opt = {
         .now_ms = p->begin_ms, .config = &p->config, .runtime_ms = pod_runtime, .changed = on_changed, .ctx = &run
     };

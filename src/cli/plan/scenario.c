@@ -218,15 +218,15 @@ static struct json *scenario_copy_node(struct scenario *s, const struct json *li
 
 /* ---- one change each ---- */
 
-struct change {
+struct scenario_change {
     struct scenario *s;
     struct str text; /* the value of the flag */
     struct buf *words;
     struct map *changed; /* Jobs to admit again, by name; their trees */
 };
 
-static void scenario_say(struct change *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void scenario_say(struct change *c, const char *fmt, ...)
+static void scenario_say(struct scenario_change *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void scenario_say(struct scenario_change *c, const char *fmt, ...)
 {
     va_list ap;
 
@@ -237,13 +237,13 @@ static void scenario_say(struct change *c, const char *fmt, ...)
     va_end(ap);
 }
 
-static void mark_changed(struct change *c, struct json *job)
+static void mark_changed(struct scenario_change *c, struct json *job)
 {
     map_put(c->changed, arena_fmt(c->s->arena, "%.*s/%.*s", STR_ARG(object_namespace(job)), STR_ARG(object_name(job))),
             job);
 }
 
-static int scenario_add_nodes(struct change *c, struct err *e)
+static int scenario_add_nodes(struct scenario_change *c, struct err *e)
 {
     struct json *like = NULL;
     struct str name, *names;
@@ -287,7 +287,7 @@ static bool is_elsewhere(const void *ctx, const struct json *object)
 }
 
 /* Its pods go with it; the controller makes new ones. */
-static int remove_node(struct change *c, struct err *e)
+static int remove_node(struct scenario_change *c, struct err *e)
 {
     struct json *node;
 
@@ -312,7 +312,7 @@ static bool is_of_another(const void *ctx, const struct json *object)
     return true;
 }
 
-static int without(struct change *c, struct err *e)
+static int without(struct scenario_change *c, struct err *e)
 {
     struct json *job;
 
@@ -335,7 +335,7 @@ static int split_value(struct str text, const char *form, struct str *ret_name, 
     return 0;
 }
 
-static struct json *spec_of(struct change *c, struct json *object)
+static struct json *spec_of(struct scenario_change *c, struct json *object)
 {
     struct json *spec = json_get(object, "spec");
 
@@ -343,7 +343,7 @@ static struct json *spec_of(struct change *c, struct json *object)
 }
 
 /* The PodGroup of the job, if it is there, is not told by the controller of another queue. */
-static void set_both(struct change *c, struct json *job, const char *field, struct str value)
+static void set_both(struct scenario_change *c, struct json *job, const char *field, struct str value)
 {
     json_set(spec_of(c, job), field, json_str(c->s->arena, value));
     for (size_t i = 0; i < c->s->objects.n; i++)
@@ -352,7 +352,7 @@ static void set_both(struct change *c, struct json *job, const char *field, stru
     mark_changed(c, job);
 }
 
-static struct str class_for(struct change *c, int64_t value)
+static struct str class_for(struct scenario_change *c, int64_t value)
 {
     struct str name = arena_fmt(c->s->arena, "plan-priority%s%lld", value < 0 ? "-minus-" : "-",
                                 (long long)(value < 0 ? -value : value));
@@ -366,7 +366,7 @@ static struct str class_for(struct change *c, int64_t value)
     return name;
 }
 
-static int set_priority(struct change *c, struct err *e)
+static int set_priority(struct scenario_change *c, struct err *e)
 {
     struct str name = STR_NULL, value = STR_NULL;
     struct json *job, *class;
@@ -386,7 +386,7 @@ static int set_priority(struct change *c, struct err *e)
     return 0;
 }
 
-static int set_queue(struct change *c, struct err *e)
+static int set_queue(struct scenario_change *c, struct err *e)
 {
     struct str name = STR_NULL, value = STR_NULL;
     struct json *job, *queue;
@@ -416,7 +416,7 @@ static void drop_default(struct json *parent, const char *field)
         json_remove(parent, field);
 }
 
-static int replicas(struct change *c, struct err *e)
+static int replicas(struct scenario_change *c, struct err *e)
 {
     struct json *job, *task;
     struct str name = STR_NULL, value = STR_NULL;
@@ -433,7 +433,7 @@ static int replicas(struct change *c, struct err *e)
     return 0;
 }
 
-static int min_available(struct change *c, struct err *e)
+static int min_available(struct scenario_change *c, struct err *e)
 {
     struct str name = STR_NULL, value = STR_NULL;
     struct json *job;
@@ -455,7 +455,7 @@ static int min_available(struct change *c, struct err *e)
 static const struct {
     const char *flag;
     size_t offset;
-    int (*apply)(struct change *c, struct err *e);
+    int (*apply)(struct scenario_change *c, struct err *e);
 } flags[] = {
     { "without", offsetof(struct changes, without), without },
     { "remove-node", offsetof(struct changes, remove_node), remove_node },
@@ -508,7 +508,7 @@ int scenario_change(struct scenario *s, const struct changes *c, struct buf *wor
 
     for (size_t i = 0; i < ARRAY_LEN(flags) && rc == 0; i++)
         VEC_FOREACH(value, &values_of(c, i)->list) {
-            struct change change = { s, str_of(*value), words, &changed };
+            struct scenario_change change = { s, str_of(*value), words, &changed };
 
             if (flags[i].apply(&change, e) < 0) {
                 rc = err_wrap(e, "--%s %s", flags[i].flag, *value);

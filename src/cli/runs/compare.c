@@ -10,13 +10,13 @@ enum { DIFFERENCES_MAX = 60, VALUE_MAX = 60 };
 
 /* ---- results ---- */
 
-struct sums { /* of one task of one run */
+struct compare_sums { /* of one task of one run */
     bool is_there;
     uint32_t n[HISTORY_STATE_MAX];
     int64_t restarts, longest_ms, peak_bytes, cpu_us;
 };
 
-static void compare_add_pod(struct sums *s, const struct history_pod *p)
+static void compare_add_pod(struct compare_sums *s, const struct history_pod *p)
 {
     if (!p->is_replaced)
         s->n[p->state]++;
@@ -27,9 +27,9 @@ static void compare_add_pod(struct sums *s, const struct history_pod *p)
     s->cpu_us += pod_cpu_us(p);
 }
 
-static struct sums sums_of(const struct record *r, size_t job, struct str task)
+static struct compare_sums sums_of(const struct record *r, size_t job, struct str task)
 {
-    struct sums s = { 0 };
+    struct compare_sums s = { 0 };
     const struct history_job *j = job < r->history->jobs.n ? r->history->jobs.v[job] : NULL;
 
     VEC_FOREACH(p, &r->history->pods)
@@ -45,7 +45,7 @@ static struct str compare_text_of(struct arena *a, const struct buf *b)
     return b->n ? arena_str(a, buf_view(b)) : STR("-");
 }
 
-static struct str show_pods(struct arena *a, const struct sums *s)
+static struct str show_pods(struct arena *a, const struct compare_sums *s)
 {
     autobuf out = { 0 };
 
@@ -55,12 +55,12 @@ static struct str show_pods(struct arena *a, const struct sums *s)
     return compare_text_of(a, &out);
 }
 
-static struct str show_restarts(struct arena *a, const struct sums *s)
+static struct str show_restarts(struct arena *a, const struct compare_sums *s)
 {
     return s->is_there ? arena_fmt(a, "%lld", (long long)s->restarts) : STR("-");
 }
 
-static struct str show_longest(struct arena *a, const struct sums *s)
+static struct str show_longest(struct arena *a, const struct compare_sums *s)
 {
     autobuf out = { 0 };
 
@@ -69,7 +69,7 @@ static struct str show_longest(struct arena *a, const struct sums *s)
     return compare_text_of(a, &out);
 }
 
-static struct str show_memory(struct arena *a, const struct sums *s)
+static struct str show_memory(struct arena *a, const struct compare_sums *s)
 {
     autobuf out = { 0 };
 
@@ -78,7 +78,7 @@ static struct str show_memory(struct arena *a, const struct sums *s)
     return compare_text_of(a, &out);
 }
 
-static struct str show_cpu(struct arena *a, const struct sums *s)
+static struct str show_cpu(struct arena *a, const struct compare_sums *s)
 {
     autobuf out = { 0 };
 
@@ -89,7 +89,7 @@ static struct str show_cpu(struct arena *a, const struct sums *s)
 
 static const struct {
     const char *name;
-    struct str (*show)(struct arena *a, const struct sums *s);
+    struct str (*show)(struct arena *a, const struct compare_sums *s);
 } rows[] = { { "pods", show_pods },
              { "restarts", show_restarts },
              { "longest pod", show_longest },
@@ -108,7 +108,7 @@ static void task_rows(struct table *t, const struct record r[2], size_t job, str
     const struct history *h = r[job < r[0].history->jobs.n ? 0 : 1].history;
     struct str label = names_job ? arena_fmt(t->arena, "%.*s/%.*s", STR_ARG(h->jobs.v[job]->name), STR_ARG(task))
                                  : task;
-    struct sums s[2] = { sums_of(&r[0], job, task), sums_of(&r[1], job, task) };
+    struct compare_sums s[2] = { sums_of(&r[0], job, task), sums_of(&r[1], job, task) };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         compare_row(t, arena_fmt(t->arena, "%.*s: %s", STR_ARG(label), rows[i].name), rows[i].show(t->arena, &s[0]),

@@ -5,20 +5,20 @@
 
 #include <ctype.h>
 
-struct finding {
+struct forms_finding {
     const char *file;
     const struct problem *problem;
     bool is_error;
 };
 
 struct findings {
-    VEC(struct finding) list;
+    VEC(struct forms_finding) list;
     size_t n_errors, n_warnings; /* those that were not kept too */
 };
 
 static void forms_add(struct arena *a, struct findings *f, const char *file, const struct problem *p, bool is_error)
 {
-    *vec_push(a, &f->list) = (struct finding){ file, p, is_error };
+    *vec_push(a, &f->list) = (struct forms_finding){ file, p, is_error };
     f->n_errors += is_error;
     f->n_warnings += !is_error;
 }
@@ -99,7 +99,7 @@ static struct str uri_of(struct arena *a, const char *file)
     return arena_str(a, buf_view(&out));
 }
 
-static void add_location(struct arena *a, struct json *result, const struct finding *f)
+static void add_location(struct arena *a, struct json *result, const struct forms_finding *f)
 {
     struct json *place = json_push(json_set(result, "locations", json_array(a)), json_object(a));
     struct json *physical = json_set(place, "physicalLocation", json_object(a));

@@ -56,15 +56,15 @@ static void check(const struct scene *s)
     struct plan plan = { .arena = &a };
     const char *name = s->name ? s->name : "q", *parent = s->parent ? s->parent : "root";
     struct json *queue = queue_make(&a, name, parent, s->state, s->annotation);
-    struct command commands[3];
+    struct controller_command commands[3];
     struct queue_observed o = {
         .queue = queue, .pending = s->pending, .completed = s->completed, .commands = commands
     };
 
     for (; o.n_commands < ARRAY_LEN(s->actions) && s->actions[o.n_commands]; o.n_commands++)
-        commands[o.n_commands] = (struct command){ STR("default"), arena_fmt(&a, "c%zu", o.n_commands),
-                                                   arena_fmt(&a, "uc%zu", o.n_commands),
-                                                   str_of(s->actions[o.n_commands]) };
+        commands[o.n_commands] = (struct controller_command){ STR("default"), arena_fmt(&a, "c%zu", o.n_commands),
+                                                              arena_fmt(&a, "uc%zu", o.n_commands),
+                                                              str_of(s->actions[o.n_commands]) };
     if (s->parent_state)
         o.parent = queue_make(&a, parent, "root", s->parent_state, NULL);
     if (s->state)
@@ -346,7 +346,7 @@ static void test_unfinished_ones_hold_a_queue(void **state)
 
 static void test_deleting(void **state)
 {
-    struct command command = { STR("n"), STR("c"), STR("uc"), STR("CloseQueue") };
+    struct controller_command command = { STR("n"), STR("c"), STR("uc"), STR("CloseQueue") };
     autoarena a = { 0 };
     struct plan plan = { .arena = &a };
     struct json *queue = queue_make(&a, "q", "", NULL, NULL);
@@ -384,7 +384,7 @@ static void test_ensure(void **state)
 
 struct world {
     struct json *queue, *parent;
-    struct command commands[3];
+    struct controller_command commands[3];
     size_t n_commands;
     uint32_t pending;
 };
@@ -433,8 +433,8 @@ static void test_settles(void **state)
             w.parent = queue_make(&a, "p", "root", states[rand_below(&r, ARRAY_LEN(states))], NULL);
         for (size_t n = rand_below(&r, 4); w.n_commands < n; w.n_commands++) {
             last = actions[rand_below(&r, ARRAY_LEN(actions))];
-            w.commands[w.n_commands] = (struct command){ STR("n"), arena_fmt(&a, "c%zu", w.n_commands), STR("u"),
-                                                         str_of(last) };
+            w.commands[w.n_commands] = (struct controller_command){ STR("n"), arena_fmt(&a, "c%zu", w.n_commands),
+                                                                    STR("u"), str_of(last) };
         }
         while (quiet < 8) { /* ops are applied at random, so one may be left out several times */
             struct plan plan = { .arena = &a };

@@ -71,7 +71,7 @@ static void test_classes(void **state)
         uint32_t index;
         int32_t version;
         bool is_deleting, is_marked;
-        enum pod_class class;
+        enum pod_standing class;
         bool has_index;
     } cases[] = {
         { "current", "worker", 0, 3, false, false, POD_LIVE, true },

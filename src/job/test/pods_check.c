@@ -77,7 +77,7 @@ static void check_class(const struct job_pods *p, const struct job_pod *pod)
     bool in_range = pod->task != PODS_NO_TASK && pod->index < p->tasks[pod->task].n;
     bool has_index = in_range && p->tasks[pod->task].slots[pod->index].pod == pod;
     bool is_old = pod->view.version != -1 && pod->view.version < p->version;
-    enum pod_class want = POD_LIVE;
+    enum pod_standing want = POD_LIVE;
 
     if (is_old)
         want = POD_OLD;

@@ -255,7 +255,7 @@ static char protocol_of(const struct json *port)
     return text.n ? text.p[0] : 'T';
 }
 
-struct service { /* one, and who is behind it: pods by their labels, or whom somebody named */
+struct agent_service { /* one, and who is behind it: pods by their labels, or whom somebody named */
     const struct object *object;
     const struct json *spec;
     const struct selector *selector; /* NULL: it has none */
@@ -263,13 +263,14 @@ struct service { /* one, and who is behind it: pods by their labels, or whom som
     bool publishes_not_ready;
 };
 
-static bool agent_service_selects(const struct service *s, const struct agent_pod *p)
+static bool agent_service_selects(const struct agent_service *s, const struct agent_pod *p)
 {
     return s->selector && p->is_joined && str_eq(p->object->namespace, s->object->namespace) &&
            selector_matches(s->selector, json_find(p->object->root, "metadata", "labels", NULL));
 }
 
-static void add_endpoints(struct refresh *r, const struct service *s, const struct json *port, struct filter_service *f)
+static void add_endpoints(struct refresh *r, const struct agent_service *s, const struct json *port,
+                          struct filter_service *f)
 {
     uint16_t to;
 
@@ -282,7 +283,7 @@ static void add_endpoints(struct refresh *r, const struct service *s, const stru
             *vec_push(r->arena, &f->endpoints) = (struct filter_endpoint){ b->address, to };
 }
 
-static void add_rules(struct refresh *r, const struct service *s, struct in_addr address)
+static void add_rules(struct refresh *r, const struct agent_service *s, struct in_addr address)
 {
     JSON_FOREACH(port, json_get(s->spec, "ports")) {
         struct filter_service *f = vec_push(r->arena, &r->filter.services);
@@ -299,7 +300,7 @@ static void add_rules(struct refresh *r, const struct service *s, struct in_addr
 }
 
 /* A pod is found below the Service that is its subdomain, by its hostname. */
-static void add_hosts(struct refresh *r, const struct service *s, struct dns_service *d)
+static void add_hosts(struct refresh *r, const struct agent_service *s, struct dns_service *d)
 {
     MAP_FOREACH(const struct agent_pod *, p, &r->agent->pods) {
         const struct json *spec = json_get(p->object->root, "spec");
@@ -343,7 +344,7 @@ static void refresh_service(struct refresh *r, const struct object *o)
 {
     const struct json *spec = json_get(o->root, "spec");
     struct dns_service d = { .namespace = o->namespace, .name = o->name };
-    struct service s = { .object = o, .spec = spec, .selector = service_selector(r, spec) };
+    struct agent_service s = { .object = o, .spec = spec, .selector = service_selector(r, spec) };
 
     if (str_is(json_member_text(spec, "type"), "ExternalName")) {
         d.alias = json_member_text(spec, "externalName");

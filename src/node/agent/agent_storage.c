@@ -171,7 +171,7 @@ void agent_storage_count_volumes(struct agent_pod *p)
 
 /* ---- one pod ---- */
 
-struct look {
+struct storage_look {
     struct agent_pod *pod;
     struct arena *arena;
     int64_t used; /* of all containers; each is measured once */
@@ -179,7 +179,7 @@ struct look {
 
 /* These say what is too much, in a kubelet's words; empty: nothing is. */
 
-static struct str volume_too_large(struct look *k)
+static struct str volume_too_large(struct storage_look *k)
 {
     JSON_FOREACH(v, json_find(k->pod->object->root, "spec", "volumes", NULL)) {
         struct str name = json_member_text(v, "name"), text = STR_NULL;
@@ -193,7 +193,7 @@ static struct str volume_too_large(struct look *k)
     return STR_NULL;
 }
 
-static struct str container_too_large(struct look *k, const struct json *container, int64_t pod_max)
+static struct str container_too_large(struct storage_look *k, const struct json *container, int64_t pod_max)
 {
     struct str name = json_member_text(container, "name"), text = STR_NULL;
     int64_t max = storage_limit_of(k->arena, json_find(container, "resources", "limits", "ephemeral-storage", NULL),
@@ -208,7 +208,7 @@ static struct str container_too_large(struct look *k, const struct json *contain
 }
 
 /* All containers and volumes together. A container that is too large is named: that says more. */
-static struct str pod_too_large(struct look *k)
+static struct str pod_too_large(struct storage_look *k)
 {
     const struct json *spec = json_get(k->pod->object->root, "spec");
     struct resources limits = { 0 };
@@ -236,7 +236,7 @@ static struct str pod_too_large(struct look *k)
 static void storage_look_at(struct agent_pod *p)
 {
     autoarena a = { 0 };
-    struct look k = { .pod = p, .arena = &a };
+    struct storage_look k = { .pod = p, .arena = &a };
     struct str why = volume_too_large(&k);
 
     if (!why.n)

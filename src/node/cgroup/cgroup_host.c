@@ -34,7 +34,7 @@ const char *cgroup_ctrl_name(enum cgroup_ctrl ctrl)
 
 /* ---- mountinfo ---- */
 
-struct mount {
+struct cgroup_host_mount {
     struct str root, point, options, type, super;
 };
 
@@ -67,7 +67,7 @@ static struct str cgroup_host_unescape(struct arena *a, struct str s)
 }
 
 /* "36 35 98:0 ROOT POINT OPTIONS [tag[:value]]… - TYPE SOURCE SUPER" */
-static bool read_mount(struct arena *a, struct str line, struct mount *ret)
+static bool read_mount(struct arena *a, struct str line, struct cgroup_host_mount *ret)
 {
     struct str word, head[6], tail[3];
     size_t n = 0;
@@ -82,8 +82,8 @@ static bool read_mount(struct arena *a, struct str line, struct mount *ret)
     for (n = 0; n < ARRAY_LEN(tail); n++)
         if (!str_split(&line, ' ', &tail[n]))
             return false;
-    *ret = (struct mount){ cgroup_host_unescape(a, head[3]), cgroup_host_unescape(a, head[4]), head[5], tail[0],
-                           tail[2] };
+    *ret = (struct cgroup_host_mount){ cgroup_host_unescape(a, head[3]), cgroup_host_unescape(a, head[4]), head[5],
+                                       tail[0], tail[2] };
     return str_starts(ret->point, STR("/"));
 }
 
@@ -166,7 +166,7 @@ static void add_place(struct arena *a, struct cgroup_host *host, struct cgroup_p
 static void read_places(struct arena *a, struct str mountinfo, struct str self, bool is_v2, struct cgroup_host *host)
 {
     struct str line, own, rest;
-    struct mount m;
+    struct cgroup_host_mount m;
 
     while (str_split(&mountinfo, '\n', &line)) {
         if (!read_mount(a, line, &m) || !str_is(m.type, is_v2 ? "cgroup2" : "cgroup"))

@@ -78,12 +78,12 @@ static void kill_pass(const struct cgroups *c, const struct cgroup_opened *o, in
 }
 
 /* Limits and state as they were: the group can be used again. */
-struct kept {
+struct cgroup_kill_kept {
     size_t at;
     struct buf pids;
 };
 
-static void keep_pids(const struct cgroups *c, const struct cgroup_opened *o, struct kept *kept)
+static void keep_pids(const struct cgroups *c, const struct cgroup_opened *o, struct cgroup_kill_kept *kept)
 {
     for (size_t i = 0; i < o->n; i++)
         if ((c->hiers[i].ctrls & CGROUP_CTRL_PIDS) && cgroup_file_read(o->dir[i], "pids.max", &kept->pids) == 0)
@@ -107,7 +107,7 @@ static int kill_until(const struct cgroups *c, const struct cgroup_opened *o, co
 int cgroup_kill_opened(const struct cgroups *c, const struct cgroup_opened *o, const char *path, int ms, struct err *e)
 {
     const struct cgroup_hier *freezer = freezer_of(c);
-    struct kept kept = { 0 };
+    struct cgroup_kill_kept kept = { 0 };
     int r;
 
     if (!freezer && !c->has_kill)

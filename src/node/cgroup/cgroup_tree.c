@@ -172,7 +172,7 @@ int cgroup_tree_remove(int parent, const char *name)
 
 /* A number may be given to a stranger between reading it and using it. So a process is held by a pidfd first, and only
  * then is the group read again: who is still listed is ours. */
-struct held {
+struct cgroup_tree_held {
     pid_t pid;
     int fd;
 };
@@ -181,13 +181,13 @@ enum { HELD_MAX = 256 }; /* descriptors open at a time */
 
 static int held_cmp(const void *a, const void *b)
 {
-    const struct held *x = a, *y = b;
+    const struct cgroup_tree_held *x = a, *y = b;
 
     return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
 /* Take the next processes out of the listing 'rest'. */
-static size_t hold_some(struct str *rest, struct held held[HELD_MAX])
+static size_t hold_some(struct str *rest, struct cgroup_tree_held held[HELD_MAX])
 {
     struct str line;
     int64_t pid;
@@ -197,7 +197,7 @@ static size_t hold_some(struct str *rest, struct held held[HELD_MAX])
         /* 0: a process outside of our pid namespace. To kill(2) it would mean ourselves. */
         if (str_to_i64(line, &pid) < 0 || pid <= 0 || pid > INT32_MAX)
             continue;
-        held[n] = (struct held){ (pid_t)pid, (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) };
+        held[n] = (struct cgroup_tree_held){ (pid_t)pid, (int)syscall(SYS_pidfd_open, (pid_t)pid, 0) };
         if (held[n].fd >= 0 || errno != ESRCH)
             n++;
     }
@@ -205,17 +205,17 @@ static size_t hold_some(struct str *rest, struct held held[HELD_MAX])
     return n;
 }
 
-static void signal_held(struct str again, const struct held *held, size_t n, int sig)
+static void signal_held(struct str again, const struct cgroup_tree_held *held, size_t n, int sig)
 {
     struct str line;
     int64_t pid;
 
     while (str_split(&again, '\n', &line)) {
-        const struct held *h;
+        const struct cgroup_tree_held *h;
 
         if (str_to_i64(line, &pid) < 0 || pid <= 0 || pid > INT32_MAX)
             continue;
-        h = bsearch(&(struct held){ (pid_t)pid, -1 }, held, n, sizeof(held[0]), held_cmp);
+        h = bsearch(&(struct cgroup_tree_held){ (pid_t)pid, -1 }, held, n, sizeof(held[0]), held_cmp);
         /* Gone meanwhile is fine. Linux before 5.3 has no pidfd. */
         if (h && h->fd >= 0)
             (void)syscall(SYS_pidfd_send_signal, h->fd, sig, NULL, 0);
@@ -226,7 +226,7 @@ static void signal_held(struct str again, const struct held *held, size_t n, int
 
 static void signal_group(int dir, void *arg)
 {
-    struct held held[HELD_MAX];
+    struct cgroup_tree_held held[HELD_MAX];
     autobuf procs = { 0 }, again = { 0 };
     struct str rest;
     size_t n;

@@ -105,14 +105,14 @@ bool box_is_below(struct str path, struct str dir)
 }
 
 /* A path on its way through the root: 'done' is without links, 'rest' is still to be walked. */
-struct walk {
+struct box_mount_walk {
     struct box *box;
     char done[PATH_MAX], rest[PATH_MAX];
     int links;
 };
 
 /* Take the first part of 'rest'. */
-static bool next_part(struct walk *w, char part[NAME_MAX + 1])
+static bool next_part(struct box_mount_walk *w, char part[NAME_MAX + 1])
 {
     char *p = w->rest + strspn(w->rest, "/");
     size_t n = strcspn(p, "/");
@@ -127,7 +127,7 @@ static bool next_part(struct walk *w, char part[NAME_MAX + 1])
     return true;
 }
 
-static int go_up(struct walk *w)
+static int go_up(struct box_mount_walk *w)
 {
     char *slash = strrchr(w->done, '/');
 
@@ -136,7 +136,7 @@ static int go_up(struct walk *w)
     return 0;
 }
 
-static int go_down(struct walk *w, const char *part)
+static int go_down(struct box_mount_walk *w, const char *part)
 {
     size_t n = strlen(w->done);
 
@@ -149,7 +149,7 @@ static int go_down(struct walk *w, const char *part)
 }
 
 /* What a link says comes before the rest. An absolute one begins at the root again. */
-static int box_mount_follow(struct walk *w, int dir, const char *part)
+static int box_mount_follow(struct box_mount_walk *w, int dir, const char *part)
 {
     char target[PATH_MAX], rest[PATH_MAX];
     ssize_t n = readlinkat(dir, part, target, sizeof(target) - 1);
@@ -183,7 +183,7 @@ static int box_mount_make_one(int dir, const char *part, bool is_file)
 
 /* For an ordinary user most directories of the host belong to nobody, and nobody can make anything in them. The top
  * of an overlay is ours, whatever is below it: one is laid over such a directory. */
-static int make_ours(struct walk *w, int *dir)
+static int make_ours(struct box_mount_walk *w, int *dir)
 {
     int mount = w->box->is_inner ? box_overlay(w->box, *dir, str_of(w->done), false, MOUNT_ATTR_NODEV, NULL) : -1;
 
@@ -199,7 +199,7 @@ static int make_ours(struct walk *w, int *dir)
     return *dir < 0 ? -1 : 0;
 }
 
-static int walk_part(struct walk *w, const char *part, enum box_made kind)
+static int walk_part(struct box_mount_walk *w, const char *part, enum box_made kind)
 {
     bool is_file = kind == BOX_FILE && w->rest[strspn(w->rest, "/")] == '\0';
     autoclose int dir = -1;
@@ -225,7 +225,7 @@ static int walk_part(struct walk *w, const char *part, enum box_made kind)
 
 static int make_path(struct box *b, struct str path, enum box_made kind)
 {
-    struct walk w = { .box = b };
+    struct box_mount_walk w = { .box = b };
     char part[NAME_MAX + 1];
 
     if (path.n >= sizeof(w.rest)) {

@@ -50,7 +50,7 @@ static const uint32_t call_sets[] = {
 
 /* ---- numbers ---- */
 
-struct call {
+struct seccomp_call {
     uint32_t nr;
     enum box_call_rule rule;
 };
@@ -58,7 +58,7 @@ struct call {
 struct call_list {
     uint32_t arch;
     bool has_fixed_groups;
-    struct call v[CALLS_MAX];
+    struct seccomp_call v[CALLS_MAX];
     size_t n;
 };
 
@@ -73,18 +73,18 @@ static void list_call(void *ctx, struct str name, enum box_call_rule rule)
     if (l->has_fixed_groups && str_starts(name, STR("setgroups")))
         rule = BOX_CALL_PRETENDED;
     if (nr >= 0 && l->n < CALLS_MAX)
-        l->v[l->n++] = (struct call){ (uint32_t)nr, rule };
+        l->v[l->n++] = (struct seccomp_call){ (uint32_t)nr, rule };
 }
 
 static int seccomp_by_number(const void *x, const void *y)
 {
-    const struct call *a = x, *b = y;
+    const struct seccomp_call *a = x, *b = y;
 
     return a->nr < b->nr ? -1 : a->nr > b->nr;
 }
 
 /* From each number on, up to the next. */
-static size_t find_ranges(struct call_list *l, struct call *ranges)
+static size_t find_ranges(struct call_list *l, struct seccomp_call *ranges)
 {
     size_t n = 0;
     uint32_t next = 0;
@@ -92,12 +92,12 @@ static size_t find_ranges(struct call_list *l, struct call *ranges)
     qsort(l->v, l->n, sizeof(*l->v), seccomp_by_number);
     for (size_t i = 0; i < l->n; i++) {
         if (l->v[i].nr > next || n == 0)
-            ranges[n++] = (struct call){ next, BOX_CALL_ABSENT };
+            ranges[n++] = (struct seccomp_call){ next, BOX_CALL_ABSENT };
         if (ranges[n - 1].rule != l->v[i].rule)
             ranges[n++] = l->v[i];
         next = l->v[i].nr + 1;
     }
-    ranges[n++] = (struct call){ next, BOX_CALL_ABSENT };
+    ranges[n++] = (struct seccomp_call){ next, BOX_CALL_ABSENT };
     return n;
 }
 
@@ -177,7 +177,7 @@ static void put_rule(struct code *c, enum box_call_rule rule)
 }
 
 /* A jump that depends on something reaches 255 instructions; the right half may be further away. */
-static void put_search(struct code *c, const struct call *ranges, size_t n)
+static void put_search(struct code *c, const struct seccomp_call *ranges, size_t n)
 {
     size_t half = n / 2, far;
 
@@ -198,7 +198,7 @@ static void put_search(struct code *c, const struct call *ranges, size_t n)
 struct filter_work {
     struct code code;
     struct call_list list;
-    struct call ranges[2 * CALLS_MAX + 1];
+    struct seccomp_call ranges[2 * CALLS_MAX + 1];
 };
 
 static void put_set(struct filter_work *w, uint64_t caps, uint32_t arch, bool has_fixed_groups)

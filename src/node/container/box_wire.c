@@ -100,20 +100,20 @@ void box_encode(struct buf *out, const struct box_spec *s)
 
 /* ---- reading ---- the first thing that is not as it should be is kept, and told at the end ---- */
 
-struct reading {
+struct box_wire_reading {
     struct arena *arena;
     struct wire_read wire;
     const char *bad; /* NULL: all is well so far */
 };
 
-static void box_wire_check(struct reading *r, bool is_good, const char *name)
+static void box_wire_check(struct box_wire_reading *r, bool is_good, const char *name)
 {
     if (!r->bad && (!is_good || r->wire.is_bad))
         r->bad = name;
 }
 
 /* With a NUL behind it, and none in it. */
-static struct str get_text(struct reading *r, const char *name)
+static struct str get_text(struct box_wire_reading *r, const char *name)
 {
     struct str text = arena_str(r->arena, wire_get_str(&r->wire));
 
@@ -121,7 +121,7 @@ static struct str get_text(struct reading *r, const char *name)
     return text;
 }
 
-static int64_t get_number(struct reading *r, const char *name, int64_t min, int64_t max)
+static int64_t get_number(struct box_wire_reading *r, const char *name, int64_t min, int64_t max)
 {
     int64_t v = wire_get_i64(&r->wire);
 
@@ -130,7 +130,7 @@ static int64_t get_number(struct reading *r, const char *name, int64_t min, int6
 }
 
 /* How many follow, of 'size' bytes at least; none once something is bad. */
-static size_t get_count(struct reading *r, const char *name, size_t size)
+static size_t get_count(struct box_wire_reading *r, const char *name, size_t size)
 {
     size_t n = wire_get_count(&r->wire, size);
 
@@ -153,7 +153,7 @@ static bool is_clean(struct str path)
     return true;
 }
 
-static void get_plain(struct reading *r, struct box_spec *s)
+static void get_plain(struct box_wire_reading *r, struct box_spec *s)
 {
     int64_t bits;
 
@@ -175,7 +175,7 @@ static void get_plain(struct reading *r, struct box_spec *s)
     s->oom_score_adj = (int)get_number(r, "oom_score_adj", -1000, 1000);
 }
 
-static void get_mounts(struct reading *r, const int *fds, size_t n_fds, struct box_spec *s)
+static void get_mounts(struct box_wire_reading *r, const int *fds, size_t n_fds, struct box_spec *s)
 {
     size_t n = get_count(r, "mounts", sizeof(int64_t));
 
@@ -188,7 +188,7 @@ static void get_mounts(struct reading *r, const int *fds, size_t n_fds, struct b
     }
 }
 
-static void get_devices(struct reading *r, struct box_spec *s)
+static void get_devices(struct box_wire_reading *r, struct box_spec *s)
 {
     for (size_t n = get_count(r, "devices", 2 * sizeof(int64_t)); n > 0; n--) {
         struct box_device *d = vec_push(r->arena, &s->devices);
@@ -199,7 +199,7 @@ static void get_devices(struct reading *r, struct box_spec *s)
     }
 }
 
-static void get_limits(struct reading *r, struct box_spec *s)
+static void get_limits(struct box_wire_reading *r, struct box_spec *s)
 {
     for (size_t n = get_count(r, "limits", 3 * sizeof(int64_t)); n > 0; n--) {
         struct box_limit *l = vec_push(r->arena, &s->limits);
@@ -212,7 +212,7 @@ static void get_limits(struct reading *r, struct box_spec *s)
 
 int box_decode(struct arena *a, struct str bytes, const int *fds, size_t n_fds, struct box_spec *ret, struct err *e)
 {
-    struct reading r = { .arena = a, .wire = { .rest = bytes } };
+    struct box_wire_reading r = { .arena = a, .wire = { .rest = bytes } };
     struct box_spec s = { 0 };
 
     get_plain(&r, &s);

@@ -19,7 +19,7 @@ enum {
     READ_BYTES = 4096,
 };
 
-enum verdict { SHOW, HIDE, LOOK_INTO, UNSURE };
+enum hide_walk_verdict { SHOW, HIDE, LOOK_INTO, UNSURE };
 
 struct level { /* a directory that is being read */
     struct level *above;
@@ -28,11 +28,13 @@ struct level { /* a directory that is being read */
     bool stays; /* it is on the way to something that is shown */
 };
 
-struct look {
+struct hide_walk_look {
     const struct hide_walk *how;
     /* By the kind of it alone (DT_…); UNSURE: it has to be looked at. May be NULL. */
-    enum verdict (*glance)(const struct look *l, const struct level *in, const char *name, unsigned char kind);
-    enum verdict (*judge)(const struct look *l, struct level *in, const char *name, const struct stat *st);
+    enum hide_walk_verdict (*glance)(const struct hide_walk_look *l, const struct level *in, const char *name,
+                                     unsigned char kind);
+    enum hide_walk_verdict (*judge)(const struct hide_walk_look *l, struct level *in, const char *name,
+                                    const struct stat *st);
     struct buf path; /* of what is being looked at */
     int depth_max;
     int left, of_one,
@@ -44,7 +46,7 @@ struct look {
 
 /* ---- what is closed, of the machine ---- */
 
-static bool hide_walk_is_shown(const struct look *l)
+static bool hide_walk_is_shown(const struct hide_walk_look *l)
 {
     struct str path = buf_view(&l->path);
 
@@ -58,7 +60,8 @@ static bool hide_walk_is_shown(const struct look *l)
 }
 
 /* What we may not read or enter ourselves nobody reads by us. */
-static enum verdict judge_machine(const struct look *l, struct level *in, const char *name, const struct stat *st)
+static enum hide_walk_verdict judge_machine(const struct hide_walk_look *l, struct level *in, const char *name,
+                                            const struct stat *st)
 {
     bool is_dir = S_ISDIR(st->st_mode), is_closed = !(st->st_mode & (is_dir ? S_IXOTH : S_IROTH));
 
@@ -72,7 +75,8 @@ static enum verdict judge_machine(const struct look *l, struct level *in, const 
 }
 
 /* "/": what is walked by itself, has no secrets, or is not shown. */
-static enum verdict glance_some(const struct look *l, const struct level *in, const char *name, unsigned char kind)
+static enum hide_walk_verdict glance_some(const struct hide_walk_look *l, const struct level *in, const char *name,
+                                          unsigned char kind)
 {
     static const char *const others[] = { "etc", "var", "usr", "proc", "sys", "dev", "run", "tmp", "snap" };
 
@@ -121,13 +125,14 @@ static bool is_environment(int dir)
     return false;
 }
 
-static bool is_settled_dot(const struct look *l, const struct level *in, const char *name)
+static bool is_settled_dot(const struct hide_walk_look *l, const struct level *in, const char *name)
 {
     return l->how->has_dots && in->depth == 0 && name[0] == '.';
 }
 
 /* Most of a home, so nothing is asked of these. */
-static enum verdict glance_home(const struct look *l, const struct level *in, const char *name, unsigned char kind)
+static enum hide_walk_verdict glance_home(const struct hide_walk_look *l, const struct level *in, const char *name,
+                                          unsigned char kind)
 {
     if (is_settled_dot(l, in, name))
         return UNSURE;
@@ -138,7 +143,8 @@ static enum verdict glance_home(const struct look *l, const struct level *in, co
     return kind == DT_REG && l->is_far ? (l->is_private ? HIDE : SHOW) : UNSURE;
 }
 
-static enum verdict judge_home(const struct look *l, struct level *in, const char *name, const struct stat *st)
+static enum hide_walk_verdict judge_home(const struct hide_walk_look *l, struct level *in, const char *name,
+                                         const struct stat *st)
 {
     if (is_settled_dot(l, in, name))
         return SHOW;
@@ -169,16 +175,16 @@ static bool is_far(int dir)
     return false;
 }
 
-static int hide_walk_walk(struct look *l, struct level *in);
+static int hide_walk_walk(struct hide_walk_look *l, struct level *in);
 
-static int hide_this(struct look *l, struct level *in)
+static int hide_this(struct hide_walk_look *l, struct level *in)
 {
     in->n_hidden++;
     return l->how->hide(l->how->ctx, buf_view(&l->path));
 }
 
 /* There is no end to a home, and to some there is an end of time. What was not looked into is not shown. */
-static int hide_walk_leave_out(struct look *l, struct level *in, const struct stat *st)
+static int hide_walk_leave_out(struct hide_walk_look *l, struct level *in, const struct stat *st)
 {
     bool is_closed = l->is_private || !(st->st_mode & S_IXOTH);
 
@@ -186,13 +192,13 @@ static int hide_walk_leave_out(struct look *l, struct level *in, const struct st
 }
 
 /* In a home a directory with too much to hide goes as a whole: then the rest of it need not be read. */
-static bool has_enough(const struct look *l, const struct level *in)
+static bool has_enough(const struct hide_walk_look *l, const struct level *in)
 {
     return l->is_home && in->depth && !in->stays && in->n_hidden > DIR_HIDDEN;
 }
 
 /* 'st': of a directory that was only glanced at, empty. */
-static int look_into(struct look *l, struct level *in, const char *name, struct stat *st, bool stays)
+static int look_into(struct hide_walk_look *l, struct level *in, const char *name, struct stat *st, bool stays)
 {
     autoclose int fd = openat(in->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct level next = { .above = in, .fd = fd, .depth = in->depth + 1, .stays = stays };
@@ -211,9 +217,9 @@ static int look_into(struct look *l, struct level *in, const char *name, struct 
     return has_enough(l, &next) ? hide_this(l, in) : 0;
 }
 
-static int hide_walk_look_at(struct look *l, struct level *in, const char *name, unsigned char kind)
+static int hide_walk_look_at(struct hide_walk_look *l, struct level *in, const char *name, unsigned char kind)
 {
-    enum verdict verdict = l->glance ? l->glance(l, in, name, kind) : UNSURE;
+    enum hide_walk_verdict verdict = l->glance ? l->glance(l, in, name, kind) : UNSURE;
     enum hide_place place = PLACE_PLAIN;
     struct stat st = { .st_mode = DTTOIF(kind) };
 
@@ -240,7 +246,7 @@ static bool hide_walk_is_name(const struct dirent64 *entry)
     return entry->d_type != DT_LNK && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-static bool is_done(const struct look *l, const struct level *in)
+static bool is_done(const struct hide_walk_look *l, const struct level *in)
 {
     bool has_time = l->left > 0 || (in->depth == 0 && l->of_each);
 
@@ -248,7 +254,7 @@ static bool is_done(const struct look *l, const struct level *in)
 }
 
 /* By the system call: a stream for each directory would cost as much as the rest. */
-static int hide_walk_walk(struct look *l, struct level *in)
+static int hide_walk_walk(struct hide_walk_look *l, struct level *in)
 {
     _Alignas(struct dirent64) char entries[READ_BYTES];
     size_t length = l->path.n;
@@ -274,7 +280,7 @@ static int hide_walk_walk(struct look *l, struct level *in)
     return rc;
 }
 
-static int look_below(struct look *l, const char *top)
+static int look_below(struct hide_walk_look *l, const char *top)
 {
     autoclose int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct stat st;
@@ -293,7 +299,7 @@ static int look_below(struct look *l, const char *top)
 
 int hide_walk_machine(const struct hide_walk *how, const char *top)
 {
-    struct look l = {
+    struct hide_walk_look l = {
         .how = how, .judge = judge_machine, .depth_max = MACHINE_DEPTH, .left = INT_MAX, .of_one = INT_MAX
     };
 
@@ -302,26 +308,26 @@ int hide_walk_machine(const struct hide_walk *how, const char *top)
 
 int hide_walk_some(const struct hide_walk *how, const char *top)
 {
-    struct look l = { .how = how,
-                      .glance = glance_some,
-                      .judge = judge_machine,
-                      .depth_max = SOME_DEPTH,
-                      .left = SOME_ENTRIES,
-                      .of_one = SOME_OF_ONE,
-                      .of_each = SOME_ENTRIES };
+    struct hide_walk_look l = { .how = how,
+                                .glance = glance_some,
+                                .judge = judge_machine,
+                                .depth_max = SOME_DEPTH,
+                                .left = SOME_ENTRIES,
+                                .of_one = SOME_OF_ONE,
+                                .of_each = SOME_ENTRIES };
 
     return look_below(&l, top);
 }
 
 int hide_walk_home(const struct hide_walk *how, const char *top, bool is_private, bool *ret_shown)
 {
-    struct look l = { .how = how,
-                      .glance = glance_home,
-                      .judge = judge_home,
-                      .depth_max = HOME_DEPTH,
-                      .left = HOME_ENTRIES,
-                      .is_home = true,
-                      .is_private = is_private };
+    struct hide_walk_look l = { .how = how,
+                                .glance = glance_home,
+                                .judge = judge_home,
+                                .depth_max = HOME_DEPTH,
+                                .left = HOME_ENTRIES,
+                                .is_home = true,
+                                .is_private = is_private };
     int rc = look_below(&l, top);
 
     *ret_shown |= l.has_shown;

@@ -18,7 +18,7 @@ enum {
     ALIASES_MAX = 8, /* one after the other; they may lead in a circle */
 };
 
-struct reply {
+struct dns_reply {
     struct dns_zone *zone;
     ldns_pkt *pkt;
     const ldns_rdf *owner; /* the name as it was asked for, capitals and all */
@@ -74,14 +74,14 @@ static void record_add(ldns_rr *rr, ldns_rdf *take_data)
         abort();
 }
 
-static void dns_push(struct reply *r, ldns_pkt_section section, ldns_rr *take_rr)
+static void dns_push(struct dns_reply *r, ldns_pkt_section section, ldns_rr *take_rr)
 {
     if (!ldns_pkt_push_rr(r->pkt, section, take_rr))
         abort();
 }
 
 /* A record at the name asked for, with one piece of data. */
-static void dns_dns_answer(struct reply *r, ldns_rr_type type, ldns_rdf *take_data)
+static void dns_dns_answer(struct dns_reply *r, ldns_rr_type type, ldns_rdf *take_data)
 {
     ldns_rr *rr = record_new(dns_must(ldns_rdf_clone(r->owner)), type, DNS_TTL_S);
 
@@ -89,7 +89,7 @@ static void dns_dns_answer(struct reply *r, ldns_rr_type type, ldns_rdf *take_da
     dns_push(r, LDNS_SECTION_ANSWER, rr);
 }
 
-static void extra_address(struct reply *r, const struct dns_name *owner, struct in_addr address)
+static void extra_address(struct dns_reply *r, const struct dns_name *owner, struct in_addr address)
 {
     ldns_rr *rr;
 
@@ -100,12 +100,12 @@ static void extra_address(struct reply *r, const struct dns_name *owner, struct 
     dns_push(r, LDNS_SECTION_ADDITIONAL, rr);
 }
 
-static bool is_full(const struct reply *r)
+static bool is_full(const struct dns_reply *r)
 {
     return ldns_pkt_ancount(r->pkt) >= r->n_max;
 }
 
-static struct dns_name server_name(const struct reply *r)
+static struct dns_name server_name(const struct dns_reply *r)
 {
     struct dns_name name = dns_name_under(STR("dns"), &r->zone->domain);
 
@@ -113,7 +113,7 @@ static struct dns_name server_name(const struct reply *r)
     return name.n ? name : r->zone->domain; /* a domain so long that nothing fits below it */
 }
 
-static ldns_rr *soa_new(const struct reply *r, ldns_rdf *take_owner, uint32_t ttl_s)
+static ldns_rr *soa_new(const struct dns_reply *r, ldns_rdf *take_owner, uint32_t ttl_s)
 {
     static const uint32_t times_s[] = { 7200, 1800, 86400, SOA_NEGATIVE_S }; /* refresh, retry, expire, minimum */
     struct dns_name server = server_name(r), person = dns_name_under(STR("hostmaster"), &r->zone->domain);
@@ -128,7 +128,7 @@ static ldns_rr *soa_new(const struct reply *r, ldns_rdf *take_owner, uint32_t tt
 }
 
 /* Who says that there is nothing, and for how long. */
-static void deny(struct reply *r)
+static void deny(struct dns_reply *r)
 {
     struct dns_name reverse;
     ldns_rdf *owner;
@@ -140,12 +140,12 @@ static void deny(struct reply *r)
 
 /* ---- one writer for each kind of node ---- */
 
-static void write_soa(struct reply *r)
+static void write_soa(struct dns_reply *r)
 {
     dns_push(r, LDNS_SECTION_ANSWER, soa_new(r, dns_must(ldns_rdf_clone(r->owner)), DNS_TTL_S));
 }
 
-static void write_ns(struct reply *r)
+static void write_ns(struct dns_reply *r)
 {
     struct dns_name server = server_name(r);
 
@@ -154,14 +154,14 @@ static void write_ns(struct reply *r)
         extra_address(r, &server, r->zone->server);
 }
 
-static void write_address(struct reply *r)
+static void write_address(struct dns_reply *r)
 {
     dns_dns_answer(r, LDNS_RR_TYPE_A, data_address(r->node->address));
 }
 
 /* An answer by UDP that is cut is asked for again by TCP. With one count for both, each would see only half of the
  * turns. */
-static void dns_write_all(struct reply *r)
+static void dns_write_all(struct dns_reply *r)
 {
     struct dns_entry *e = r->node->entry;
     struct dns_order order = dns_zone_order(r->zone, e->addresses.n, e->turn_a[r->by_tcp]++);
@@ -170,13 +170,13 @@ static void dns_write_all(struct reply *r)
         dns_dns_answer(r, LDNS_RR_TYPE_A, data_address(e->addresses.v[dns_order_at(&order, i)]));
 }
 
-static void write_members(struct reply *r)
+static void write_members(struct dns_reply *r)
 {
     for (size_t i = 0; i < r->node->n && !is_full(r); i++)
         dns_dns_answer(r, LDNS_RR_TYPE_A, data_address(r->node->first[i].address));
 }
 
-static void answer_srv(struct reply *r, uint16_t port, const struct dns_name *target)
+static void answer_srv(struct dns_reply *r, uint16_t port, const struct dns_name *target)
 {
     ldns_rr *rr;
 
@@ -196,7 +196,7 @@ static bool is_target(const struct dns_entry *e, size_t i)
     return i == 0 || !str_eq(e->members.v[i - 1].name, e->members.v[i].name);
 }
 
-static void write_targets(struct reply *r, uint16_t port, const struct dns_order *order)
+static void write_targets(struct dns_reply *r, uint16_t port, const struct dns_order *order)
 {
     const struct dns_entry *e = r->node->entry;
 
@@ -211,7 +211,7 @@ static void write_targets(struct reply *r, uint16_t port, const struct dns_order
     }
 }
 
-static void write_target_addresses(struct reply *r, const struct dns_order *order)
+static void write_target_addresses(struct dns_reply *r, const struct dns_order *order)
 {
     const struct dns_entry *e = r->node->entry;
 
@@ -226,7 +226,7 @@ static void write_target_addresses(struct reply *r, const struct dns_order *orde
     }
 }
 
-static void write_srv(struct reply *r)
+static void write_srv(struct dns_reply *r)
 {
     const struct dns_node *node = r->node;
     struct dns_entry *e = node->entry;
@@ -243,7 +243,7 @@ static void write_srv(struct reply *r)
         write_target_addresses(r, &order);
 }
 
-static void answer_names(struct reply *r, const struct dns_entry *e, bool named)
+static void answer_names(struct dns_reply *r, const struct dns_entry *e, bool named)
 {
     struct dns_member *const *first;
     size_t n = dns_entry_at(e, r->node->address, &first);
@@ -259,7 +259,7 @@ static void answer_names(struct reply *r, const struct dns_entry *e, bool named)
 }
 
 /* Real names first: many programs look at the first only. */
-static void write_reverse(struct reply *r)
+static void write_reverse(struct dns_reply *r)
 {
     const struct list *owners = dns_zone_owners(r->zone, r->node->address);
 
@@ -269,12 +269,12 @@ static void write_reverse(struct reply *r)
                 answer_names(r, l->entry, named);
 }
 
-static void write_alias(struct reply *r)
+static void write_alias(struct dns_reply *r)
 {
     dns_dns_answer(r, LDNS_RR_TYPE_CNAME, data_name(&r->node->entry->alias));
 }
 
-static void write_version(struct reply *r)
+static void write_version(struct dns_reply *r)
 {
     static const char text[] = "\0051.1.0"; /* of the Kubernetes specification of these names */
 
@@ -284,7 +284,7 @@ static void write_version(struct reply *r)
 static const struct {
     enum dns_kind kind;
     ldns_rr_type type;
-    void (*write)(struct reply *r);
+    void (*write)(struct dns_reply *r);
 } writers[] = {
     { DNS_APEX, LDNS_RR_TYPE_SOA, write_soa },        { DNS_APEX, LDNS_RR_TYPE_NS, write_ns },
     { DNS_ADDRESS, LDNS_RR_TYPE_A, write_address },   { DNS_ALL, LDNS_RR_TYPE_A, dns_write_all },
@@ -293,7 +293,7 @@ static const struct {
     { DNS_VERSION, LDNS_RR_TYPE_TXT, write_version },
 };
 
-static void write_node(struct reply *r, ldns_rr_type type)
+static void write_node(struct dns_reply *r, ldns_rr_type type)
 {
     uint16_t n_aliases = ldns_pkt_ancount(r->pkt);
 
@@ -434,7 +434,7 @@ static unsigned dns_refusal(const ldns_pkt *pkt)
 }
 
 /* Where another name leads. The node becomes that name's; false: there is no end to it. */
-static bool follow_aliases(struct reply *r, struct dns_node *node, ldns_rr_type type)
+static bool follow_aliases(struct dns_reply *r, struct dns_node *node, ldns_rr_type type)
 {
     for (int n = 0; node->kind == DNS_ALIAS && type != LDNS_RR_TYPE_CNAME; n++) {
         const struct dns_name *alias = &node->entry->alias;
@@ -454,7 +454,7 @@ static enum dns_outcome answer_node(struct dns_zone *z, const ldns_pkt *question
                                     struct buf *out)
 {
     const ldns_rr *asked = ldns_rr_list_rr(ldns_pkt_question(question), 0);
-    struct reply r = {
+    struct dns_reply r = {
         .zone = z,
         .pkt = reply_new(question, LDNS_RCODE_NOERROR),
         .owner = ldns_rr_owner(asked),

@@ -8,7 +8,7 @@
 
 enum { NAMESERVERS_MAX = 3, SEARCHES_MAX = 32, SEARCH_BYTES_MAX = 2048, OPTIONS_MAX = 64, FIELDS_MAX = 256 };
 
-struct option {
+struct resolv_option {
     struct str name, value;
     bool has_value;
 };
@@ -16,7 +16,7 @@ struct option {
 struct conf {
     struct arena *a;
     VEC(struct str) nameservers, searches;
-    VEC(struct option) options;
+    VEC(struct resolv_option) options;
 };
 
 /* A word of its line: nothing in it ends the word or begins a comment. */
@@ -67,7 +67,7 @@ static void add_search(struct conf *c, struct str s)
         *vec_push(c->a, &c->searches) = s;
 }
 
-static void set_option(struct conf *c, struct option o)
+static void set_option(struct conf *c, struct resolv_option o)
 {
     if (!resolv_is_word(o.name) || str_has_char(o.name, ':') || (o.has_value && !resolv_is_word(o.value)))
         return;
@@ -81,13 +81,13 @@ static void set_option(struct conf *c, struct option o)
         *vec_push(c->a, &c->options) = o;
 }
 
-static struct option option_of(struct str word)
+static struct resolv_option option_of(struct str word)
 {
     ptrdiff_t colon = str_find_char(word, ':');
 
     if (colon < 0)
-        return (struct option){ .name = word };
-    return (struct option){ str_sub(word, 0, (size_t)colon), str_from(word, (size_t)colon + 1), true };
+        return (struct resolv_option){ .name = word };
+    return (struct resolv_option){ str_sub(word, 0, (size_t)colon), str_from(word, (size_t)colon + 1), true };
 }
 
 /* ---- the host's file ---- */
@@ -178,8 +178,8 @@ static void add_config(struct conf *c, const struct json *config)
     JSON_FOREACH(option, json_get(config, "options")) {
         struct json *value = json_get(option, "value");
 
-        set_option(c, (struct option){ json_member_text(option, "name"), json_text(value, STR_NULL),
-                                       json_is(value, JSON_STRING) && json_text(value, STR_NULL).n > 0 });
+        set_option(c, (struct resolv_option){ json_member_text(option, "name"), json_text(value, STR_NULL),
+                                              json_is(value, JSON_STRING) && json_text(value, STR_NULL).n > 0 });
     }
 }
 

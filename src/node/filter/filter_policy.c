@@ -23,7 +23,7 @@ static const struct { /* what differs between the directions */
 static const char *const protocol_names[PROTOCOL_MAX] = { "TCP", "UDP", "SCTP" };
 static const uint8_t protocol_numbers[PROTOCOL_MAX] = { IPPROTO_TCP, IPPROTO_UDP, IPPROTO_SCTP };
 
-struct policy {
+struct filter_policy {
     struct str namespace, name;
     const struct json *spec;
     bool affects[DIRECTION_MAX];
@@ -36,9 +36,9 @@ struct named_port {
     struct nft_set set; /* without a number: no pod has such a port */
 };
 
-struct writer {
+struct filter_policy_writer {
     struct filter_world *w;
-    VEC(struct policy) policies; /* those that select a pod here */
+    VEC(struct filter_policy) policies; /* those that select a pod here */
     VEC(struct named_port *) ports;
     size_t n_port_sets, n_peer_sets;
 };
@@ -61,7 +61,7 @@ static bool lists_type(const struct json *types, const char *type)
 }
 
 /* Without policyTypes: ingress always, egress if there is a rule for it. */
-static void read_types(struct policy *p)
+static void read_types(struct filter_policy *p)
 {
     const struct json *types = json_get(p->spec, "policyTypes");
     bool is_given = json_is(types, JSON_ARRAY) && json_count(types);
@@ -73,7 +73,7 @@ static void read_types(struct policy *p)
 
 static int policy_cmp(const void *x, const void *y)
 {
-    const struct policy *a = x, *b = y;
+    const struct filter_policy *a = x, *b = y;
     int c = str_cmp(a->namespace, b->namespace);
 
     if (!c)
@@ -98,7 +98,7 @@ static struct selector *read_selector(struct arena *a, const struct json *j)
 
 bool filter_selects(struct arena *a, const struct json *policy, struct str namespace, const struct json *labels)
 {
-    struct policy p = { .namespace = member_namespace(policy), .spec = json_get(policy, "spec") };
+    struct filter_policy p = { .namespace = member_namespace(policy), .spec = json_get(policy, "spec") };
     const struct selector *s = read_selector(a, json_get(p.spec, "podSelector"));
 
     read_types(&p);
@@ -107,11 +107,11 @@ bool filter_selects(struct arena *a, const struct json *policy, struct str names
 }
 
 /* The policies of each pod: for direction d and pod i, list[d][i] is a text of their numbers, the key of its class. */
-struct selection {
+struct filter_policy_selection {
     struct buf *list[DIRECTION_MAX];
 };
 
-static void select_pods(struct writer *wr, struct policy *p, struct selection *sel)
+static void select_pods(struct filter_policy_writer *wr, struct filter_policy *p, struct filter_policy_selection *sel)
 {
     const struct filter_ns *space = filter_ns_find(wr->w, p->namespace);
     struct selector *s = read_selector(wr->w->arena, json_get(p->spec, "podSelector"));
@@ -131,15 +131,15 @@ static void select_pods(struct writer *wr, struct policy *p, struct selection *s
     }
 }
 
-static void collect_policies(struct writer *wr, struct selection *sel)
+static void collect_policies(struct filter_policy_writer *wr, struct filter_policy_selection *sel)
 {
-    VEC(struct policy) all = { 0 };
+    VEC(struct filter_policy) all = { 0 };
 
     VEC_FOREACH(o, &wr->w->in->policies) {
-        struct policy p = { .namespace = member_namespace(*o),
-                            .name = json_member_text(json_get(*o, "metadata"), "name"),
-                            .spec = json_get(*o, "spec"),
-                            .seq = all.n };
+        struct filter_policy p = { .namespace = member_namespace(*o),
+                                   .name = json_member_text(json_get(*o, "metadata"), "name"),
+                                   .spec = json_get(*o, "spec"),
+                                   .seq = all.n };
 
         read_types(&p);
         *vec_push(wr->w->arena, &all) = p;
@@ -202,7 +202,7 @@ static void add_pods(struct filter_world *w, const struct filter_ns *space, cons
 }
 
 /* It is at an address that no pod has. */
-static void add_name_server(struct filter_world *w, const struct policy *p, const struct selector *of_spaces,
+static void add_name_server(struct filter_world *w, const struct filter_policy *p, const struct selector *of_spaces,
                             const struct selector *of_pods, struct ranges *out)
 {
     const struct filter_name_server *s = &w->name_server;
@@ -212,7 +212,7 @@ static void add_name_server(struct filter_world *w, const struct policy *p, cons
         ranges_add(w->arena, out, s->at.address, s->at.address);
 }
 
-static void add_peer(struct filter_world *w, const struct policy *p, const struct json *peer, struct ranges *out)
+static void add_peer(struct filter_world *w, const struct filter_policy *p, const struct json *peer, struct ranges *out)
 {
     const struct json *block = json_get(peer, "ipBlock"), *pods = json_get(peer, "podSelector"),
                       *spaces = json_get(peer, "namespaceSelector");
@@ -243,8 +243,8 @@ struct peers {
 };
 
 /* False: the rule lets nobody in. */
-static bool read_peers(struct writer *wr, const struct policy *p, enum direction d, const struct json *peers,
-                       struct peers *ret)
+static bool read_peers(struct filter_policy_writer *wr, const struct filter_policy *p, enum direction d,
+                       const struct json *peers, struct peers *ret)
 {
     struct ranges r = { 0 };
 
@@ -296,7 +296,7 @@ static bool port_is(const struct json *port, struct str name, enum protocol prot
 }
 
 /* The set of all (address, protocol, number) that go by a port name: it may be another number in each pod. */
-static void put_port_places(struct writer *wr, struct named_port *new, const struct filter_at *p)
+static void put_port_places(struct filter_policy_writer *wr, struct named_port *new, const struct filter_at *p)
 {
     struct filter_world *w = wr->w;
     struct ranges r = { 0 };
@@ -318,7 +318,7 @@ static void put_port_places(struct writer *wr, struct named_port *new, const str
         }
 }
 
-static void write_port_set(struct writer *wr, struct named_port *new)
+static void write_port_set(struct filter_policy_writer *wr, struct named_port *new)
 {
     VEC_FOREACH(p, &wr->w->pods)
         put_port_places(wr, new, p);
@@ -326,7 +326,7 @@ static void write_port_set(struct writer *wr, struct named_port *new)
         put_port_places(wr, new, &wr->w->name_server.at);
 }
 
-static const struct nft_set *port_set(struct writer *wr, struct str name, enum protocol protocol)
+static const struct nft_set *port_set(struct filter_policy_writer *wr, struct str name, enum protocol protocol)
 {
     struct named_port *new;
 
@@ -345,7 +345,7 @@ struct port_match {
     VEC(const struct nft_set *) sets;
 };
 
-static void filter_policy_read_port(struct writer *wr, const struct json *j, struct port_match *m)
+static void filter_policy_read_port(struct filter_policy_writer *wr, const struct json *j, struct port_match *m)
 {
     const struct json *port = json_get(j, "port"), *end = json_get(j, "endPort");
     enum protocol protocol;
@@ -371,13 +371,13 @@ static void filter_policy_read_port(struct writer *wr, const struct json *j, str
 
 /* ---- rules ---- */
 
-struct rule {
+struct filter_policy_rule {
     const char *chain;
     enum direction direction;
     struct peers peers;
 };
 
-static void begin_rule(struct writer *wr, const struct rule *r, bool needs_ipv4)
+static void begin_rule(struct filter_policy_writer *wr, const struct filter_policy_rule *r, bool needs_ipv4)
 {
     nft_rule(wr->w->table, r->chain);
     if (needs_ipv4 || !r->peers.is_anybody)
@@ -386,12 +386,12 @@ static void begin_rule(struct writer *wr, const struct rule *r, bool needs_ipv4)
         filter_put_match(wr->w, &r->peers.match);
 }
 
-static void end_rule(struct writer *wr, const struct rule *r)
+static void end_rule(struct filter_policy_writer *wr, const struct filter_policy_rule *r)
 {
     nft_verdict(wr->w->table, directions[r->direction].verdict, directions[r->direction].chain);
 }
 
-static void put_ports(struct writer *wr, const struct rule *r, struct port_match *m)
+static void put_ports(struct filter_policy_writer *wr, const struct filter_policy_rule *r, struct port_match *m)
 {
     for (int i = 0; i < PROTOCOL_MAX; i++) {
         struct filter_match numbers;
@@ -414,7 +414,8 @@ static void put_ports(struct writer *wr, const struct rule *r, struct port_match
     }
 }
 
-static void write_rule(struct writer *wr, const struct policy *p, struct rule *r, const struct json *rule)
+static void write_rule(struct filter_policy_writer *wr, const struct filter_policy *p, struct filter_policy_rule *r,
+                       const struct json *rule)
 {
     const struct json *ports = json_get(rule, "ports");
     struct port_match m = { 0 };
@@ -433,15 +434,16 @@ static void write_rule(struct writer *wr, const struct policy *p, struct rule *r
     put_ports(wr, r, &m);
 }
 
-static const char *policy_chain(struct writer *wr, struct str number, enum direction d)
+static const char *policy_chain(struct filter_policy_writer *wr, struct str number, enum direction d)
 {
     return arena_fmt(wr->w->arena, "policy_%.*s_%s", STR_ARG(number), directions[d].rules).p;
 }
 
-static void write_policy(struct writer *wr, const struct policy *p, enum direction d)
+static void write_policy(struct filter_policy_writer *wr, const struct filter_policy *p, enum direction d)
 {
     const struct json *rules = json_get(p->spec, directions[d].rules);
-    struct rule r = { .chain = policy_chain(wr, arena_fmt(wr->w->arena, "%zu", p->number), d), .direction = d };
+    struct filter_policy_rule r = { .chain = policy_chain(wr, arena_fmt(wr->w->arena, "%zu", p->number), d),
+                                    .direction = d };
 
     filter_chain_of(wr->w, r.chain, p->namespace, p->name);
     if (json_is(rules, JSON_ARRAY))
@@ -451,7 +453,7 @@ static void write_policy(struct writer *wr, const struct policy *p, enum directi
 
 /* ---- classes: pods that the same policies select ---- */
 
-static void write_class(struct writer *wr, enum direction d, const char *chain, struct str key)
+static void write_class(struct filter_policy_writer *wr, enum direction d, const char *chain, struct str key)
 {
     struct str rest = str_trim(key), one;
 
@@ -465,7 +467,7 @@ static void write_class(struct writer *wr, enum direction d, const char *chain, 
 }
 
 /* The map from pods to classes, and the chains of the classes. Without pods, which are all open then, there is none. */
-static struct nft_set write_classes(struct writer *wr, enum direction d, struct buf *lists)
+static struct nft_set write_classes(struct filter_policy_writer *wr, enum direction d, struct buf *lists)
 {
     struct filter_world *w = wr->w;
     struct nft_set map = { .name = arena_fmt(w->arena, "%s_of", directions[d].rules).p,
@@ -576,8 +578,8 @@ static void write_ingress(struct filter_world *w, const struct nft_set *classes)
 
 void filter_policies(struct filter_world *w)
 {
-    struct writer wr = { .w = w };
-    struct selection sel;
+    struct filter_policy_writer wr = { .w = w };
+    struct filter_policy_selection sel;
     struct nft_set classes[DIRECTION_MAX];
 
     for (int d = 0; d < DIRECTION_MAX; d++)

@@ -25,19 +25,19 @@ static uint8_t protocol_number(char letter)
     return 0;
 }
 
-struct service {
+struct filter_filter_service {
     const struct filter_service *s;
     uint32_t address;
     VEC(struct filter_endpoint) endpoints; /* sorted, those with an address and a port */
 };
 struct service_list {
-    VEC(struct service) list;
+    VEC(struct filter_filter_service) list;
 };
 
 /* The ports of one address are next to each other; equal ones sort by name, so that the same one wins. */
 static int service_cmp(const void *x, const void *y)
 {
-    const struct service *a = x, *b = y;
+    const struct filter_filter_service *a = x, *b = y;
     int c = (a->address > b->address) - (a->address < b->address);
 
     if (!c)
@@ -49,7 +49,7 @@ static int service_cmp(const void *x, const void *y)
     return c ? c : str_cmp(a->s->name, b->s->name);
 }
 
-static bool same_place(const struct service *a, const struct service *b)
+static bool same_place(const struct filter_filter_service *a, const struct filter_filter_service *b)
 {
     return a->address == b->address && a->s->protocol == b->s->protocol && a->s->port == b->s->port;
 }
@@ -77,7 +77,7 @@ static size_t sort_unique(struct filter_endpoint *v, size_t n)
 
 static void filter_service_add(struct filter_world *w, const struct filter_service *s, struct service_list *out)
 {
-    struct service *new;
+    struct filter_filter_service *new;
 
     if (!s->address.s_addr || !s->port || !protocol_number(s->protocol))
         return;
@@ -104,30 +104,30 @@ static void sort_services(struct filter_world *w, struct service_list *ret)
     ret->list.n = n;
 }
 
-struct target { /* "10.88.0.2 . 8080", as registers have it */
+struct filter_service_target { /* "10.88.0.2 . 8080", as registers have it */
     in_addr_t address;
     in_port_t port;
     uint16_t zeros;
 };
-_Static_assert(sizeof(struct target) == 8, "two registers");
+_Static_assert(sizeof(struct filter_service_target) == 8, "two registers");
 
-static struct target target_of(const struct filter_endpoint *p)
+static struct filter_service_target target_of(const struct filter_endpoint *p)
 {
-    return (struct target){ .address = p->address.s_addr, .port = htons(p->port) };
+    return (struct filter_service_target){ .address = p->address.s_addr, .port = htons(p->port) };
 }
 
 /* A number below that of the endpoints, and the endpoint of that number. */
-static void load_any(struct nft *t, const struct service *s)
+static void load_any(struct nft *t, const struct filter_filter_service *s)
 {
     struct nft_set map = { .key_type = NFT_TYPE_INTEGER,
                            .key_bytes = 4,
                            .has_data = true,
                            .data_type = NFT_TYPES_2(NFT_TYPE_ADDRESS, NFT_TYPE_PORT),
-                           .data_bytes = sizeof(struct target) };
+                           .data_bytes = sizeof(struct filter_service_target) };
 
     nft_set(t, &map);
     for (uint32_t i = 0; i < s->endpoints.n; i++) {
-        struct target target = target_of(&s->endpoints.v[i]);
+        struct filter_service_target target = target_of(&s->endpoints.v[i]);
 
         nft_element(t, &map, &i, &target);
     }
@@ -140,9 +140,9 @@ static void load_any(struct nft *t, const struct service *s)
     nft_map(t, 0, &map, 0);
 }
 
-static void write_service(struct filter_world *w, const struct service *s, const char *chain)
+static void write_service(struct filter_world *w, const struct filter_filter_service *s, const char *chain)
 {
-    struct target only = target_of(&s->endpoints.v[0]);
+    struct filter_service_target only = target_of(&s->endpoints.v[0]);
 
     filter_chain_of(w, chain, s->s->namespace, s->s->name);
     nft_rule(w->table, chain);

@@ -147,20 +147,20 @@ static void settle_phase(struct life *l, int64_t now_ms)
 
 /* ---- conditions ---- */
 
-struct verdict {
+struct life_phase_verdict {
     bool is_true;
     const char *reason;
     struct buf message;
 };
 
-static void no(struct verdict *v, const char *reason)
+static void no(struct life_phase_verdict *v, const char *reason)
 {
     v->is_true = false;
     v->reason = reason;
 }
 
 /* "containers with unready status: [a b]" */
-static void life_phase_list_names(const struct life *l, struct verdict *v, const char *what,
+static void life_phase_list_names(const struct life *l, struct life_phase_verdict *v, const char *what,
                                   bool (*is_meant)(const struct life *l, const struct life_con *c))
 {
     size_t n = 0;
@@ -188,12 +188,12 @@ static const char *ended_reason(const struct life *l)
     return l->phase == LIFE_SUCCEEDED ? "PodCompleted" : "PodFailed";
 }
 
-static void judge_sandbox(const struct life *l, struct verdict *v)
+static void judge_sandbox(const struct life *l, struct life_phase_verdict *v)
 {
     v->is_true = l->box == LIFE_BOX_MADE && !l->is_broken && !l->has_ended;
 }
 
-static void judge_initialized(const struct life *l, struct verdict *v)
+static void judge_initialized(const struct life *l, struct life_phase_verdict *v)
 {
     if (l->has_ended && l->phase == LIFE_SUCCEEDED) {
         v->reason = ended_reason(l);
@@ -206,7 +206,7 @@ static void judge_initialized(const struct life *l, struct verdict *v)
         no(v, "ContainersNotInitialized");
 }
 
-static void judge_containers(const struct life *l, struct verdict *v)
+static void judge_containers(const struct life *l, struct life_phase_verdict *v)
 {
     if (l->has_ended) {
         no(v, ended_reason(l));
@@ -217,7 +217,7 @@ static void judge_containers(const struct life *l, struct verdict *v)
         no(v, "ContainersNotReady");
 }
 
-static void judge_gate(const struct life *l, struct str type, struct verdict *v)
+static void judge_gate(const struct life *l, struct str type, struct life_phase_verdict *v)
 {
     const struct json *c = condition_find(json_get(l->pod->root, "status"), type);
     struct str status = json_member_text(c, "status");
@@ -233,7 +233,7 @@ static void judge_gate(const struct life *l, struct str type, struct verdict *v)
     no(v, "ReadinessGatesNotReady");
 }
 
-static void judge_ready(const struct life *l, struct verdict *v)
+static void judge_ready(const struct life *l, struct life_phase_verdict *v)
 {
     judge_containers(l, v);
     if (!v->is_true)
@@ -242,13 +242,13 @@ static void judge_ready(const struct life *l, struct verdict *v)
         judge_gate(l, json_member_text(gate, "conditionType"), v);
 }
 
-static void judge_scheduled(const struct life *l, struct verdict *v)
+static void judge_scheduled(const struct life *l, struct life_phase_verdict *v)
 {
     (void)l;
     (void)v;
 }
 
-static void (*const judges[LIFE_COND_MAX])(const struct life *l, struct verdict *v) = {
+static void (*const judges[LIFE_COND_MAX])(const struct life *l, struct life_phase_verdict *v) = {
     [LIFE_COND_SANDBOX] = judge_sandbox,     [LIFE_COND_INITIALIZED] = judge_initialized,
     [LIFE_COND_READY] = judge_ready,         [LIFE_COND_CONTAINERS] = judge_containers,
     [LIFE_COND_SCHEDULED] = judge_scheduled,
@@ -262,7 +262,7 @@ static bool same_text(const char *a, const char *b)
 static void settle_condition(struct life *l, enum life_condition_type type, int64_t now_ms)
 {
     struct life_condition *c = &l->conditions[type];
-    struct verdict v = { .is_true = true };
+    struct life_phase_verdict v = { .is_true = true };
 
     judges[type](l, &v);
     if (!c->is_known || c->is_true != v.is_true)

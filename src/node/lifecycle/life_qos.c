@@ -5,7 +5,7 @@
 
 static const char *const counted[] = { "cpu", "memory" };
 
-struct sums {
+struct qos_sums {
     struct quantity requests[ARRAY_LEN(counted)], limits[ARRAY_LEN(counted)];
     bool has_any, all_limited; /* every container has both limits */
 };
@@ -24,7 +24,7 @@ static bool qos_amount(const struct json *resources, const char *list, const cha
     return quantity_parse(text, ret, NULL) == 0 && ret->nano > 0;
 }
 
-static void qos_add_container(struct sums *s, const struct json *resources)
+static void qos_add_container(struct qos_sums *s, const struct json *resources)
 {
     for (size_t i = 0; i < ARRAY_LEN(counted); i++) {
         struct quantity q;
@@ -44,7 +44,7 @@ static void qos_add_container(struct sums *s, const struct json *resources)
 
 const char *life_qos(const struct json *pod_spec)
 {
-    struct sums s = { .all_limited = true };
+    struct qos_sums s = { .all_limited = true };
     bool is_equal = true;
 
     JSON_FOREACH(c, json_get(pod_spec, "initContainers"))

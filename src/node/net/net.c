@@ -37,7 +37,7 @@ enum {
     FIRST_LINK = 1000, /* of our end for the subnet's first address */
 };
 
-struct port { /* the link of one pod */
+struct net_port { /* the link of one pod */
     struct in_addr address;
     int index;
     char name[IF_NAMESIZE];
@@ -269,7 +269,7 @@ int net_open(const struct net_options *opt, struct net **ret, struct err *e)
 
 static void net_free(struct net *n)
 {
-    MAP_FOREACH(struct port *, p, &n->ports.map)
+    MAP_FOREACH(struct net_port *, p, &n->ports.map)
         free(p);
     map_u64_done(&n->ports);
     subnet_done(&n->subnet);
@@ -419,7 +419,7 @@ void net_give_address(struct net *n, struct in_addr a)
 
 /* ---- joining ---- */
 
-static void put_pair(struct net *n, int ns_fd, const struct port *port, const uint8_t mac[6])
+static void put_pair(struct net *n, int ns_fd, const struct net_port *port, const uint8_t mac[6])
 {
     struct nl *l = &n->nl;
     struct nlattr *info, *data, *peer;
@@ -451,7 +451,7 @@ static void put_settings(struct nl *l, int index)
     net_put_settings(l, settings, ARRAY_LEN(settings));
 }
 
-static int make_pair(struct net *n, int ns_fd, const struct port *port, struct err *e)
+static int make_pair(struct net *n, int ns_fd, const struct net_port *port, struct err *e)
 {
     struct nl *l = &n->nl;
     uint8_t mac[6];
@@ -467,7 +467,7 @@ static int make_pair(struct net *n, int ns_fd, const struct port *port, struct e
 
 /* In the pod's namespace. The address shows the subnet's size, for programs that compare networks, but has no route
  * of its own: everything goes to the gateway. */
-static int set_up_pod_end(struct net *n, struct nl *l, const struct port *port, struct err *e)
+static int set_up_pod_end(struct net *n, struct nl *l, const struct net_port *port, struct err *e)
 {
     struct in_addr gateway = net_gateway(n);
 
@@ -481,7 +481,7 @@ static int set_up_pod_end(struct net *n, struct nl *l, const struct port *port, 
     return nl_send(l, e);
 }
 
-static int join_pod(struct net *n, int ns_fd, int take_nl_fd, const struct port *port, struct err *e)
+static int join_pod(struct net *n, int ns_fd, int take_nl_fd, const struct net_port *port, struct err *e)
 {
     struct nl l;
     int rc = take_nl_fd >= 0 ? nl_open_fd(&l, take_nl_fd, e) : nl_open_in(&l, ns_fd, e);
@@ -494,7 +494,7 @@ static int join_pod(struct net *n, int ns_fd, int take_nl_fd, const struct port 
 
 /* No packet goes to the pod, and none comes from it either: there is no way back to the sender. The route may be gone
  * with the link, as that goes with the pod's namespace. */
-static int cut_off(struct net *n, const struct port *port, struct err *e)
+static int cut_off(struct net *n, const struct net_port *port, struct err *e)
 {
     struct rtmsg head = {
         .rtm_family = AF_INET, .rtm_dst_len = 32, .rtm_table = RT_TABLE_MAIN, .rtm_scope = RT_SCOPE_NOWHERE
@@ -511,7 +511,7 @@ static int cut_off(struct net *n, const struct port *port, struct err *e)
 }
 
 /* The link of the one that had the address may still be there, or the namespace may hold its eth0. */
-static int make_new_pair(struct net *n, int ns_fd, const struct port *port, struct err *e)
+static int make_new_pair(struct net *n, int ns_fd, const struct net_port *port, struct err *e)
 {
     if (make_pair(n, ns_fd, port, e) == 0) {
         forget_left(n, port->index);
@@ -523,7 +523,7 @@ static int make_new_pair(struct net *n, int ns_fd, const struct port *port, stru
     return make_pair(n, ns_fd, port, e);
 }
 
-static int make_joined(struct net *n, int ns_fd, int *nl_fd, const struct port *port, struct err *e)
+static int make_joined(struct net *n, int ns_fd, int *nl_fd, const struct net_port *port, struct err *e)
 {
     int taken;
 
@@ -539,9 +539,9 @@ int net_join(struct net *n, int ns_fd, struct in_addr address, const char **ret_
     return net_join_by(n, ns_fd, -1, address, ret_link, e);
 }
 
-static struct port *port_new(const struct net *n, struct in_addr address)
+static struct net_port *port_new(const struct net *n, struct in_addr address)
 {
-    struct port *port = xcalloc(1, sizeof(*port));
+    struct net_port *port = xcalloc(1, sizeof(*port));
     int64_t at = subnet_index(&n->subnet, address);
 
     port->address = address;
@@ -555,7 +555,7 @@ int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address
     int64_t at = subnet_index(&n->subnet, address);
     autoclose int nl_fd = take_nl_fd;
     char text[INET_ADDRSTRLEN];
-    struct port *port;
+    struct net_port *port;
 
     (void)inet_ntop(AF_INET, &address, text, sizeof(text));
     if (at < 0 || map_u64_get(&n->ports, address.s_addr))
@@ -587,7 +587,7 @@ int net_hold(struct net *n, struct in_addr address, struct err *e)
 
 int net_leave(struct net *n, struct in_addr address, struct err *e)
 {
-    struct port *port = map_u64_get(&n->ports, address.s_addr);
+    struct net_port *port = map_u64_get(&n->ports, address.s_addr);
 
     if (!port)
         return 0;

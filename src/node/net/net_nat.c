@@ -211,14 +211,14 @@ static bool read_id(const char *name, char id[ID_DIGITS + 1])
     return true;
 }
 
-struct listing {
+struct nat_listing {
     struct arena *arena;
     struct nat_tables *tables;
 };
 
 static int list_one(const struct nlmsghdr *m, void *ctx)
 {
-    struct listing *l = ctx;
+    struct nat_listing *l = ctx;
     struct nat_table t = { .id = "" };
     const struct nlattr *a;
     bool is_ours = false;
@@ -236,7 +236,7 @@ static int list_one(const struct nlmsghdr *m, void *ctx)
 
 int nat_list(struct arena *a, int ns_fd, struct nat_tables *ret, struct err *e)
 {
-    struct listing l = { a, ret };
+    struct nat_listing l = { a, ret };
 
     return nft_dump(ns_fd, NFT_MSG_GETTABLE, list_one, &l, e);
 }
@@ -264,7 +264,7 @@ static void read_chain(const struct nlmsghdr *m, struct chain *c)
     }
 }
 
-struct search {
+struct nat_search {
     char *out;
     size_t size;
     bool is_found;
@@ -273,7 +273,7 @@ struct search {
 static int look_at_chain(const struct nlmsghdr *m, void *ctx)
 {
     const struct nfgenmsg *head = mnl_nlmsg_get_payload(m);
-    struct search *s = ctx;
+    struct nat_search *s = ctx;
     struct chain c = { "", "", false, false };
 
     read_chain(m, &c);
@@ -287,7 +287,7 @@ static int look_at_chain(const struct nlmsghdr *m, void *ctx)
 
 bool nat_is_forward_dropped(int ns_fd, char *ret_chain, size_t size)
 {
-    struct search s = { ret_chain, size, false };
+    struct nat_search s = { ret_chain, size, false };
 
     (void)nft_dump(ns_fd, NFT_MSG_GETCHAIN, look_at_chain, &s, NULL); /* not allowed to look: not found */
     return s.is_found;

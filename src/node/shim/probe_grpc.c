@@ -36,14 +36,14 @@ static void put_frame(struct buf *out, int type, int flags, uint32_t stream, str
     buf_str(out, payload);
 }
 
-struct frame {
+struct grpc_frame {
     int type, flags;
     uint32_t stream;
     struct str payload;
 };
 
 /* 1: one whole frame at the front of 's', of '*ret_n' bytes; 0: not yet; -1: longer than we allow. */
-static int get_frame(struct str s, struct frame *ret, size_t *ret_n)
+static int get_frame(struct str s, struct grpc_frame *ret, size_t *ret_n)
 {
     const unsigned char *p = (const unsigned char *)s.p;
     size_t n;
@@ -63,7 +63,7 @@ static int get_frame(struct str s, struct frame *ret, size_t *ret_n)
     return 1;
 }
 
-static struct str without_padding(const struct frame *f)
+static struct str without_padding(const struct grpc_frame *f)
 {
     size_t pad = f->payload.n ? (unsigned char)f->payload.p[0] : 0;
 
@@ -72,7 +72,7 @@ static struct str without_padding(const struct frame *f)
     return pad + 1 > f->payload.n ? STR_NULL : str_sub(f->payload, 1, f->payload.n - 1 - pad);
 }
 
-static void take_frame(struct probe_frames *f, const struct frame *in)
+static void take_frame(struct probe_frames *f, const struct grpc_frame *in)
 {
     switch (in->type) {
     case SETTINGS:
@@ -102,7 +102,7 @@ static void take_frame(struct probe_frames *f, const struct frame *in)
 
 void probe_frames_feed(struct probe_frames *f, struct str bytes)
 {
-    struct frame in;
+    struct grpc_frame in;
     size_t n = 0, used = 0;
     int r = 0;
 

@@ -12,7 +12,7 @@
 
 enum { HEAD_MAX = 64 << 10, BODY_MAX = 1024, HOPS_MAX = 10 };
 
-struct answer {
+struct probe_http_answer {
     int status;
     struct str location; /* in the buffer it was read from */
     size_t head_n;       /* bytes of the head in it; the body follows */
@@ -107,7 +107,7 @@ static size_t head_length(struct str s)
     return 0;
 }
 
-static void parse_header(struct str name, struct str value, struct answer *ret)
+static void parse_header(struct str name, struct str value, struct probe_http_answer *ret)
 {
     int64_t n;
 
@@ -119,7 +119,7 @@ static void parse_header(struct str name, struct str value, struct answer *ret)
         ret->body_n = MIN_OF(ret->body_n, (size_t)n);
 }
 
-static int parse_head(struct str head, struct answer *ret)
+static int parse_head(struct str head, struct probe_http_answer *ret)
 {
     struct str line;
 
@@ -142,7 +142,7 @@ static const char *read_error(int error)
                               : strerror(error);
 }
 
-static int read_answer(struct probe_conn *c, struct buf *in, struct answer *ret, struct buf *out)
+static int read_answer(struct probe_conn *c, struct buf *in, struct probe_http_answer *ret, struct buf *out)
 {
     size_t n;
 
@@ -175,7 +175,7 @@ static int read_answer(struct probe_conn *c, struct buf *in, struct answer *ret,
 }
 
 /* As far as it comes in time. 'in': what was read with the head; it stays as it is, for the answer borrows from it. */
-static void read_body(struct probe_conn *c, const struct buf *in, const struct answer *got, struct buf *body)
+static void read_body(struct probe_conn *c, const struct buf *in, const struct probe_http_answer *got, struct buf *body)
 {
     buf_reset(body);
     buf_str(body, str_sub(str_from(buf_view(in), got->head_n), 0, got->body_n));
@@ -244,14 +244,14 @@ bool probe_follow(struct arena *a, const struct probe_place *at, struct str loca
 
 /* ---- asking ---- */
 
-static bool is_redirect(const struct answer *got)
+static bool is_redirect(const struct probe_http_answer *got)
 {
     return got->status >= 300 && got->status < 400;
 }
 
 /* 'body': of a redirect; else it is not read. */
 static int http_ask(const struct probe_target *t, const struct probe_place *p, int64_t until_ms, struct buf *in,
-                    struct buf *body, struct answer *ret, struct buf *out)
+                    struct buf *body, struct probe_http_answer *ret, struct buf *out)
 {
     autoconn c = { .fd = -1 };
     autobuf request = { 0 };
@@ -271,7 +271,7 @@ static int http_ask(const struct probe_target *t, const struct probe_place *p, i
     return 0;
 }
 
-static bool http_verdict(const struct answer *got, const struct buf *body, struct buf *out)
+static bool http_verdict(const struct probe_http_answer *got, const struct buf *body, struct buf *out)
 {
     if (is_redirect(got))
         buf_fmt(out, "Probe terminated redirects, Response body: %.*s", STR_ARG(buf_view(body)));
@@ -294,7 +294,7 @@ bool probe_http(const struct probe_target *t, int64_t until_ms, struct buf *out)
         return false;
     }
     for (int hop = 0; hop <= HOPS_MAX; hop++) {
-        struct answer got = { 0 };
+        struct probe_http_answer got = { 0 };
         struct probe_place next;
 
         autobuf why = { 0 };

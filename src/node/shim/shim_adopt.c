@@ -10,7 +10,7 @@
 
 /* ---- how they ended ---- */
 
-static struct shim_past *past_of(struct pod *p, struct str name)
+static struct shim_past *past_of(struct shim_pod *p, struct str name)
 {
     struct shim_past *past;
 
@@ -29,7 +29,7 @@ static void shim_adopt_set_text(struct buf *b, struct str text)
     buf_str(b, text);
 }
 
-void pod_note_end(struct pod *p, const struct con *c, const struct shim_event *ev)
+void pod_note_end(struct shim_pod *p, const struct con *c, const struct shim_event *ev)
 {
     bool has_failed = ev->kind == SHIM_FAILED;
     struct shim_past *past;
@@ -63,7 +63,7 @@ static void add_running(struct arena *a, const struct con *c, struct shim_found 
         *vec_push(a, &con->devices) = device->host;
 }
 
-static void add_past(struct arena *a, struct pod *p, const struct shim_past *past, struct shim_found *f)
+static void add_past(struct arena *a, struct shim_pod *p, const struct shim_past *past, struct shim_found *f)
 {
     struct shim_con *con;
 
@@ -77,7 +77,7 @@ static void add_past(struct arena *a, struct pod *p, const struct shim_past *pas
 }
 
 /* Whoever waited for them is gone. A hook or probe goes on to its end, and nobody is told. */
-static void forget_tasks(struct pod *p)
+static void forget_tasks(struct shim_pod *p)
 {
     LIST_FOREACH(struct shim_task, j, &p->tasks, link) {
         j->is_forgotten = true;
@@ -88,7 +88,7 @@ static void forget_tasks(struct pod *p)
         con_detach_all(p, c, false);
 }
 
-void pod_adopt(struct pod *p, const struct wire_msg *m)
+void pod_adopt(struct shim_pod *p, const struct wire_msg *m)
 {
     struct shim_found f = { .group = str_of(p->opt.group), .note = p->opt.note };
     autoarena a = { 0 };

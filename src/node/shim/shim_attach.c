@@ -19,7 +19,7 @@ static void sink_free(struct shim_sink *s)
     free(s);
 }
 
-static void shim_attach_end(struct pod *p, struct shim_sink *s, bool tells)
+static void shim_attach_end(struct shim_pod *p, struct shim_sink *s, bool tells)
 {
     struct shim_event ev = { .kind = SHIM_RESULT, .id = s->id, .is_ok = true };
 
@@ -28,7 +28,7 @@ static void shim_attach_end(struct pod *p, struct shim_sink *s, bool tells)
         pod_say(p, &ev);
 }
 
-bool con_detach(struct pod *p, struct con *c, uint64_t id)
+bool con_detach(struct shim_pod *p, struct con *c, uint64_t id)
 {
     LIST_FOREACH(struct shim_sink, s, &c->sinks, link)
         if (s->id == id) {
@@ -38,7 +38,7 @@ bool con_detach(struct pod *p, struct con *c, uint64_t id)
     return false;
 }
 
-void con_detach_all(struct pod *p, struct con *c, bool tells)
+void con_detach_all(struct shim_pod *p, struct con *c, bool tells)
 {
     LIST_FOREACH(struct shim_sink, s, &c->sinks, link)
         shim_attach_end(p, s, tells);
@@ -92,7 +92,7 @@ static const char *shim_attach_refusal(const struct con *c, bool wants_input)
     return shim_attach_count(c) >= SHIM_SESSIONS_MAX ? "too many are attached" : NULL;
 }
 
-void pod_attach(struct pod *p, const struct wire_msg *m)
+void pod_attach(struct shim_pod *p, const struct wire_msg *m)
 {
     struct wire_read r = { .rest = m->payload };
     uint64_t id = (uint64_t)wire_get_i64(&r);

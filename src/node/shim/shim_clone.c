@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 
 /* What a child has of the shim and must not keep. */
-static void forget_shim(const struct pod *p)
+static void forget_shim(const struct shim_pod *p)
 {
     static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM };
 
@@ -32,7 +32,7 @@ static pid_t clone_process(struct clone_args *args, struct err *e)
     return pid;
 }
 
-pid_t pod_clone(struct pod *p, const char *group, uint64_t flags, int *ret_pidfd, struct err *e)
+pid_t pod_clone(struct shim_pod *p, const char *group, uint64_t flags, int *ret_pidfd, struct err *e)
 {
     struct cgroups *groups = p->own->opt->cgroups;
     autoclose int group_fd = group ? cgroup_birth_fd(groups, group) : -1;

@@ -22,7 +22,7 @@ enum {
     AT_ONCE = 64, /* from one socket, before the others are looked at */
 };
 
-struct client {
+struct datagram_client {
     struct sockaddr_storage from;
     socklen_t from_n;
     _Alignas(struct cmsghdr) char to[64]; /* at which of the machine's addresses: the answer comes from there */
@@ -30,10 +30,10 @@ struct client {
     uint64_t heard; /* a number that grows */
 };
 
-struct relay {
+struct datagram_relay {
     int fd;
     uint16_t port;
-    struct client clients[CLIENTS];
+    struct datagram_client clients[CLIENTS];
     struct pollfd polled[CLIENTS + 1]; /* of the clients, then 'fd' */
     size_t n;
     uint64_t turn;
@@ -61,7 +61,7 @@ static int datagram_connect_to(uint16_t port)
 }
 
 /* A place for a new one; its old socket, if it has one, is closed. */
-static size_t place_for_client(struct relay *r)
+static size_t place_for_client(struct datagram_relay *r)
 {
     size_t oldest = 0;
 
@@ -75,7 +75,7 @@ static size_t place_for_client(struct relay *r)
 }
 
 /* Its number; CLIENTS: there is none to be had. */
-static size_t find_client(struct relay *r, const struct client *c)
+static size_t find_client(struct datagram_relay *r, const struct datagram_client *c)
 {
     size_t i;
     int fd;
@@ -94,9 +94,9 @@ static size_t find_client(struct relay *r, const struct client *c)
     return i;
 }
 
-static bool datagram_take_one(struct relay *r)
+static bool datagram_take_one(struct datagram_relay *r)
 {
-    struct client c = { 0 };
+    struct datagram_client c = { 0 };
     struct iovec part = { r->bytes, sizeof(r->bytes) };
     struct msghdr m = { .msg_name = &c.from,
                         .msg_namelen = sizeof(c.from),
@@ -120,9 +120,9 @@ static bool datagram_take_one(struct relay *r)
     return true;
 }
 
-static bool give_one(struct relay *r, size_t i)
+static bool give_one(struct datagram_relay *r, size_t i)
 {
-    struct client *c = &r->clients[i];
+    struct datagram_client *c = &r->clients[i];
     ssize_t n = recv(r->polled[i].fd, r->bytes, sizeof(r->bytes), 0);
     struct iovec part = { r->bytes, n < 0 ? 0 : (size_t)n };
     struct msghdr m = { .msg_name = &c->from,
@@ -141,7 +141,7 @@ static bool give_one(struct relay *r, size_t i)
 
 _Noreturn void relay_datagrams(int fd, uint16_t port)
 {
-    static struct relay r;
+    static struct datagram_relay r;
 
     r.fd = fd;
     r.port = port;

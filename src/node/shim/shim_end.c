@@ -16,7 +16,7 @@ enum {
     STRAYS_MS = 3000,
 };
 
-int64_t pod_now_ns(const struct pod *p)
+int64_t pod_now_ns(const struct shim_pod *p)
 {
     struct clock *c = p->own->opt->clock;
 
@@ -26,7 +26,7 @@ int64_t pod_now_ns(const struct pod *p)
 /* ---- output ---- */
 
 /* How much more its log may grow before its reader has read on. */
-static int64_t room_in_log(const struct pod *p, const struct con *c)
+static int64_t room_in_log(const struct shim_pod *p, const struct con *c)
 {
     int64_t file = p->opt.log_bytes ? p->opt.log_bytes : SHIM_LOG_BYTES;
     int64_t ahead = MIN_OF(p->opt.log_ahead, file * (CONLOG_KEPT - 2)); /* one is being read, one written */
@@ -34,12 +34,12 @@ static int64_t room_in_log(const struct pod *p, const struct con *c)
     return p->opt.log_ahead ? c->read_bytes + ahead - conlog_bytes(c->log) : INT64_MAX;
 }
 
-bool con_must_wait(const struct pod *p, const struct con *c)
+bool con_must_wait(const struct shim_pod *p, const struct con *c)
 {
     return room_in_log(p, c) <= 0;
 }
 
-void pod_log_read(struct pod *p, const struct wire_msg *m)
+void pod_log_read(struct shim_pod *p, const struct wire_msg *m)
 {
     struct wire_read r = { .rest = m->payload };
     struct con *c = pod_find(p, wire_get_str(&r));
@@ -50,7 +50,7 @@ void pod_log_read(struct pod *p, const struct wire_msg *m)
 }
 
 /* One piece. False: nothing more now. */
-static bool read_piece(struct pod *p, struct con *c, enum conlog_stream stream, size_t most)
+static bool read_piece(struct shim_pod *p, struct con *c, enum conlog_stream stream, size_t most)
 {
     ssize_t n;
 
@@ -73,7 +73,7 @@ static bool read_piece(struct pod *p, struct con *c, enum conlog_stream stream, 
 }
 
 /* A piece that is nothing but newlines takes so much more room in the log. */
-void con_read_pipe(struct pod *p, struct con *c, enum conlog_stream stream)
+void con_read_pipe(struct shim_pod *p, struct con *c, enum conlog_stream stream)
 {
     int64_t room = room_in_log(p, c);
 
@@ -82,7 +82,7 @@ void con_read_pipe(struct pod *p, struct con *c, enum conlog_stream stream)
 }
 
 /* All that its writers left. They are dead, so this ends. */
-static void shim_end_drain(struct pod *p, struct con *c)
+static void shim_end_drain(struct shim_pod *p, struct con *c)
 {
     for (int i = 0; i < CONLOG_STREAM_MAX; i++) {
         for (int n = 0; n < DRAIN_MAX && read_piece(p, c, (enum conlog_stream)i, SHIM_READ); n++)
@@ -98,7 +98,7 @@ bool con_has_news(const struct con *c)
     return conlog_bytes(c->log) != c->said_bytes;
 }
 
-static void say_log(struct pod *p, struct con *c, int64_t now_ms)
+static void say_log(struct shim_pod *p, struct con *c, int64_t now_ms)
 {
     struct shim_event ev = { .kind = SHIM_LOG, .container = str_of(c->name), .attempt = c->attempt };
 
@@ -107,7 +107,7 @@ static void say_log(struct pod *p, struct con *c, int64_t now_ms)
     pod_say(p, &ev);
 }
 
-void pod_say_news(struct pod *p, int64_t now_ms)
+void pod_say_news(struct shim_pod *p, int64_t now_ms)
 {
     LIST_FOREACH(struct con, c, &p->cons, link)
         if (con_has_news(c) && list_is_empty(&p->queue) && now_ms >= c->said_ms + SHIM_LOG_MS)
@@ -116,7 +116,7 @@ void pod_say_news(struct pod *p, int64_t now_ms)
 
 /* ---- reports ---- */
 
-static void shim_end_started(struct pod *p, struct con *c)
+static void shim_end_started(struct shim_pod *p, struct con *c)
 {
     struct shim_event ev = { .kind = SHIM_STARTED, .container = str_of(c->name), .attempt = c->attempt, .pid = c->pid };
 
@@ -127,7 +127,7 @@ static void shim_end_started(struct pod *p, struct con *c)
         con_signal(c, c->held_signal);
 }
 
-static void take_report(struct pod *p, struct con *c, struct box_report *r)
+static void take_report(struct shim_pod *p, struct con *c, struct box_report *r)
 {
     r->reason[sizeof(r->reason) - 1] = r->text[sizeof(r->text) - 1] = '\0';
     if (r->kind == BOX_STARTED && c->state == CON_STARTING) {
@@ -141,7 +141,7 @@ static void take_report(struct pod *p, struct con *c, struct box_report *r)
     }
 }
 
-void con_read_report(struct pod *p, struct con *c)
+void con_read_report(struct shim_pod *p, struct con *c)
 {
     struct box_report r;
 
@@ -180,13 +180,13 @@ static void fill_failure(struct con *c, int status)
 }
 
 /* What is left in it is killed, with the pod's end again. In the pod's own nothing is: it went with process 1. */
-void con_leave_group(struct pod *p, const struct con *c)
+void con_leave_group(struct shim_pod *p, const struct con *c)
 {
     if (!c->is_only)
         p->has_leftover |= cgroup_remove(p->own->opt->cgroups, c->group, NULL) < 0;
 }
 
-static void shim_end_count(struct pod *p, const struct con *c, struct cgroup_stats *ret)
+static void shim_end_count(struct shim_pod *p, const struct con *c, struct cgroup_stats *ret)
 {
     if (cgroup_use(p->own->opt->cgroups, c->group, ret, NULL) < 0) {
         memset(ret, -1, sizeof(*ret));
@@ -197,7 +197,7 @@ static void shim_end_count(struct pod *p, const struct con *c, struct cgroup_sta
 }
 
 /* Process 1 has been reaped with 'status'. */
-static void con_ended(struct pod *p, struct con *c, int status)
+static void con_ended(struct shim_pod *p, struct con *c, int status)
 {
     struct shim_event ev = { .kind = SHIM_ENDED, .container = str_of(c->name), .attempt = c->attempt };
 
@@ -226,7 +226,7 @@ static void con_ended(struct pod *p, struct con *c, int status)
     con_free(p, c);
 }
 
-static void shim_end_ended(struct pod *p, pid_t pid, int status)
+static void shim_end_ended(struct shim_pod *p, pid_t pid, int status)
 {
     LIST_FOREACH(struct con, c, &p->cons, link)
         if (c->pid == pid) {
@@ -242,7 +242,7 @@ static void shim_end_ended(struct pod *p, pid_t pid, int status)
         p->pause_pid = 0; /* all containers end with it; the next one to start gets a new one */
 }
 
-void pod_reap(struct pod *p)
+void pod_reap(struct shim_pod *p)
 {
     int status, n = 0;
 
@@ -253,7 +253,7 @@ void pod_reap(struct pod *p)
 
 /* ---- the end of the pod ---- */
 
-static bool is_known(struct pod *p)
+static bool is_known(struct shim_pod *p)
 {
     LIST_FOREACH(struct con, c, &p->cons, link)
         if (c->pid > 0)
@@ -264,7 +264,7 @@ static bool is_known(struct pod *p)
     return p->pause_pid > 0;
 }
 
-static void mark_ended(struct pod *p, pid_t pid)
+static void mark_ended(struct shim_pod *p, pid_t pid)
 {
     LIST_FOREACH(struct con, c, &p->cons, link)
         c->pid = c->pid == pid ? 0 : c->pid;
@@ -273,7 +273,7 @@ static void mark_ended(struct pod *p, pid_t pid)
     p->pause_pid = p->pause_pid == pid ? 0 : p->pause_pid;
 }
 
-static void kill_known(struct pod *p)
+static void kill_known(struct shim_pod *p)
 {
     LIST_FOREACH(struct con, c, &p->cons, link)
         if (c->pid > 0)
@@ -285,7 +285,7 @@ static void kill_known(struct pod *p)
         (void)kill(p->pause_pid, SIGKILL);
 }
 
-static void wait_known(struct pod *p, int ms)
+static void wait_known(struct shim_pod *p, int ms)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + ms;
 
@@ -312,7 +312,7 @@ static bool keeps_none(void *ctx, pid_t pid)
 }
 
 /* Status 0: nothing is left. Otherwise the spawner looks after it. */
-_Noreturn void pod_end(struct pod *p)
+_Noreturn void pod_end(struct shim_pod *p)
 {
     bool is_clean;
 

@@ -165,7 +165,7 @@ struct shim_task { /* a command or probe under way */
     size_t slot;
 };
 
-struct pod {
+struct shim_pod {
     const struct spawner_own *own;
     const struct shim_driver *driver;
     struct shim_options opt;
@@ -188,69 +188,69 @@ struct pod {
 _Noreturn void shim_main(const struct spawner_own *own, const struct shim_options *opt, int sock);
 
 /* Never waits. */
-void pod_say(struct pod *p, const struct shim_event *ev);
-void pod_say_text(struct pod *p, uint32_t kind, struct str text);
-void pod_drop_queue(struct pod *p);
+void pod_say(struct shim_pod *p, const struct shim_event *ev);
+void pod_say_text(struct shim_pod *p, uint32_t kind, struct str text);
+void pod_drop_queue(struct shim_pod *p);
 
 /* shim_pod.c: namespaces, names, settings. */
-int pod_make(struct pod *p, struct err *e);
-int pod_make_pause(struct pod *p, struct err *e); /* shares_pids: process 1 of all containers */
+int pod_make(struct shim_pod *p, struct err *e);
+int pod_make_pause(struct shim_pod *p, struct err *e); /* shares_pids: process 1 of all containers */
 
 /* shim_user_ns.c */
-void pod_make_user_ns(struct pod *p);
-void pod_set_ids(const struct pod *p, struct box_spec *s);
+void pod_make_user_ns(struct shim_pod *p);
+void pod_set_ids(const struct shim_pod *p, struct box_spec *s);
 
 /* shim_clone.c: a child in a group. As fork(): 0 in the child, once it is in the group; e->code is set there if that
  * failed. 'group' and ret_pidfd may be NULL. */
-pid_t pod_clone(struct pod *p, const char *group, uint64_t flags, int *ret_pidfd, struct err *e);
+pid_t pod_clone(struct shim_pod *p, const char *group, uint64_t flags, int *ret_pidfd, struct err *e);
 void pod_child_streams(int in, int out, int err); /* in the child: descriptors 0, 1, 2 */
 
 /* shim_start.c */
-void pod_start(struct pod *p, const struct wire_msg *m);
-void pod_signal(struct pod *p, const struct wire_msg *m);
+void pod_start(struct shim_pod *p, const struct wire_msg *m);
+void pod_signal(struct shim_pod *p, const struct wire_msg *m);
 void con_signal(const struct con *c, int signo); /* to its program; a container that has ended does not mind */
-struct con *pod_find(struct pod *p, struct str name);
-void con_free(struct pod *p, struct con *c);
-int64_t pod_now_ns(const struct pod *p); /* wall clock */
+struct con *pod_find(struct shim_pod *p, struct str name);
+void con_free(struct shim_pod *p, struct con *c);
+int64_t pod_now_ns(const struct shim_pod *p); /* wall clock */
 
 /* shim_end.c */
-void con_read_report(struct pod *p, struct con *c);
-void con_leave_group(struct pod *p, const struct con *c); /* it has ended, or was not started */
-void con_read_pipe(struct pod *p, struct con *c, enum conlog_stream stream);
-bool con_must_wait(const struct pod *p, const struct con *c); /* for the reader of its log */
+void con_read_report(struct shim_pod *p, struct con *c);
+void con_leave_group(struct shim_pod *p, const struct con *c); /* it has ended, or was not started */
+void con_read_pipe(struct shim_pod *p, struct con *c, enum conlog_stream stream);
+bool con_must_wait(const struct shim_pod *p, const struct con *c); /* for the reader of its log */
 bool con_has_news(const struct con *c);
-void pod_log_read(struct pod *p, const struct wire_msg *m);
-void pod_reap(struct pod *p);
-void pod_say_news(struct pod *p, int64_t now_ms); /* SHIM_LOG, where it is time */
-_Noreturn void pod_end(struct pod *p);
+void pod_log_read(struct shim_pod *p, const struct wire_msg *m);
+void pod_reap(struct shim_pod *p);
+void pod_say_news(struct shim_pod *p, int64_t now_ms); /* SHIM_LOG, where it is time */
+_Noreturn void pod_end(struct shim_pod *p);
 
 /* shim_task.c */
-void pod_exec(struct pod *p, const struct wire_msg *m);
-void pod_probe(struct pod *p, const struct wire_msg *m);
-struct shim_task *task_new(struct pod *p, uint64_t id, int64_t timeout_ms, int *ret_end); /* NULL: answered */
+void pod_exec(struct shim_pod *p, const struct wire_msg *m);
+void pod_probe(struct shim_pod *p, const struct wire_msg *m);
+struct shim_task *task_new(struct shim_pod *p, uint64_t id, int64_t timeout_ms, int *ret_end); /* NULL: answered */
 /* Its process was made: 'end' is what it has of the pipe, closed; -1: there is none. */
-void task_begin(struct pod *p, struct shim_task *j, pid_t pid, int end, const struct err *e);
-void task_refuse(struct pod *p, uint64_t id, const char *why);
+void task_begin(struct shim_pod *p, struct shim_task *j, pid_t pid, int end, const struct err *e);
+void task_refuse(struct shim_pod *p, uint64_t id, const char *why);
 int task_argv(struct wire_read *r, struct arena *a, struct box_spec *spec);
-void task_read(struct pod *p, struct shim_task *j);
-void task_ended(struct pod *p, struct shim_task *j, int status);
-void pod_check_jobs(struct pod *p, int64_t now_ms);
+void task_read(struct shim_pod *p, struct shim_task *j);
+void task_ended(struct shim_pod *p, struct shim_task *j, int status);
+void pod_check_jobs(struct shim_pod *p, int64_t now_ms);
 
 /* shim_session.c */
-void pod_exec_on(struct pod *p, const struct wire_msg *m);
-void pod_forward(struct pod *p, const struct wire_msg *m);
+void pod_exec_on(struct shim_pod *p, const struct wire_msg *m);
+void pod_forward(struct shim_pod *p, const struct wire_msg *m);
 bool is_datagram_socket(int fd);
 _Noreturn void relay_datagrams(int fd, uint16_t port); /* until it is killed */
-void pod_cancel(struct pod *p, const struct wire_msg *m);
+void pod_cancel(struct shim_pod *p, const struct wire_msg *m);
 
 /* shim_attach.c */
-void pod_attach(struct pod *p, const struct wire_msg *m);
-bool con_detach(struct pod *p, struct con *c, uint64_t id); /* false: it is not attached here */
+void pod_attach(struct shim_pod *p, const struct wire_msg *m);
+bool con_detach(struct shim_pod *p, struct con *c, uint64_t id); /* false: it is not attached here */
 void con_show(struct con *c, enum conlog_stream stream, struct str bytes);
-void con_detach_all(struct pod *p, struct con *c, bool tells);
+void con_detach_all(struct shim_pod *p, struct con *c, bool tells);
 
 /* shim_adopt.c */
-void pod_note_end(struct pod *p, const struct con *c, const struct shim_event *ev);
-void pod_adopt(struct pod *p, const struct wire_msg *m);
+void pod_note_end(struct shim_pod *p, const struct con *c, const struct shim_event *ev);
+void pod_adopt(struct shim_pod *p, const struct wire_msg *m);
 
 #endif

@@ -22,22 +22,22 @@
 
 /* ---- events out ---- */
 
-struct note { /* not yet taken by the program */
+struct shim_main_note { /* not yet taken by the program */
     struct list_link link;
     uint32_t kind;
     struct buf text;
 };
 
-static bool try_say(struct pod *p, uint32_t kind, struct str text)
+static bool try_say(struct shim_pod *p, uint32_t kind, struct str text)
 {
     struct wire_msg m = { .kind = kind, .payload = text };
 
     return wire_try(p->sock, &m, NULL) != 0; /* nobody there: nothing to keep either */
 }
 
-void pod_say_text(struct pod *p, uint32_t kind, struct str text)
+void pod_say_text(struct shim_pod *p, uint32_t kind, struct str text)
 {
-    struct note *note;
+    struct shim_main_note *note;
 
     if (list_is_empty(&p->queue) && try_say(p, kind, text))
         return;
@@ -47,7 +47,7 @@ void pod_say_text(struct pod *p, uint32_t kind, struct str text)
     list_push(&p->queue, &note->link);
 }
 
-void pod_say(struct pod *p, const struct shim_event *ev)
+void pod_say(struct shim_pod *p, const struct shim_event *ev)
 {
     autobuf text = { 0 };
 
@@ -55,22 +55,22 @@ void pod_say(struct pod *p, const struct shim_event *ev)
     pod_say_text(p, ev->kind, buf_view(&text));
 }
 
-static void note_free(struct note *note)
+static void note_free(struct shim_main_note *note)
 {
     list_remove(&note->link);
     buf_done(&note->text);
     free(note);
 }
 
-void pod_drop_queue(struct pod *p)
+void pod_drop_queue(struct shim_pod *p)
 {
-    LIST_FOREACH(struct note, note, &p->queue, link)
+    LIST_FOREACH(struct shim_main_note, note, &p->queue, link)
         note_free(note);
 }
 
-static void send_queue(struct pod *p)
+static void send_queue(struct shim_pod *p)
 {
-    LIST_FOREACH(struct note, note, &p->queue, link) {
+    LIST_FOREACH(struct shim_main_note, note, &p->queue, link) {
         if (!try_say(p, note->kind, buf_view(&note->text)))
             return;
         note_free(note);
@@ -93,7 +93,7 @@ static int raise_loopback(int sock, struct err *e)
     return ioctl(sock, SIOCSIFFLAGS, &request) < 0 ? err_errno(e, "bring lo up") : 0;
 }
 
-static int say_ready(struct pod *p, struct err *e)
+static int say_ready(struct shim_pod *p, struct err *e)
 {
     struct shim_event ev = { .kind = SHIM_READY };
     struct wire_msg m = { .kind = SHIM_READY, .n_fds = 1 };
@@ -119,9 +119,9 @@ static int say_ready(struct pod *p, struct err *e)
 
 /* ---- orders in ---- */
 
-static void take_orders(struct pod *p)
+static void take_orders(struct shim_pod *p)
 {
-    static void (*const table[ORDER_MAX])(struct pod *, const struct wire_msg *) = {
+    static void (*const table[ORDER_MAX])(struct shim_pod *, const struct wire_msg *) = {
         [ORDER_START] = pod_start,     [ORDER_SIGNAL] = pod_signal,     [ORDER_EXEC] = pod_exec,
         [ORDER_PROBE] = pod_probe,     [ORDER_LOG_READ] = pod_log_read, [ORDER_EXEC_ON] = pod_exec_on,
         [ORDER_FORWARD] = pod_forward, [ORDER_CANCEL] = pod_cancel,     [ORDER_ADOPT] = pod_adopt,
@@ -151,7 +151,7 @@ static void take_orders(struct pod *p)
 
 /* ---- the loop ---- */
 
-static void shim_main_watch(struct pod *p, int fd, short events)
+static void shim_main_watch(struct shim_pod *p, int fd, short events)
 {
     p->fds[p->n_fds++] = (struct pollfd){ .fd = fd, .events = events };
 }
@@ -159,7 +159,7 @@ static void shim_main_watch(struct pod *p, int fd, short events)
 enum { SOCK, SIGNALS, CON_SLOTS = CONLOG_STREAM_MAX + 1 };
 
 /* Each container has three slots and each task one, used or not: a slot is found again without looking. */
-static void shim_main_gather(struct pod *p)
+static void shim_main_gather(struct shim_pod *p)
 {
     size_t need = 2 + p->n_cons * CON_SLOTS + p->n_jobs;
 
@@ -184,7 +184,7 @@ static void shim_main_gather(struct pod *p)
     }
 }
 
-static void shim_main_read_all(struct pod *p)
+static void shim_main_read_all(struct shim_pod *p)
 {
     LIST_FOREACH(struct con, c, &p->cons, link) {
         for (int i = 0; i < CONLOG_STREAM_MAX; i++)
@@ -201,7 +201,7 @@ static void shim_main_read_all(struct pod *p)
             task_read(p, j);
 }
 
-static int wait_ms(struct pod *p, int64_t now_ms)
+static int wait_ms(struct shim_pod *p, int64_t now_ms)
 {
     int64_t due_ms = INT64_MAX;
 
@@ -215,7 +215,7 @@ static int wait_ms(struct pod *p, int64_t now_ms)
     return due_ms == INT64_MAX ? -1 : due_ms <= now_ms ? 0 : (int)MIN_OF(due_ms - now_ms, 1 << 30);
 }
 
-static void shim_main_turn(struct pod *p)
+static void shim_main_turn(struct shim_pod *p)
 {
     struct signalfd_siginfo info;
     int64_t now_ms;
@@ -237,7 +237,7 @@ static void shim_main_turn(struct pod *p)
     pod_say_news(p, now_ms);
 }
 
-static void choose_driver(struct pod *p)
+static void choose_driver(struct shim_pod *p)
 {
     const struct spawner_options *opt = p->own->opt;
 
@@ -247,7 +247,7 @@ static void choose_driver(struct pod *p)
 _Noreturn void shim_main(const struct spawner_own *own, const struct shim_options *opt, int sock)
 {
     static char bytes[SHIM_READ]; /* not on the heap, where what follows it would lie on pages of its own */
-    struct pod *p = xcalloc(1, sizeof(*p));
+    struct shim_pod *p = xcalloc(1, sizeof(*p));
     struct err e;
     sigset_t set;
 

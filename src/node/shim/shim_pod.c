@@ -14,7 +14,7 @@ static const char pause_group[] = "sandbox.pause"; /* no container has a dot in 
 
 /* ---- settings of the kernel ---- */
 
-static int write_sysctls(const struct pod *p, struct err *e)
+static int write_sysctls(const struct shim_pod *p, struct err *e)
 {
     autobuf path = { 0 };
 
@@ -32,7 +32,7 @@ static int write_sysctls(const struct pod *p, struct err *e)
 
 /* ---- namespaces ---- */
 
-static int make_namespaces(const struct pod *p, struct err *e)
+static int make_namespaces(const struct shim_pod *p, struct err *e)
 {
     int flags = CLONE_NEWUTS | (p->opt.has_host_network ? 0 : CLONE_NEWNET) | (p->opt.has_host_ipc ? 0 : CLONE_NEWIPC);
 
@@ -45,7 +45,7 @@ static int make_namespaces(const struct pod *p, struct err *e)
 
 /* ---- process 1 of a pod with shared processes ---- */
 
-static _Noreturn void be_pause(const struct pod *p, const int pair[2])
+static _Noreturn void be_pause(const struct shim_pod *p, const int pair[2])
 {
     char byte;
 
@@ -67,7 +67,7 @@ static int open_namespace(pid_t pid, const char *kind, struct err *e)
 }
 
 /* Its namespaces first: once it is empty it is not dumpable either, and then only root of the machine may open them. */
-static int take_pause(struct pod *p, int sock, struct err *e)
+static int take_pause(struct shim_pod *p, int sock, struct err *e)
 {
     char ready = 1;
 
@@ -81,7 +81,7 @@ static int take_pause(struct pod *p, int sock, struct err *e)
     return 0;
 }
 
-static void forget_pause(struct pod *p)
+static void forget_pause(struct shim_pod *p)
 {
     const int fds[] = { p->shared.pids, p->shared.mounts, p->shared.proc };
 
@@ -91,7 +91,7 @@ static void forget_pause(struct pod *p)
     p->shared = (struct box_join){ -1, -1, -1 };
 }
 
-int pod_make_pause(struct pod *p, struct err *e)
+int pod_make_pause(struct shim_pod *p, struct err *e)
 {
     autobuf group = { 0 };
     int pair[2], rc;
@@ -113,7 +113,7 @@ int pod_make_pause(struct pod *p, struct err *e)
     return rc < 0 ? err_wrap(e, "process 1 of the pod") : 0;
 }
 
-int pod_make(struct pod *p, struct err *e)
+int pod_make(struct shim_pod *p, struct err *e)
 {
     p->opt.limits.dies_whole = p->opt.only.n;
     if (cgroup_make(p->own->opt->cgroups, p->opt.group, &p->opt.limits, e) < 0 || make_namespaces(p, e) < 0)

@@ -14,7 +14,7 @@
 
 enum { RELAY_BYTES = 64 << 10 };
 
-static struct shim_task *session_new(struct pod *p, uint64_t id, int *ret_end)
+static struct shim_task *session_new(struct shim_pod *p, uint64_t id, int *ret_end)
 {
     struct shim_task *s;
     int n = 0;
@@ -42,7 +42,7 @@ static void name_terminal(struct arena *a, struct box_spec *spec)
     *vec_push(a, &spec->env) = STR("TERM=xterm");
 }
 
-void pod_exec_on(struct pod *p, const struct wire_msg *m)
+void pod_exec_on(struct shim_pod *p, const struct wire_msg *m)
 {
     struct wire_read r = { .rest = m->payload };
     uint64_t id = (uint64_t)wire_get_i64(&r);
@@ -82,7 +82,7 @@ void pod_exec_on(struct pod *p, const struct wire_msg *m)
     task_begin(p, j, pid, -1, &e);
 }
 
-void pod_cancel(struct pod *p, const struct wire_msg *m)
+void pod_cancel(struct shim_pod *p, const struct wire_msg *m)
 {
     struct wire_read r = { .rest = m->payload };
     uint64_t id = (uint64_t)wire_get_i64(&r);
@@ -147,7 +147,7 @@ static _Noreturn void relay(int fd, int port_fd)
     _exit(0);
 }
 
-static _Noreturn void be_relay(const struct pod *p, uint16_t port, int fd, int end)
+static _Noreturn void be_relay(const struct shim_pod *p, uint16_t port, int fd, int end)
 {
     int to;
 
@@ -167,7 +167,7 @@ static _Noreturn void be_relay(const struct pod *p, uint16_t port, int fd, int e
     relay(fd, to);
 }
 
-void pod_forward(struct pod *p, const struct wire_msg *m)
+void pod_forward(struct shim_pod *p, const struct wire_msg *m)
 {
     struct wire_read r = { .rest = m->payload };
     uint64_t id = (uint64_t)wire_get_i64(&r);

@@ -42,7 +42,7 @@ const struct shim_driver shim_driver_oci = { false, run_oci, exec_oci, oci_clean
 
 /* ---- containers ---- */
 
-struct con *pod_find(struct pod *p, struct str name)
+struct con *pod_find(struct shim_pod *p, struct str name)
 {
     LIST_FOREACH(struct con, c, &p->cons, link)
         if (str_is(name, c->name))
@@ -57,7 +57,7 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-void con_free(struct pod *p, struct con *c)
+void con_free(struct shim_pod *p, struct con *c)
 {
     if (list_is_linked(&c->link))
         p->n_cons--;
@@ -76,7 +76,7 @@ void con_free(struct pod *p, struct con *c)
 
 /* ---- starting ---- */
 
-static int open_log(struct pod *p, struct con *c, struct err *e)
+static int open_log(struct shim_pod *p, struct con *c, struct err *e)
 {
     struct str path = arena_fmt(&c->arena, "%s/%s.%d.log", p->opt.log_dir, c->name, c->attempt);
 
@@ -84,7 +84,7 @@ static int open_log(struct pod *p, struct con *c, struct err *e)
 }
 
 /* The group of an earlier attempt is not used again: its counts are not ours. That of the pod is. */
-static int fresh_group(struct pod *p, struct con *c, struct cgroup_limits *limits, struct err *e)
+static int fresh_group(struct shim_pod *p, struct con *c, struct cgroup_limits *limits, struct err *e)
 {
     struct cgroups *groups = p->own->opt->cgroups;
 
@@ -100,11 +100,11 @@ static int fresh_group(struct pod *p, struct con *c, struct cgroup_limits *limit
 }
 
 /* The far ends: what the container writes to. */
-struct ends {
+struct start_ends {
     int in, out[CONLOG_STREAM_MAX], report;
 };
 
-static void ends_done(struct ends *ends)
+static void ends_done(struct start_ends *ends)
 {
     close_fd(&ends->in);
     close_fd(&ends->out[0]);
@@ -113,7 +113,7 @@ static void ends_done(struct ends *ends)
 }
 
 /* A terminal: one stream for both, as everywhere. */
-static int start_open_terminal(struct con *c, struct ends *ends, struct err *e)
+static int start_open_terminal(struct con *c, struct start_ends *ends, struct err *e)
 {
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 
@@ -126,7 +126,7 @@ static int start_open_terminal(struct con *c, struct ends *ends, struct err *e)
     return 0;
 }
 
-static int open_input(struct con *c, struct ends *ends, struct err *e)
+static int open_input(struct con *c, struct start_ends *ends, struct err *e)
 {
     int pair[2];
 
@@ -139,7 +139,7 @@ static int open_input(struct con *c, struct ends *ends, struct err *e)
     return 0;
 }
 
-static int open_pipes(struct con *c, struct ends *ends, struct err *e)
+static int open_pipes(struct con *c, struct start_ends *ends, struct err *e)
 {
     for (int i = 0; i < CONLOG_STREAM_MAX; i++) {
         int pair[2];
@@ -153,7 +153,7 @@ static int open_pipes(struct con *c, struct ends *ends, struct err *e)
     return open_input(c, ends, e);
 }
 
-static int open_ends(struct con *c, struct ends *ends, struct err *e)
+static int open_ends(struct con *c, struct start_ends *ends, struct err *e)
 {
     int pair[2];
 
@@ -164,7 +164,8 @@ static int open_ends(struct con *c, struct ends *ends, struct err *e)
     return c->spec.has_tty ? start_open_terminal(c, ends, e) : open_pipes(c, ends, e);
 }
 
-static _Noreturn void be_container(struct pod *p, struct con *c, const struct ends *ends, const struct err *e)
+static _Noreturn void be_container(struct shim_pod *p, struct con *c, const struct start_ends *ends,
+                                   const struct err *e)
 {
     if (e->code) {
         struct box_report r = { .kind = BOX_FAILED, .status = 128, .reason = "CreateContainerError" };
@@ -187,7 +188,7 @@ static _Noreturn void be_container(struct pod *p, struct con *c, const struct en
 }
 
 /* Whose processes it is to be among; NULL: its own, or the host's. */
-static int find_processes(struct pod *p, struct con *c, const struct box_join **ret, struct err *e)
+static int find_processes(struct shim_pod *p, struct con *c, const struct box_join **ret, struct err *e)
 {
     const struct con *target = c->spec.target.n ? pod_find(p, c->spec.target) : NULL;
     bool is_shared = p->shared.pids >= 0;
@@ -209,9 +210,9 @@ static int find_processes(struct pod *p, struct con *c, const struct box_join **
     return 0;
 }
 
-static int launch(struct pod *p, struct con *c, struct err *e)
+static int launch(struct shim_pod *p, struct con *c, struct err *e)
 {
-    struct ends ends = { -1, { -1, -1 }, -1 };
+    struct start_ends ends = { -1, { -1, -1 }, -1 };
     bool has_own;
     uint64_t flags;
     int r = -1;
@@ -233,7 +234,7 @@ static int launch(struct pod *p, struct con *c, struct err *e)
     return r;
 }
 
-static void fill_place(struct pod *p, struct con *c)
+static void fill_place(struct shim_pod *p, struct con *c)
 {
     if (!p->own->opt->oci)
         return;
@@ -244,7 +245,7 @@ static void fill_place(struct pod *p, struct con *c)
     };
 }
 
-static int start_start(struct pod *p, struct con *c, const struct wire_msg *m, struct wire_read *r, struct err *e)
+static int start_start(struct shim_pod *p, struct con *c, const struct wire_msg *m, struct wire_read *r, struct err *e)
 {
     struct cgroup_limits limits;
     struct str box;
@@ -264,7 +265,7 @@ static int start_start(struct pod *p, struct con *c, const struct wire_msg *m, s
     return -1;
 }
 
-static void start_refuse(struct pod *p, struct str name, int attempt, const char *why)
+static void start_refuse(struct shim_pod *p, struct str name, int attempt, const char *why)
 {
     struct shim_event ev = { .kind = SHIM_FAILED, .container = name, .attempt = attempt };
 
@@ -273,7 +274,7 @@ static void start_refuse(struct pod *p, struct str name, int attempt, const char
     pod_say(p, &ev);
 }
 
-void pod_start(struct pod *p, const struct wire_msg *m)
+void pod_start(struct shim_pod *p, const struct wire_msg *m)
 {
     struct wire_read r = { .rest = m->payload };
     struct str name = wire_get_str(&r);
@@ -309,14 +310,14 @@ void con_signal(const struct con *c, int signo)
     (void)syscall(SYS_pidfd_send_signal, c->program >= 0 ? c->program : c->pidfd, signo, NULL, 0);
 }
 
-static void kill_all_of(struct pod *p, struct con *c)
+static void kill_all_of(struct shim_pod *p, struct con *c)
 {
     (void)kill(c->pid, SIGKILL); /* of a pid namespace: the kernel does the rest */
     if (c->spec.has_host_pids || c->spec.join || !p->driver->has_namespaces)
         (void)cgroup_kill(p->own->opt->cgroups, c->group, 200, NULL); /* what is left is killed when it has ended */
 }
 
-void pod_signal(struct pod *p, const struct wire_msg *m)
+void pod_signal(struct shim_pod *p, const struct wire_msg *m)
 {
     struct wire_read r = { .rest = m->payload };
     struct con *c = pod_find(p, wire_get_str(&r));

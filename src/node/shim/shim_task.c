@@ -17,7 +17,7 @@
 
 enum { KILL_MS = 1000, TIMEOUT_MAX = 24 * 3600 * 1000 };
 
-void task_refuse(struct pod *p, uint64_t id, const char *why)
+void task_refuse(struct shim_pod *p, uint64_t id, const char *why)
 {
     struct shim_event ev = { .kind = SHIM_RESULT, .id = id, .exit_code = 126, .text = str_of(why) };
 
@@ -26,7 +26,7 @@ void task_refuse(struct pod *p, uint64_t id, const char *why)
 
 /* ---- while it runs ---- */
 
-void task_read(struct pod *p, struct shim_task *j)
+void task_read(struct shim_pod *p, struct shim_task *j)
 {
     ssize_t n;
 
@@ -42,7 +42,7 @@ void task_read(struct pod *p, struct shim_task *j)
 }
 
 /* A command is asked to end by its keeper, which kills it; a probe, and a keeper that does not, are killed. */
-void pod_check_jobs(struct pod *p, int64_t now_ms)
+void pod_check_jobs(struct shim_pod *p, int64_t now_ms)
 {
     LIST_FOREACH(struct shim_task, j, &p->tasks, link) {
         if (now_ms < j->due_ms)
@@ -53,7 +53,7 @@ void pod_check_jobs(struct pod *p, int64_t now_ms)
     }
 }
 
-static void task_free(struct pod *p, struct shim_task *j)
+static void task_free(struct shim_pod *p, struct shim_task *j)
 {
     if (list_is_linked(&j->link))
         p->n_jobs--;
@@ -64,7 +64,7 @@ static void task_free(struct pod *p, struct shim_task *j)
     free(j);
 }
 
-void task_ended(struct pod *p, struct shim_task *j, int status)
+void task_ended(struct shim_pod *p, struct shim_task *j, int status)
 {
     struct shim_event ev = { .kind = SHIM_RESULT, .id = j->id, .timed_out = j->timed_out };
 
@@ -88,7 +88,7 @@ void task_ended(struct pod *p, struct shim_task *j, int status)
 
 /* ---- starting ---- */
 
-struct shim_task *task_new(struct pod *p, uint64_t id, int64_t timeout_ms, int *ret_end)
+struct shim_task *task_new(struct shim_pod *p, uint64_t id, int64_t timeout_ms, int *ret_end)
 {
     struct shim_task *j;
     int pair[2];
@@ -115,7 +115,7 @@ struct shim_task *task_new(struct pod *p, uint64_t id, int64_t timeout_ms, int *
     return j;
 }
 
-void task_begin(struct pod *p, struct shim_task *j, pid_t pid, int end, const struct err *e)
+void task_begin(struct shim_pod *p, struct shim_task *j, pid_t pid, int end, const struct err *e)
 {
     if (end >= 0)
         close(end);
@@ -139,7 +139,7 @@ int task_argv(struct wire_read *r, struct arena *a, struct box_spec *spec)
     return wire_is_read(r) && n ? 0 : -1;
 }
 
-void pod_exec(struct pod *p, const struct wire_msg *m)
+void pod_exec(struct shim_pod *p, const struct wire_msg *m)
 {
     struct wire_read r = { .rest = m->payload };
     uint64_t id = (uint64_t)wire_get_i64(&r);
@@ -179,7 +179,7 @@ void pod_exec(struct pod *p, const struct wire_msg *m)
 }
 
 /* Only the program has what it takes: it asks, from the beginning. */
-static void execute_probe(const struct pod *p, const struct probe_target *t, int64_t until_ms, int end)
+static void execute_probe(const struct shim_pod *p, const struct probe_target *t, int64_t until_ms, int end)
 {
     int64_t left_ms = MAX_OF(until_ms - clock_mono_ms(&clock_real), 1);
     char *argv[] = { (char *)"pumice-probe", NULL, NULL }, left[24];
@@ -194,7 +194,7 @@ static void execute_probe(const struct pod *p, const struct probe_target *t, int
         (void)syscall(SYS_execveat, p->own->opt->program_fd, "", argv, environ, AT_EMPTY_PATH);
 }
 
-static _Noreturn void be_probe(const struct pod *p, const struct probe_target *t, int64_t timeout_ms, int end)
+static _Noreturn void be_probe(const struct shim_pod *p, const struct probe_target *t, int64_t timeout_ms, int end)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + timeout_ms;
     enum probe_verdict verdict;
@@ -213,7 +213,7 @@ static _Noreturn void be_probe(const struct pod *p, const struct probe_target *t
     _exit(0);
 }
 
-void pod_probe(struct pod *p, const struct wire_msg *m)
+void pod_probe(struct shim_pod *p, const struct wire_msg *m)
 {
     struct wire_read r = { .rest = m->payload };
     uint64_t id = (uint64_t)wire_get_i64(&r);

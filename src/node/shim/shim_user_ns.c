@@ -40,7 +40,7 @@ static int user_ns_map(pid_t pid, uint32_t base)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-void pod_make_user_ns(struct pod *p)
+void pod_make_user_ns(struct shim_pod *p)
 {
     struct clone_args args = { .flags = CLONE_NEWUSER, .exit_signal = SIGCHLD };
     pid_t self = getpid(), pid;
@@ -62,7 +62,7 @@ void pod_make_user_ns(struct pod *p)
     p->user_ns = MAX_OF(fd, 0);
 }
 
-void pod_set_ids(const struct pod *p, struct box_spec *s)
+void pod_set_ids(const struct shim_pod *p, struct box_spec *s)
 {
     s->id_base = p->opt.id_base;
     s->user_ns = p->user_ns;

@@ -31,7 +31,7 @@
 
 enum { LET_GO_MS = 8000, STRAY_MS = 5000 }; /* a shim itself gives up killing before that */
 
-struct entry {
+struct spawner_main_entry {
     struct list_link link;
     pid_t pid;
     int sock;
@@ -134,7 +134,7 @@ static bool is_shim(void *ctx, pid_t pid)
 {
     struct spawning *s = ctx;
 
-    LIST_FOREACH(struct entry, entry, &s->entries, link)
+    LIST_FOREACH(struct spawner_main_entry, entry, &s->entries, link)
         if (entry->pid == pid)
             return true;
     return false;
@@ -153,7 +153,7 @@ static void say_gone(int sock, const char *why)
     (void)wire_try(sock, &m, NULL); /* the program does not listen: it sees the end all the same */
 }
 
-static void entry_free(struct entry *entry)
+static void entry_free(struct spawner_main_entry *entry)
 {
     list_remove(&entry->link);
     close(entry->sock);
@@ -163,7 +163,7 @@ static void entry_free(struct entry *entry)
     free(entry);
 }
 
-static void shim_ended(struct spawning *s, struct entry *entry, int status)
+static void shim_ended(struct spawning *s, struct spawner_main_entry *entry, int status)
 {
     char why[80];
 
@@ -189,7 +189,7 @@ static void spawner_main_reap(struct spawning *s)
         if (WIFSTOPPED(status))
             (void)kill(pid, SIGCONT);
         else
-            LIST_FOREACH(struct entry, entry, &s->entries, link)
+            LIST_FOREACH(struct spawner_main_entry, entry, &s->entries, link)
                 if (entry->pid == pid) {
                     shim_ended(s, entry, status);
                     break;
@@ -225,7 +225,7 @@ static void fork_shim(struct spawning *s, struct wire_msg *m)
 {
     autoarena a = { 0 };
     struct shim_options opt;
-    struct entry *entry;
+    struct spawner_main_entry *entry;
     struct err e;
     int sock, theirs;
     pid_t pid, spawner;
@@ -247,7 +247,7 @@ static void fork_shim(struct spawning *s, struct wire_msg *m)
         goto fail;
     }
     entry = xcalloc(1, sizeof(*entry));
-    *entry = (struct entry){ .pid = pid, .sock = sock, .theirs = theirs, .group = strdup(opt.group) };
+    *entry = (struct spawner_main_entry){ .pid = pid, .sock = sock, .theirs = theirs, .group = strdup(opt.group) };
     list_push(&s->entries, &entry->link);
     return;
 fail:
@@ -276,10 +276,10 @@ static void wait_all(struct spawning *s, int ms)
 static _Noreturn void spawner_main_finish(struct spawning *s)
 {
     spawner_main_reap(s);
-    LIST_FOREACH(struct entry, entry, &s->entries, link)
+    LIST_FOREACH(struct spawner_main_entry, entry, &s->entries, link)
         (void)shutdown(entry->sock, SHUT_RD); /* a shim sees this as the end of the program */
     wait_all(s, LET_GO_MS);
-    LIST_FOREACH(struct entry, entry, &s->entries, link)
+    LIST_FOREACH(struct spawner_main_entry, entry, &s->entries, link)
         (void)kill(entry->pid, SIGKILL);
     wait_all(s, STRAY_MS);
     (void)shim_kill_strays(is_shim, s, STRAY_MS);
@@ -357,7 +357,7 @@ static int say_kept(struct spawning *s)
 
 static int say_shims(struct spawning *s)
 {
-    LIST_FOREACH(struct entry, entry, &s->entries, link) {
+    LIST_FOREACH(struct spawner_main_entry, entry, &s->entries, link) {
         struct wire_msg m = { .kind = SPAWNER_WORD_SHIM, .fds = { entry->theirs }, .n_fds = 1 };
 
         if (entry->theirs >= 0 && wire_send(s->sock, &m, NULL) < 0)

@@ -246,13 +246,13 @@ static void put_latency(struct buf *out, const char *name, const char *help, con
             (double)l->sum_us / 1e3, name, (unsigned long long)l->n);
 }
 
-struct count {
+struct status_count {
     const char *label;
     uint64_t n;
 };
 
-static void put_counts(struct buf *out, const char *name, const char *help, const char *label, const struct count *list,
-                       size_t n)
+static void put_counts(struct buf *out, const char *name, const char *help, const char *label,
+                       const struct status_count *list, size_t n)
 {
     status_head(out, name, "counter", help);
     for (size_t i = 0; i < n; i++)
@@ -285,15 +285,15 @@ static void put_driver(struct buf *out, struct controller *c)
     put_latency(out, "volcano_task_scheduling_latency_milliseconds",
                 "From the creation of a pod to the answer that it is bound", &s.bind_latency);
     put_counts(out, "volcano_schedule_attempts_total", "Pods by what came of trying to place them", "result",
-               (const struct count[]){ { "scheduled", s.binds },
-                                       { "unschedulable", s.refusals }, /* told so: not at every round */
-                                       { "error", s.failed_binds } },
+               (const struct status_count[]){ { "scheduled", s.binds },
+                                              { "unschedulable", s.refusals }, /* told so: not at every round */
+                                              { "error", s.failed_binds } },
                3);
     status_figure(out, "volcano_pod_preemption_victims", "gauge", "Pods that were evicted", (double)s.evictions);
     status_figure(out, "volcano_total_preemption_attempts", "counter", "PodGroups that pods of others were evicted for",
                   (double)(s.preempts + s.reclaims));
     put_counts(out, "volcano_eviction_transactions_total", "The same, by why", "action",
-               (const struct count[]){ { "preempt", s.preempts }, { "reclaim", s.reclaims } }, 2);
+               (const struct status_count[]){ { "preempt", s.preempts }, { "reclaim", s.reclaims } }, 2);
     put_views(out, driver_sched(c->driver));
     put_shares(out, driver_sched(c->driver));
 }

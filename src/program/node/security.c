@@ -14,7 +14,7 @@ const char *const node_security_names[] = {
     NULL,
 };
 
-struct looking {
+struct security_looking {
     enum node_security level;
     bool is_bad;
     struct err *e;
@@ -24,7 +24,7 @@ struct looking {
 /* The first is enough. */
 static void on_finding(void *ctx, const struct place *at, const struct security_rule *rule)
 {
-    struct looking *l = ctx;
+    struct security_looking *l = ctx;
 
     if (l->is_bad || (l->level == SECURITY_BASELINE && !rule->danger))
         return;
@@ -40,7 +40,7 @@ static void on_finding(void *ctx, const struct place *at, const struct security_
 int node_admit(void *ctx, const struct json *pod, struct err *e)
 {
     const struct node *n = ctx;
-    struct looking l = { .level = n->security, .e = e };
+    struct security_looking l = { .level = n->security, .e = e };
     struct place root = { .node = pod };
 
     if (l.level != SECURITY_PRIVILEGED)

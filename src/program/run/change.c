@@ -251,13 +251,13 @@ static int change_env_file(struct load *l, struct str path, struct err *e)
 
 /* ---- --set ---- */
 
-struct step { /* of a path */
+struct change_step { /* of a path */
     struct str key;
     bool is_bracket;
 };
 
 /* "spec.tasks[0].template.metadata.labels[a.b/c]": the next step; false at the end. -1 in '*ret_bad': not a path. */
-static bool change_next_step(struct str *rest, struct step *ret, bool *ret_bad)
+static bool change_next_step(struct str *rest, struct change_step *ret, bool *ret_bad)
 {
     size_t n = 0;
 
@@ -270,7 +270,7 @@ static bool change_next_step(struct str *rest, struct step *ret, bool *ret_bad)
         *ret_bad = end < 2;
         if (*ret_bad)
             return false;
-        *ret = (struct step){ str_sub(*rest, 1, (size_t)end - 1), true };
+        *ret = (struct change_step){ str_sub(*rest, 1, (size_t)end - 1), true };
         *rest = str_from(*rest, (size_t)end + 1);
     } else {
         while (n < rest->n && rest->p[n] != '.' && rest->p[n] != '[')
@@ -278,7 +278,7 @@ static bool change_next_step(struct str *rest, struct step *ret, bool *ret_bad)
         *ret_bad = n == 0;
         if (*ret_bad)
             return false;
-        *ret = (struct step){ str_sub(*rest, 0, n), false };
+        *ret = (struct change_step){ str_sub(*rest, 0, n), false };
         *rest = str_from(*rest, n);
     }
     if (rest->n && rest->p[0] == '.') {
@@ -308,7 +308,7 @@ static struct json *element(struct arena *a, struct json *list, struct str key, 
 }
 
 /* What a step leads to; made if it is missing. */
-static struct json *descend(struct arena *a, struct json *at, const struct step *s, struct err *e)
+static struct json *descend(struct arena *a, struct json *at, const struct change_step *s, struct err *e)
 {
     struct json *member;
 
@@ -323,7 +323,7 @@ static struct json *descend(struct arena *a, struct json *at, const struct step 
 }
 
 /* A missing node becomes what the next step needs. */
-static void change_become(struct json *node, const struct step *next)
+static void change_become(struct json *node, const struct change_step *next)
 {
     uint64_t number;
     bool is_list = next->is_bracket && str_to_u64(next->key, &number) == 0;
@@ -346,7 +346,7 @@ static void forget_places(struct json *j)
 static int set_path(struct arena *a, struct json *root, struct str path, struct json *value, struct err *e)
 {
     struct json *at = root, *parent = NULL;
-    struct step s;
+    struct change_step s;
     bool is_bad;
 
     while (change_next_step(&path, &s, &is_bad)) {

@@ -180,14 +180,14 @@ static bool is_inside(pid_t pid)
            (theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev);
 }
 
-struct search {
+struct control_search {
     struct str uid, container;
     pid_t found;
 };
 
 static void control_look_at(void *ctx, const struct agent_process *p)
 {
-    struct search *s = ctx;
+    struct control_search *s = ctx;
     autoarena a = { 0 };
 
     if (str_eq(p->uid, s->uid) && str_eq(p->container, s->container) && is_inside(p->pid) &&
@@ -201,7 +201,7 @@ static pid_t process_of(const struct question *q)
 {
     pid_t first = agent_first_process(q->control->agent, &q->place);
     const struct object *pod = store_get(q->control->run->store, known_types()->pod, q->place.namespace, q->place.pod);
-    struct search s = { .container = q->place.container };
+    struct control_search s = { .container = q->place.container };
 
     if (!first || !pod || is_inside(first))
         return pod ? first : 0;
@@ -412,7 +412,7 @@ int64_t run_control_turn(struct run_control *c)
 
 /* ---- while it is stopped ---- */
 
-struct note {
+struct control_note {
     struct arena *arena;
     struct json *pods;
 };
@@ -421,7 +421,7 @@ struct note {
 static void note_pod(void *ctx, const struct object *o)
 {
     static const char *const parts[] = { "metadata", "status" };
-    struct note *n = ctx;
+    struct control_note *n = ctx;
     struct json *pod = json_push(n->pods, json_object(n->arena));
 
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
@@ -434,7 +434,7 @@ void run_control_rest(struct run_control *c, bool is_on)
     autoarena a = { 0 };
     autobuf text = { 0 };
     struct json *all = json_object(&a);
-    struct note n = { .arena = &a };
+    struct control_note n = { .arena = &a };
 
     if (!c)
         return;

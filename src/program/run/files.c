@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct mount {       /* of one flag */
+struct files_mount { /* of one flag */
     struct str host; /* as it was given */
     struct str pod;  /* empty: where the host has it */
     bool is_readonly;
@@ -130,7 +130,7 @@ static void make_absolute(struct pods *pods)
 /* ---- --mount ---- */
 
 /* A path in a pod begins with '/' and has no ':', so one of ours may have some. */
-static int files_parse(struct str text, struct mount *ret, struct err *e)
+static int files_parse(struct str text, struct files_mount *ret, struct err *e)
 {
     const char *place = memmem(text.p, text.n, ":/", 2);
     ptrdiff_t colon = place ? place - text.p : str_find_char(text, ':');
@@ -148,15 +148,15 @@ static int files_parse(struct str text, struct mount *ret, struct err *e)
     return 0;
 }
 
-struct placed {
-    const struct mount *mount;
+struct files_placed {
+    const struct files_mount *mount;
     struct str path; /* in the pod */
 };
 
 /* In the place of what the file has there. */
 static void mount_in(struct arena *a, struct json *container, const void *ctx)
 {
-    const struct placed *p = ctx;
+    const struct files_placed *p = ctx;
     struct json *list = json_need_array(a, container, "volumeMounts"), *entry;
 
     if (!list) /* admission says what is wrong there */
@@ -171,10 +171,10 @@ static void mount_in(struct arena *a, struct json *container, const void *ctx)
         json_set(entry, "readOnly", json_bool_new(a, true));
 }
 
-static int mount_pod(struct arena *a, const struct pod *pod, const struct mount *m, struct err *e)
+static int mount_pod(struct arena *a, const struct pod *pod, const struct files_mount *m, struct err *e)
 {
     struct str host = host_path(a, m->host, pod->file);
-    struct placed placed = { m, m->pod.n ? m->pod : host };
+    struct files_placed placed = { m, m->pod.n ? m->pod : host };
     struct json *volumes = json_need_array(a, pod->spec, "volumes"), *volume;
     struct stat st;
 
@@ -196,7 +196,7 @@ static int mount_pod(struct arena *a, const struct pod *pod, const struct mount 
     return 0;
 }
 
-static int mount_all(struct pods *pods, struct mount *m, size_t number, struct err *e)
+static int mount_all(struct pods *pods, struct files_mount *m, size_t number, struct err *e)
 {
     m->name = arena_fmt(pods->arena, "pumice-mount-%zu", number).p;
     VEC_FOREACH(pod, &pods->list)
@@ -225,7 +225,7 @@ static int change_workdir(struct pods *pods, struct str dir, struct err *e)
 
 static int go_here(struct pods *pods, bool has_workdir, struct err *e)
 {
-    struct mount m = { .host = STR(".") };
+    struct files_mount m = { .host = STR(".") };
 
     if (mount_all(pods, &m, 0, e) < 0)
         return -1;
@@ -244,7 +244,7 @@ int run_place_files(struct load *l, const struct run_options *o, struct err *e)
     if (o->here && go_here(&pods, o->workdir, e) < 0)
         return err_wrap(e, "--here");
     for (size_t i = 0; i < o->mounts.list.n; i++) {
-        struct mount m = { 0 };
+        struct files_mount m = { 0 };
 
         if (files_parse(str_of(o->mounts.list.v[i]), &m, e) < 0 || mount_all(&pods, &m, i + 1, e) < 0)
             return err_wrap(e, "--mount %s", o->mounts.list.v[i]);

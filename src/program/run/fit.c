@@ -43,7 +43,7 @@ static struct str fit_text_of(struct arena *a, struct quantity q)
     return arena_str(a, buf_view(&text));
 }
 
-struct fit {
+struct fit_fit {
     struct arena *arena;
     struct str resource;
     struct quantity have, want; /* of all pods of the job */
@@ -59,7 +59,7 @@ static void fit_forget(struct json *amounts, struct str resource)
 }
 
 /* A limit stands in for a request that is not there. NULL: neither is. */
-static const struct quantity *fit_amount_of(const struct fit *f, const struct json *resources)
+static const struct quantity *fit_amount_of(const struct fit_fit *f, const struct json *resources)
 {
     static const char *const kinds[] = { "requests", "limits" };
     const struct quantity *q = NULL;
@@ -73,7 +73,7 @@ static const struct quantity *fit_amount_of(const struct fit *f, const struct js
     return q;
 }
 
-static void fit_amount(const struct fit *f, struct json *holder)
+static void fit_amount(const struct fit_fit *f, struct json *holder)
 {
     struct json *resources = json_get(holder, "resources"), *requests;
     const struct quantity *asked = fit_amount_of(f, resources);
@@ -89,7 +89,7 @@ static void fit_amount(const struct fit *f, struct json *holder)
                      json_str(f->arena, fit_text_of(f->arena, scaled(f->resource, *asked, f->use, f->want))));
 }
 
-static void fit_pod(const struct fit *f, struct json *spec)
+static void fit_pod(const struct fit_fit *f, struct json *spec)
 {
     fit_amount(f, spec);
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
@@ -113,7 +113,7 @@ static void add_up(struct arena *a, const struct loaded *doc, struct resources *
     }
 }
 
-static void fit_resource(const struct fit *f, const struct loaded *doc, const struct run_listener *say)
+static void fit_resource(const struct fit_fit *f, const struct loaded *doc, const struct run_listener *say)
 {
     struct arena *a = f->arena;
     struct str job = object_name(doc->root), want = fit_text_of(a, f->want), have = fit_text_of(a, f->have);
@@ -151,7 +151,7 @@ void run_fit(struct load *l, const struct json *capacity, const struct run_liste
         add_up(l->arena, *at, &want);
         VEC_FOREACH(r, &want.list) {
             const struct quantity *some = resources_get(&have, r->name);
-            struct fit f = { l->arena, r->name, some ? *some : (struct quantity){ 0 }, r->q };
+            struct fit_fit f = { l->arena, r->name, some ? *some : (struct quantity){ 0 }, r->q };
 
             f.use = safe_part(f.resource, f.have);
             if (quantity_cmp(f.have, f.want) < 0)

@@ -33,15 +33,15 @@ static const struct ignored of_containers[] = {
 
 enum { ROWS = ARRAY_LEN(of_pods) + ARRAY_LEN(of_containers) };
 
-struct finding { /* of one row */
+struct ignored_finding { /* of one row */
     const struct ignored *row;
     struct str field; /* the first that has it */
     size_t n;
 };
 
-struct search {
+struct ignored_search {
     struct arena *arena;
-    struct finding found[ROWS];
+    struct ignored_finding found[ROWS];
 };
 
 static bool says_something(const struct json *j, const char *value)
@@ -54,7 +54,8 @@ static bool says_something(const struct json *j, const char *value)
            !((json_is(j, JSON_ARRAY) || json_is(j, JSON_OBJECT)) && !json_count(j));
 }
 
-static void ignored_find(struct search *s, struct finding *f, const struct json *at, struct str rest, struct str path)
+static void ignored_find(struct ignored_search *s, struct ignored_finding *f, const struct json *at, struct str rest,
+                         struct str path)
 {
     struct str name;
     size_t i = 0;
@@ -77,12 +78,12 @@ static void ignored_find(struct search *s, struct finding *f, const struct json 
         ignored_find(s, f, item, rest, arena_fmt(s->arena, "%.*s.%.*s[%zu]", STR_ARG(path), STR_ARG(name), i++));
 }
 
-static void find_in_pod(struct search *s, const struct pod_spec *p)
+static void find_in_pod(struct ignored_search *s, const struct pod_spec *p)
 {
     static const char *const lists[] = { "initContainers", "containers" };
 
     for (size_t r = 0; r < ROWS; r++) {
-        struct finding *f = &s->found[r];
+        struct ignored_finding *f = &s->found[r];
 
         f->row = r < ARRAY_LEN(of_pods) ? &of_pods[r] : &of_containers[r - ARRAY_LEN(of_pods)];
         if (r < ARRAY_LEN(of_pods)) {
@@ -99,14 +100,14 @@ static void find_in_pod(struct search *s, const struct pod_spec *p)
 
 void run_tell_ignored(const struct load *l, const struct run_listener *say)
 {
-    struct search s = { .arena = l->arena };
+    struct ignored_search s = { .arena = l->arena };
     struct pod_specs all;
 
     pod_specs_of(l->arena, l, &all);
     VEC_FOREACH(p, &all.list)
         find_in_pod(&s, p);
     for (size_t r = 0; r < ROWS; r++) {
-        const struct finding *f = &s.found[r];
+        const struct ignored_finding *f = &s.found[r];
         struct str more = f->n > 1 ? arena_fmt(l->arena, " (and %zu more)", f->n - 1) : STR("");
 
         if (f->n)

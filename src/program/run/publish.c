@@ -44,7 +44,7 @@ struct connection {
 
 /* ---- which pod ---- */
 
-struct target {
+struct publish_target {
     struct str namespace, pod;
     uint16_t port;
 };
@@ -86,7 +86,7 @@ static bool publish_is_meant(const struct publish *w, const struct history_pod *
 }
 
 /* The first that runs and is meant; without a name also the only one that runs. */
-static int find_target(const struct run_publish *p, struct target *ret, struct err *e)
+static int find_target(const struct run_publish *p, struct publish_target *ret, struct err *e)
 {
     const struct run *r = p->all->run;
     const struct history_pod *only = NULL;
@@ -100,14 +100,14 @@ static int find_target(const struct run_publish *p, struct target *ret, struct e
 
         if (!o)
             continue;
-        *ret = (struct target){ pod->namespace, pod->name, 0 };
+        *ret = (struct publish_target){ pod->namespace, pod->name, 0 };
         if (publish_is_meant(&p->what, pod, o->root, &ret->port))
             return 0;
         only = pod;
         n++;
     }
     if (n == 1 && !p->what.pod.n && !p->what.is_host_port) {
-        *ret = (struct target){ only->namespace, only->name, p->what.to };
+        *ret = (struct publish_target){ only->namespace, only->name, p->what.to };
         return 0;
     }
     if (p->what.pod.n)
@@ -156,7 +156,7 @@ static void publish_on_ended(void *ctx, int exit_code, struct str why)
 static bool publish_take(struct run_publish *p, int fd)
 {
     struct connection *c = xcalloc(1, sizeof(*c));
-    struct target to = { 0 };
+    struct publish_target to = { 0 };
     struct err e;
 
     c->of = p;

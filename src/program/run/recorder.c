@@ -24,7 +24,7 @@ enum {
     SUMMARY_MAX = 64 << 10,
 };
 
-struct part {                 /* of a line that is not finished */
+struct recorder_part {        /* of a line that is not finished */
     struct agent_output line; /* the newest part; its names are ours */
     struct buf text;
 };
@@ -40,7 +40,7 @@ struct run_recorder {
     int64_t n_facts, facts_bytes, log_bytes, old_bytes, dropped;
     bool has_no_log, is_cut;
     bool is_off;      /* nothing more is written */
-    struct map parts; /* struct part by pod, container and stream */
+    struct map parts; /* struct recorder_part by pod, container and stream */
     struct err trouble;
 };
 
@@ -70,7 +70,7 @@ void run_recorder_free(struct run_recorder *c)
 {
     if (!c)
         return;
-    MAP_FOREACH(struct part *, part, &c->parts)
+    MAP_FOREACH(struct recorder_part *, part, &c->parts)
         buf_done(&part->text);
     map_done(&c->parts);
     scrub_done(&c->scrub);
@@ -233,7 +233,7 @@ static void recorder_put_line(struct run *r, const struct agent_output *line, st
         run_record_flush(r);
 }
 
-static void recorder_put_part(struct run *r, struct part *part)
+static void recorder_put_part(struct run *r, struct recorder_part *part)
 {
     recorder_put_line(r, &part->line, buf_view(&part->text));
     buf_reset(&part->text);
@@ -243,7 +243,7 @@ static void recorder_put_part(struct run *r, struct part *part)
 void run_record_line(struct run *r, const struct agent_output *line)
 {
     struct run_recorder *c = r->recorder;
-    struct part *part;
+    struct recorder_part *part;
 
     if (!c || c->is_off || c->has_no_log)
         return;
@@ -255,7 +255,7 @@ void run_record_line(struct run *r, const struct agent_output *line)
         return;
     }
     if (!part) {
-        part = arena_new(&c->arena, struct part);
+        part = arena_new(&c->arena, struct recorder_part);
         part->line = (struct agent_output){ .pod = arena_str(&c->arena, line->pod),
                                             .uid = arena_str(&c->arena, line->uid),
                                             .container = arena_str(&c->arena, line->container),
@@ -274,7 +274,7 @@ void run_record_line(struct run *r, const struct agent_output *line)
 /* Lines that nobody has finished. */
 static void put_parts(struct run *r)
 {
-    MAP_FOREACH(struct part *, part, &r->recorder->parts)
+    MAP_FOREACH(struct recorder_part *, part, &r->recorder->parts)
         if (part->text.n)
             recorder_put_part(r, part);
 }

@@ -27,7 +27,7 @@ enum {
     HOMELESS = 10000, /* objects whose owner is not known yet */
 };
 
-struct seen { /* a change */
+struct remote_watch_seen { /* a change */
     struct list_link link;
     bool is_gone;
     struct object *object;
@@ -39,7 +39,7 @@ struct known { /* an object of ours that is there */
     const struct door *door;
 };
 
-struct wish { /* a deletion that was not answered yet */
+struct remote_watch_wish { /* a deletion that was not answered yet */
     struct list_link link;
     struct arena arena;
     struct op op;
@@ -62,7 +62,7 @@ struct remote_eyes {
     struct run_remote *remote;
     VEC(struct door *) doors;
     struct map known;         /* struct known by uid */
-    struct list fresh, queue; /* struct seen */
+    struct list fresh, queue; /* struct remote_watch_seen */
     struct list homeless;     /* … whose owner may turn out to be ours */
     size_t n_homeless;
     bool has_flows;
@@ -85,16 +85,16 @@ static struct remote_eyes *eyes_of(struct cluster *c)
 
 /* ---- what comes ---- */
 
-static void seen_free(struct seen *s)
+static void seen_free(struct remote_watch_seen *s)
 {
     list_remove(&s->link);
     object_unref(s->object);
     free(s);
 }
 
-static struct seen *seen_new(const struct object *o, bool is_gone)
+static struct remote_watch_seen *seen_new(const struct object *o, bool is_gone)
 {
-    struct seen *s = xcalloc(1, sizeof(*s));
+    struct remote_watch_seen *s = xcalloc(1, sizeof(*s));
 
     s->object = object_ref(o);
     s->is_gone = is_gone;
@@ -145,7 +145,7 @@ static void remote_watch_take(struct remote_eyes *y, const struct door *d, const
 /* Jobs that a flow has made are ours from when they are seen; their pods may be seen before. */
 static void adopt_homeless(struct remote_eyes *y, const struct door *d)
 {
-    LIST_FOREACH(struct seen, s, &y->homeless, link)
+    LIST_FOREACH(struct remote_watch_seen, s, &y->homeless, link)
         if (remote_is_ours(y->remote, s->object)) {
             remote_watch_take(y, d, s->object, s->is_gone);
             seen_free(s);
@@ -181,15 +181,15 @@ static void drop_unlisted(struct remote_eyes *y, const struct door *d, const str
     }
 }
 
-static struct wish *wish_of(struct remote_eyes *y, const struct door *d, uint64_t token)
+static struct remote_watch_wish *wish_of(struct remote_eyes *y, const struct door *d, uint64_t token)
 {
-    LIST_FOREACH(struct wish, w, &y->wishes, link)
+    LIST_FOREACH(struct remote_watch_wish, w, &y->wishes, link)
         if (w->door == d && w->token == token)
             return w;
     return NULL;
 }
 
-static void wish_free(struct wish *w)
+static void wish_free(struct remote_watch_wish *w)
 {
     list_remove(&w->link);
     arena_done(&w->arena);
@@ -199,7 +199,7 @@ static void wish_free(struct wish *w)
 /* A deletion was answered: what never came is sent again. */
 static void remote_watch_answered(struct remote_eyes *y, const struct door *d, const struct cluster_event *ev)
 {
-    struct wish *w = wish_of(y, d, ev->token);
+    struct remote_watch_wish *w = wish_of(y, d, ev->token);
 
     if (!w)
         return;
@@ -245,7 +245,7 @@ static void remote_watch_hear(struct remote_eyes *y, struct door *d, const struc
 
 static void send_again(struct remote_eyes *y)
 {
-    LIST_FOREACH(struct wish, w, &y->wishes, link)
+    LIST_FOREACH(struct remote_watch_wish, w, &y->wishes, link)
         if (!w->token && remote_watch_mono() >= w->due_ms)
             w->token = cluster_write(w->door->cluster, &w->op);
 }
@@ -272,7 +272,8 @@ void remote_eyes_hear(struct run_remote *m)
 
 static int by_revision(const void *x, const void *y)
 {
-    const struct seen *a = *(struct seen *const *)x, *b = *(struct seen *const *)y;
+    const struct remote_watch_seen *a = *(struct remote_watch_seen *const *)x,
+                                   *b = *(struct remote_watch_seen *const *)y;
 
     return a->object->rev < b->object->rev ? -1 : a->object->rev > b->object->rev;
 }
@@ -280,7 +281,7 @@ static int by_revision(const void *x, const void *y)
 /* When what is fresh can be told: by then whatever happened before it has come too. */
 static int64_t fresh_due(const struct remote_eyes *y)
 {
-    const struct seen *first = LIST_FIRST(&y->fresh, struct seen, link);
+    const struct remote_watch_seen *first = LIST_FIRST(&y->fresh, struct remote_watch_seen, link);
 
     if (!first)
         return INT64_MAX;
@@ -289,12 +290,12 @@ static int64_t fresh_due(const struct remote_eyes *y)
 
 static void sort_fresh(struct remote_eyes *y)
 {
-    VEC(struct seen *) all = { 0 };
+    VEC(struct remote_watch_seen *) all = { 0 };
     autoarena a = { 0 };
 
     if (remote_watch_mono() < fresh_due(y))
         return;
-    LIST_FOREACH(struct seen, s, &y->fresh, link)
+    LIST_FOREACH(struct remote_watch_seen, s, &y->fresh, link)
         *vec_push(&a, &all) = s;
     qsort(all.v, all.n, sizeof(*all.v), by_revision);
     VEC_FOREACH(s, &all) {
@@ -312,7 +313,7 @@ static bool is_before_its_job(const struct remote_eyes *y, const struct object *
 }
 
 /* What a container said comes before what became of it, and a job before its pods. */
-static bool must_wait(struct remote_eyes *y, struct seen *s)
+static bool must_wait(struct remote_eyes *y, struct remote_watch_seen *s)
 {
     bool is_unread = s->object->type == known_types()->pod && !remote_pod_is_read(y->remote, s->object, s->is_gone);
 
@@ -326,10 +327,10 @@ static bool must_wait(struct remote_eyes *y, struct seen *s)
 static bool eyes_next(struct cluster *c, struct cluster_event *ret)
 {
     struct remote_eyes *y = eyes_of(c);
-    struct seen *s;
+    struct remote_watch_seen *s;
 
     sort_fresh(y);
-    s = LIST_FIRST(&y->queue, struct seen, link);
+    s = LIST_FIRST(&y->queue, struct remote_watch_seen, link);
     if (!s || must_wait(y, s))
         return false;
     object_unref(y->lent);
@@ -346,12 +347,12 @@ static bool eyes_next(struct cluster *c, struct cluster_event *ret)
 int64_t remote_eyes_due(const struct run_remote *m)
 {
     const struct remote_eyes *y = m->eyes;
-    const struct seen *first = LIST_FIRST(&y->queue, struct seen, link);
+    const struct remote_watch_seen *first = LIST_FIRST(&y->queue, struct remote_watch_seen, link);
     int64_t due_ms = fresh_due(y);
 
     if (first)
         due_ms = MIN_OF(due_ms, first->held_ms < 0 ? remote_watch_mono() : first->held_ms + HOLD_MS);
-    LIST_FOREACH(struct wish, w, &y->wishes, link)
+    LIST_FOREACH(struct remote_watch_wish, w, &y->wishes, link)
         if (!w->token)
             due_ms = MIN_OF(due_ms, w->due_ms);
     return due_ms;
@@ -375,7 +376,7 @@ static struct door *door_of(const struct remote_eyes *y, struct str namespace)
 static uint64_t eyes_write(struct cluster *c, const struct op *op)
 {
     struct remote_eyes *y = eyes_of(c);
-    struct wish *w = xcalloc(1, sizeof(*w));
+    struct remote_watch_wish *w = xcalloc(1, sizeof(*w));
 
     w->op = *op;
     w->op.namespace = arena_str(&w->arena, op->namespace);
@@ -409,13 +410,13 @@ static void eyes_free(struct cluster *c)
         for (size_t i = 0; i < (*d)->n_views; i++)
             relist_end(&(*d)->lists[i]);
     }
-    LIST_FOREACH(struct seen, s, &y->fresh, link)
+    LIST_FOREACH(struct remote_watch_seen, s, &y->fresh, link)
         seen_free(s);
-    LIST_FOREACH(struct seen, s, &y->queue, link)
+    LIST_FOREACH(struct remote_watch_seen, s, &y->queue, link)
         seen_free(s);
-    LIST_FOREACH(struct seen, s, &y->homeless, link)
+    LIST_FOREACH(struct remote_watch_seen, s, &y->homeless, link)
         seen_free(s);
-    LIST_FOREACH(struct wish, w, &y->wishes, link)
+    LIST_FOREACH(struct remote_watch_wish, w, &y->wishes, link)
         wish_free(w);
     MAP_FOREACH(struct known *, k, &y->known) {
         object_unref(k->object);

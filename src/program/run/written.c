@@ -70,7 +70,7 @@ void run_written_done(struct run_written *w)
 
 /* ---- counting ---- */
 
-struct counting {
+struct written_counting {
     struct run_written *w;
     const struct agent_written *tree;
     struct str head; /* before the path, in what is shown */
@@ -93,7 +93,7 @@ static void put_dir(struct buf *out, struct str path)
         buf_char(out, '/');
 }
 
-static void add_to_dir(struct counting *c, struct str path, int64_t bytes)
+static void add_to_dir(struct written_counting *c, struct str path, int64_t bytes)
 {
     autobuf whole = { 0 }, key = { 0 };
     struct run_written_dir *d;
@@ -113,7 +113,7 @@ static void add_to_dir(struct counting *c, struct str path, int64_t bytes)
 
 static enum tree_step count_entry(void *ctx, const struct tree_entry *entry)
 {
-    struct counting *c = ctx;
+    struct written_counting *c = ctx;
     int64_t bytes;
 
     if (entry->is_left)
@@ -134,7 +134,7 @@ static enum tree_step count_entry(void *ctx, const struct tree_entry *entry)
 
 static int64_t count_tree(struct run_written *w, const struct agent_written *tree, struct str head)
 {
-    struct counting c = { .w = w, .tree = tree, .head = head };
+    struct written_counting c = { .w = w, .tree = tree, .head = head };
 
     w->is_more |= tree_walk(tree->fd, count_entry, &c);
     w->n_pods += c.n && map_add(&w->pods, &w->arena, tree->uid);
@@ -209,20 +209,20 @@ static int written_place_of(struct run_written *w, const struct agent_written *t
     return fd;
 }
 
-struct copying {
+struct written_copying {
     struct run *run;
     const struct agent_written *tree;
 };
 
 static enum tree_step choose_entry(void *ctx, const struct tree_entry *entry)
 {
-    return agent_written_is_ours(((struct copying *)ctx)->tree, entry) ? TREE_PASS : TREE_GO;
+    return agent_written_is_ours(((struct written_copying *)ctx)->tree, entry) ? TREE_PASS : TREE_GO;
 }
 
 /* Ctrl-C while it is copied: what is there stays. */
 static bool written_is_stopped(void *ctx)
 {
-    int number = signals_next(((struct copying *)ctx)->run->signal_fd);
+    int number = signals_next(((struct written_copying *)ctx)->run->signal_fd);
 
     return number == SIGINT || number == SIGTERM || number == SIGHUP;
 }
@@ -260,7 +260,7 @@ static void add_copied(struct run_written *w, const struct agent_written *tree, 
 static void copy_out(struct run *r, const struct agent_written *tree)
 {
     struct run_written *w = &r->written;
-    struct copying ctx = { r, tree };
+    struct written_copying ctx = { r, tree };
     autoclose int from = open(arena_cstr(&w->arena, tree->path), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int place = from < 0 || w->copied.is_ended ? -1 : written_place_of(w, tree);
     autoclose int to = place < 0 ? -1 : open_at(place, tree->at);

@@ -7,13 +7,13 @@
 
 enum { CAUSES_MAX = 64, UNCOUNTED = UINT8_MAX }; /* taints could be different on every node */
 
-struct cause {
+struct census_cause {
     struct str text;
     uint32_t count;
 };
 struct causes {
     struct arena arena;
-    VEC(struct cause) list;
+    VEC(struct census_cause) list;
     uint32_t lacking[AMOUNT_DIMS]; /* nodes that lack so much of it */
 };
 
@@ -34,7 +34,7 @@ static uint8_t cause_of(struct causes *all, struct str text)
             return (uint8_t)i;
     if (all->list.n >= CAUSES_MAX)
         return UNCOUNTED;
-    *vec_push(&all->arena, &all->list) = (struct cause){ arena_str(&all->arena, text), 0 };
+    *vec_push(&all->arena, &all->list) = (struct census_cause){ arena_str(&all->arena, text), 0 };
     return (uint8_t)(all->list.n - 1);
 }
 
@@ -46,14 +46,14 @@ static void count_dims(struct causes *all, uint32_t lacking, uint32_t by)
 
 static int by_count(const void *x, const void *y)
 {
-    const struct cause *a = x, *b = y;
+    const struct census_cause *a = x, *b = y;
 
     return a->count != b->count ? (a->count < b->count ? 1 : -1) : str_cmp(a->text, b->text);
 }
 
 static void print_causes(struct sched_model *m, const struct causes *all, struct why *w)
 {
-    struct cause list[CAUSES_MAX + AMOUNT_DIMS];
+    struct census_cause list[CAUSES_MAX + AMOUNT_DIMS];
     autoarena a = { 0 };
     size_t n = 0;
 
@@ -62,7 +62,7 @@ static void print_causes(struct sched_model *m, const struct causes *all, struct
             list[n++] = all->list.v[i];
     for (int d = 0; d < m->dims.n; d++)
         if (all->lacking[d])
-            list[n++] = (struct cause){ arena_str(&a, fit_dim_text(m, d)), all->lacking[d] };
+            list[n++] = (struct census_cause){ arena_str(&a, fit_dim_text(m, d)), all->lacking[d] };
     qsort(list, n, sizeof(*list), by_count);
     for (w->n_causes = 0; w->n_causes < MIN_OF(n, (size_t)WHY_NODES); w->n_causes++) {
         (void)snprintf(w->causes[w->n_causes].text, sizeof(w->causes[0].text), "%.*s", STR_ARG(list[w->n_causes].text));

@@ -14,7 +14,7 @@
 
 struct node_rule;  /* nodematch.h */
 struct class_work; /* fit_internal.h */
-struct image;
+struct sched_image;
 
 struct preference {
     uint32_t term;
@@ -66,7 +66,7 @@ struct pod_class {
     /* The same, made ready for comparing. */
     const struct node_rule *must; /* node_selector and what node_affinity requires; NULL: any node */
     VEC(struct node_preference) prefers;
-    VEC(struct image *) image_list;
+    VEC(struct sched_image *) image_list;
     struct class_work *work; /* counters and caches; they change behind a const class */
 };
 

@@ -24,7 +24,7 @@ static void watch_selector(struct fit *f, const struct json *selector)
 
 enum { NEEDS_MAX = 10000 }; /* parts of all required affinities of a pod together: 100 of them with as many keys */
 
-struct writer {
+struct class_text_writer {
     struct sched_model *m;
     struct arena *a;
     struct buf *out;
@@ -32,7 +32,7 @@ struct writer {
     const struct json *labels;
 };
 
-static void put_key(struct writer *w, const char *key)
+static void put_key(struct class_text_writer *w, const char *key)
 {
     if (w->out->n > 1)
         buf_char(w->out, ',');
@@ -49,7 +49,7 @@ static struct json *class_text_sorted(struct arena *a, const struct json *j)
     return copy;
 }
 
-static void put_json(struct writer *w, const char *key, const struct json *j, enum json_type type)
+static void put_json(struct class_text_writer *w, const char *key, const struct json *j, enum json_type type)
 {
     if (!json_is(j, type) || !json_count(j))
         return;
@@ -57,7 +57,7 @@ static void put_json(struct writer *w, const char *key, const struct json *j, en
     json_print(w->out, class_text_sorted(w->a, j));
 }
 
-static void put_requests(struct writer *w, const struct json *spec)
+static void put_requests(struct class_text_writer *w, const struct json *spec)
 {
     struct resources list;
     struct amounts ask = { 0 };
@@ -76,7 +76,7 @@ static void put_requests(struct writer *w, const struct json *spec)
     }
 }
 
-struct names {
+struct class_text_names {
     struct str *v;
     size_t n, cap;
 };
@@ -86,7 +86,7 @@ static int class_text_by(const void *x, const void *y)
     return str_cmp(*(const struct str *)x, *(const struct str *)y);
 }
 
-static void put_names(struct writer *w, const char *key, struct names *names)
+static void put_names(struct class_text_writer *w, const char *key, struct class_text_names *names)
 {
     if (!names->n)
         return;
@@ -101,7 +101,7 @@ static void put_names(struct writer *w, const char *key, struct names *names)
     buf_char(w->out, ']');
 }
 
-static void add_images(struct writer *w, struct names *names, const struct json *containers)
+static void add_images(struct class_text_writer *w, struct class_text_names *names, const struct json *containers)
 {
     JSON_FOREACH(c, containers) {
         struct str image = json_member_text(c, "image");
@@ -111,7 +111,8 @@ static void add_images(struct writer *w, struct names *names, const struct json 
     }
 }
 
-static void add_ports(struct writer *w, struct names *names, const struct json *container, bool is_host_network)
+static void add_ports(struct class_text_writer *w, struct class_text_names *names, const struct json *container,
+                      bool is_host_network)
 {
     JSON_FOREACH(p, json_get(container, "ports")) {
         struct str protocol = json_member_text(p, "protocol"), ip = json_member_text(p, "hostIP");
@@ -129,10 +130,10 @@ static void add_ports(struct writer *w, struct names *names, const struct json *
     }
 }
 
-static void put_ports(struct writer *w, const struct json *spec)
+static void put_ports(struct class_text_writer *w, const struct json *spec)
 {
     bool is_host_network = json_bool(json_get(spec, "hostNetwork"), false);
-    struct names names = { 0 };
+    struct class_text_names names = { 0 };
 
     JSON_FOREACH(c, json_get(spec, "containers"))
         add_ports(w, &names, c, is_host_network);
@@ -142,9 +143,9 @@ static void put_ports(struct writer *w, const struct json *spec)
     put_names(w, "p", &names);
 }
 
-static void put_claims(struct writer *w, const struct json *spec)
+static void put_claims(struct class_text_writer *w, const struct json *spec)
 {
-    struct names names = { 0 };
+    struct class_text_names names = { 0 };
 
     JSON_FOREACH(v, json_get(spec, "volumes")) {
         struct str name = json_member_text(json_get(v, "persistentVolumeClaim"), "claimName");
@@ -162,7 +163,8 @@ static void put_claims(struct writer *w, const struct json *spec)
 /* ---- … terms ---- */
 
 /* Keys whose value on this pod becomes a requirement: "pods of my revision". */
-static void merge_keys(struct writer *w, struct json *selector, const struct json *keys, const char *operator)
+static void merge_keys(struct class_text_writer *w, struct json *selector, const struct json *keys,
+                       const char *operator)
 {
     JSON_FOREACH(key, keys) {
         const struct json *value = json_get_str(w->labels, json_text(key, STR("")));
@@ -177,7 +179,7 @@ static void merge_keys(struct writer *w, struct json *selector, const struct jso
     }
 }
 
-static struct json *part_selector(struct writer *w, const struct json *term)
+static struct json *part_selector(struct class_text_writer *w, const struct json *term)
 {
     const struct json *written = json_get(term, "labelSelector");
     struct json *selector;
@@ -192,10 +194,10 @@ static struct json *part_selector(struct writer *w, const struct json *term)
     return selector;
 }
 
-static struct json *part_namespaces(struct writer *w, const struct json *term, bool has_selector)
+static struct json *part_namespaces(struct class_text_writer *w, const struct json *term, bool has_selector)
 {
     struct json *list = json_array(w->a);
-    struct names names = { 0 };
+    struct class_text_names names = { 0 };
 
     JSON_FOREACH(n, json_get(term, "namespaces"))
         *vec_push(w->a, &names) = json_text(n, STR(""));
@@ -208,7 +210,7 @@ static struct json *part_namespaces(struct writer *w, const struct json *term, b
     return list;
 }
 
-static struct json *class_text_part_of(struct writer *w, const struct json *term)
+static struct json *class_text_part_of(struct class_text_writer *w, const struct json *term)
 {
     struct json *part = json_object(w->a), *selector = part_selector(w, term);
     const struct json *in = json_get(term, "namespaceSelector");
@@ -222,7 +224,7 @@ static struct json *class_text_part_of(struct writer *w, const struct json *term
     return part;
 }
 
-static struct json *term_of_parts(struct writer *w, struct json *parts, struct str topology_key)
+static struct json *term_of_parts(struct class_text_writer *w, struct json *parts, struct str topology_key)
 {
     struct json *j = json_object(w->a);
 
@@ -231,7 +233,7 @@ static struct json *term_of_parts(struct writer *w, struct json *parts, struct s
     return j;
 }
 
-static struct json *single_term(struct writer *w, const struct json *term)
+static struct json *single_term(struct class_text_writer *w, const struct json *term)
 {
     struct json *parts = json_array(w->a);
 
@@ -243,7 +245,7 @@ static const char required[] = "requiredDuringSchedulingIgnoredDuringExecution",
                   preferred[] = "preferredDuringSchedulingIgnoredDuringExecution";
 
 /* 'j' is new to those seen, as text. */
-static bool is_new(struct writer *w, struct map *seen, const struct json *j)
+static bool is_new(struct class_text_writer *w, struct map *seen, const struct json *j)
 {
     autobuf text = { 0 };
 
@@ -253,7 +255,7 @@ static bool is_new(struct writer *w, struct map *seen, const struct json *j)
 
 /* A pod counts for one required affinity only if it matches all of them (terms.h): each term has all parts. So equal
  * parts are one, terms differ by their topology keys alone, and of more than anybody means the class fits nowhere. */
-static void put_needs(struct writer *w, const struct json *affinity)
+static void put_needs(struct class_text_writer *w, const struct json *affinity)
 {
     const struct json *list = json_find(affinity, "podAffinity", required, NULL);
     struct json *terms = json_array(w->a), *parts = json_array(w->a), *keys = json_array(w->a);
@@ -280,7 +282,7 @@ static void put_needs(struct writer *w, const struct json *affinity)
     put_json(w, "N", terms, JSON_ARRAY);
 }
 
-static void put_avoids(struct writer *w, const struct json *affinity)
+static void put_avoids(struct class_text_writer *w, const struct json *affinity)
 {
     struct json *terms = json_array(w->a);
 
@@ -289,7 +291,7 @@ static void put_avoids(struct writer *w, const struct json *affinity)
     put_json(w, "A", terms, JSON_ARRAY);
 }
 
-static void add_likes(struct writer *w, const struct json *list, int sign, struct json *ret)
+static void add_likes(struct class_text_writer *w, const struct json *list, int sign, struct json *ret)
 {
     JSON_FOREACH(p, list) {
         int64_t weight = json_i64(json_get(p, "weight"), 0);
@@ -303,7 +305,7 @@ static void add_likes(struct writer *w, const struct json *list, int sign, struc
     }
 }
 
-static void put_likes(struct writer *w, const struct json *affinity)
+static void put_likes(struct class_text_writer *w, const struct json *affinity)
 {
     struct json *likes = json_array(w->a);
 
@@ -312,7 +314,7 @@ static void put_likes(struct writer *w, const struct json *affinity)
     put_json(w, "L", likes, JSON_ARRAY);
 }
 
-static void put_spreads(struct writer *w, const struct json *spec)
+static void put_spreads(struct class_text_writer *w, const struct json *spec)
 {
     struct json *rules = json_array(w->a);
 
@@ -332,10 +334,10 @@ static void put_spreads(struct writer *w, const struct json *spec)
 }
 
 /* Everything but the labels. */
-static void put_body(struct writer *w, const struct json *spec)
+static void put_body(struct class_text_writer *w, const struct json *spec)
 {
     const struct json *affinity = json_get(spec, "affinity");
-    struct names images = { 0 };
+    struct class_text_names images = { 0 };
 
     buf_reset(w->out);
     buf_char(w->out, '{');
@@ -396,7 +398,7 @@ static void put_labels(struct buf *out, struct labels *labels)
 
 size_t class_text(struct sched_model *m, struct buf *out, struct str namespace, const struct json *pod)
 {
-    struct writer w = { m, &m->fit->decode, out, namespace, json_find(pod, "metadata", "labels", NULL) };
+    struct class_text_writer w = { m, &m->fit->decode, out, namespace, json_find(pod, "metadata", "labels", NULL) };
     struct labels labels = { 0 };
     size_t body_n;
 

@@ -13,14 +13,14 @@
 
 enum { NO_VALUE = UINT32_MAX }; /* the node lacks the label */
 
-struct image { /* a name of an image that some node has or some class asks for */
+struct sched_image { /* a name of an image that some node has or some class asks for */
     struct str name;
     uint32_t uses;
     uint32_t nodes; /* that have it; 0: nobody needs to look */
 };
 
 struct node_image {
-    struct image *image;
+    struct sched_image *image;
     int64_t bytes;
 };
 
@@ -34,7 +34,7 @@ struct node_facts {
 };
 
 /* Why a node is refused whatever runs on it. */
-enum refusal {
+enum fit_refusal {
     REFUSE_UNSCHEDULABLE = 1,
     REFUSE_TAINT = 2,
     REFUSE_AFFINITY = 4,
@@ -53,7 +53,7 @@ struct class_work {
 
 struct fit {
     struct map classes;    /* struct pod_class by key */
-    struct map images;     /* struct image by name */
+    struct map images;     /* struct sched_image by name */
     struct arena arena;    /* of label keys */
     struct map label_keys; /* that terms look at; a set */
     bool must_relabel;
@@ -79,9 +79,9 @@ struct node_facts *node_facts_of(struct sched_model *m, struct sched_node *n); /
 void node_note_read(struct sched_model *m, struct node_facts *facts,
                     const struct sched_node *n); /* it may be another */
 void node_note_free(struct sched_model *m, struct node_facts *facts);
-int64_t node_facts_image_bytes(const struct node_facts *facts, const struct image *image);
-struct image *image_ref(struct fit *f, struct str name); /* ":latest" where there is no tag */
-void image_unref(struct fit *f, struct image *image);
+int64_t node_facts_image_bytes(const struct node_facts *facts, const struct sched_image *image);
+struct sched_image *image_ref(struct fit *f, struct str name); /* ":latest" where there is no tag */
+void image_unref(struct fit *f, struct sched_image *image);
 
 /* -refusals, or the part of the score that does not depend on what runs there. */
 bool fit_tolerates(const struct pod_class *c, const struct sched_node *n); /* its cordon and its taints */

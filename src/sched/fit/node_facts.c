@@ -11,11 +11,11 @@ static bool facts_has_tag(struct str name)
     return str_has_char(last, ':') || str_has_char(last, '@');
 }
 
-struct image *image_ref(struct fit *f, struct str name)
+struct sched_image *image_ref(struct fit *f, struct str name)
 {
     static const char latest[] = ":latest";
     size_t extra = facts_has_tag(name) ? 0 : sizeof(latest) - 1;
-    struct image *new = xcalloc(1, sizeof(*new) + name.n + extra + 1), *old;
+    struct sched_image *new = xcalloc(1, sizeof(*new) + name.n + extra + 1), *old;
     char *text = (char *)(new + 1);
 
     if (name.n)
@@ -33,7 +33,7 @@ struct image *image_ref(struct fit *f, struct str name)
     return new;
 }
 
-void image_unref(struct fit *f, struct image *image)
+void image_unref(struct fit *f, struct sched_image *image)
 {
     if (--image->uses)
         return;
@@ -49,9 +49,9 @@ static int by_address(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-int64_t node_facts_image_bytes(const struct node_facts *facts, const struct image *image)
+int64_t node_facts_image_bytes(const struct node_facts *facts, const struct sched_image *image)
 {
-    struct node_image key = { (struct image *)image, 0 };
+    struct node_image key = { (struct sched_image *)image, 0 };
     const struct node_image *found =
         facts->n_images ? bsearch(&key, facts->images, facts->n_images, sizeof(facts->images[0]), by_address) : NULL;
 
@@ -84,7 +84,7 @@ static void node_facts_read_images(struct fit *f, struct node_facts *facts, cons
             int64_t bytes = json_i64(json_get(i, "sizeBytes"), 0);
 
             if (facts->n_images < count) {
-                struct image *image = image_ref(f, json_text(name, STR("")));
+                struct sched_image *image = image_ref(f, json_text(name, STR("")));
 
                 image->nodes++;
                 facts->images[facts->n_images++] = (struct node_image){ image, MIN_OF(MAX_OF(bytes, 0),

@@ -118,7 +118,7 @@ static void claim_settle(struct sched_model *m, struct volume_claim *c)
         volume_untake(m, c);
     else if (c->taken)
         volume_taken_check(m, c->taken);
-    LIST_FOREACH(struct volume, v, &c->named_by, in_order)
+    LIST_FOREACH(struct fit_volume, v, &c->named_by, in_order)
         volume_taken_check(m, v);
 }
 
@@ -167,7 +167,7 @@ static struct str only_host(const struct json *required)
     return STR_NULL;
 }
 
-static void volume_read(struct volume *v, const struct json *object)
+static void volume_read(struct fit_volume *v, const struct json *object)
 {
     struct arena *a = &v->arena;
     const struct json *spec = json_get(object, "spec");
@@ -191,9 +191,9 @@ static void volume_read(struct volume *v, const struct json *object)
     }
 }
 
-static struct volume *volume_need(struct sched_model *m, struct str name)
+static struct fit_volume *volume_need(struct sched_model *m, struct str name)
 {
-    struct volume *v = map_get(&m->volumes, name);
+    struct fit_volume *v = map_get(&m->volumes, name);
 
     if (v)
         return v;
@@ -207,7 +207,7 @@ static struct volume *volume_need(struct sched_model *m, struct str name)
 static bool persistent_put(struct sched_model *m, const struct json *object)
 {
     const struct json *ref = json_find(object, "spec", "claimRef", NULL);
-    struct volume *v = volume_need(m, object_name(object));
+    struct fit_volume *v = volume_need(m, object_name(object));
     autoarena a = { 0 };
 
     volume_unshelve(m, v);
@@ -222,7 +222,7 @@ static bool persistent_put(struct sched_model *m, const struct json *object)
     return true;
 }
 
-static void volume_free(struct volume *v)
+static void volume_free(struct fit_volume *v)
 {
     if (!v)
         return;
@@ -232,7 +232,7 @@ static void volume_free(struct volume *v)
 
 static void persistent_gone(struct sched_model *m, struct str name)
 {
-    struct volume *v = map_remove(&m->volumes, name);
+    struct fit_volume *v = map_remove(&m->volumes, name);
 
     if (!v)
         return;
@@ -320,7 +320,7 @@ void volume_done(struct sched_model *m)
 {
     MAP_FOREACH(struct volume_claim *, c, &m->claims)
         claim_free(c);
-    MAP_FOREACH(struct volume *, v, &m->volumes)
+    MAP_FOREACH(struct fit_volume *, v, &m->volumes)
         volume_free(v);
     MAP_FOREACH(struct storage_class *, c, &m->storage_classes)
         class_free(c);
@@ -346,7 +346,7 @@ static bool has_zone(struct str zones, struct str name)
 }
 
 /* A node that says nothing about zones is taken as being everywhere, as in Kubernetes. */
-static bool zones_allow(const struct volume *v, const struct sched_node *n)
+static bool zones_allow(const struct fit_volume *v, const struct sched_node *n)
 {
     bool says = false;
 
@@ -363,7 +363,7 @@ static bool zones_allow(const struct volume *v, const struct sched_node *n)
     return true;
 }
 
-bool volume_reaches(const struct volume *v, const struct sched_node *n)
+bool volume_reaches(const struct fit_volume *v, const struct sched_node *n)
 {
     return node_rule_matches(v->rule, n) && zones_allow(v, n);
 }
@@ -386,7 +386,7 @@ static const struct str far_from_volume = STR_INIT("node(s) had volume node affi
 static const struct str *bound_refuses(const struct sched_model *m, const struct volume_claim *claim,
                                        const struct sched_node *n)
 {
-    const struct volume *v = map_get(&m->volumes, claim->volume);
+    const struct fit_volume *v = map_get(&m->volumes, claim->volume);
 
     if (!v)
         return m->config.waits_for_volumes ? &lost_volume : NULL;

@@ -28,9 +28,9 @@ struct volume_claim {
     bool matches_nothing; /* its selector is no selector */
     struct arena arena;
 
-    uint32_t uses;        /* by pods with a place, tried out or real */
-    struct volume *taken; /* kept for it while it is not bound; NULL: none */
-    struct list named_by; /* struct volume.in_order, the smallest first */
+    uint32_t uses;            /* by pods with a place, tried out or real */
+    struct fit_volume *taken; /* kept for it while it is not bound; NULL: none */
+    struct list named_by;     /* struct fit_volume.in_order, the smallest first */
 };
 
 struct storage_class {
@@ -45,7 +45,7 @@ struct zone_label { /* an old volume says where it is by labels; "a__b": in both
     struct str key, value;
 };
 
-struct volume {
+struct fit_volume {
     struct str name; /* behind this struct */
     struct str driver;
     struct volume_want has;
@@ -81,7 +81,7 @@ static inline bool class_has_provisioner(const struct storage_class *c)
 
 struct volume_claim *volume_claim_need(struct sched_model *m, struct str key);
 void volume_claim_release(struct sched_model *m, struct volume_claim *c); /* freed unless somebody mentions it */
-bool volume_reaches(const struct volume *v, const struct sched_node *n);
+bool volume_reaches(const struct fit_volume *v, const struct sched_node *n);
 
 /* The class of a claim that is not bound and takes a volume when its pod has a place; NULL: it does not. */
 const struct storage_class *volume_waiting_class(const struct sched_model *m, const struct volume_claim *c);
@@ -89,13 +89,13 @@ const struct storage_class *volume_waiting_class(const struct sched_model *m, co
 /* ---- volume_match.c ---- */
 
 /* A volume was told, or goes: out before its members change, in after. */
-void volume_shelve(struct sched_model *m, struct volume *v);
-void volume_unshelve(struct sched_model *m, struct volume *v);
+void volume_shelve(struct sched_model *m, struct fit_volume *v);
+void volume_unshelve(struct sched_model *m, struct fit_volume *v);
 void volume_untake(struct sched_model *m, struct volume_claim *c); /* nothing is kept for it any more */
 void volume_shelves_done(struct sched_model *m);
 
 /* News of a volume, or of the claim it names: is it still kept for the right one? */
-void volume_taken_check(struct sched_model *m, struct volume *v);
+void volume_taken_check(struct sched_model *m, struct fit_volume *v);
 
 /* Is there a volume for it that the node reaches, whoever may have taken it? */
 bool volume_is_near(const struct sched_model *m, const struct volume_claim *c, const struct sched_node *n);

@@ -114,7 +114,7 @@ void volume_node_done(struct sched_node *n)
 static struct str driver_of(const struct sched_model *m, struct str key)
 {
     const struct volume_claim *claim = map_get(&m->claims, key);
-    const struct volume *v = claim && claim->volume.n ? map_get(&m->volumes, claim->volume) : NULL;
+    const struct fit_volume *v = claim && claim->volume.n ? map_get(&m->volumes, claim->volume) : NULL;
     const struct storage_class *class = claim && !claim->volume.n ? map_get(&m->storage_classes, claim->want.class)
                                                                   : NULL;
 

@@ -20,12 +20,12 @@
 
 struct volume_shelf {
     struct str key;      /* "class/host"; behind this struct */
-    struct list volumes; /* struct volume.in_order, the smallest first */
+    struct list volumes; /* struct fit_volume.in_order, the smallest first */
 };
 
 /* ---- shelves ---- */
 
-static int volume_cmp(const struct volume *a, const struct volume *b)
+static int volume_cmp(const struct fit_volume *a, const struct fit_volume *b)
 {
     if (a->has.bytes_nano != b->has.bytes_nano)
         return a->has.bytes_nano < b->has.bytes_nano ? -1 : 1;
@@ -54,9 +54,9 @@ static struct volume_shelf *shelf_need(struct sched_model *m, struct str class, 
 }
 
 /* Behind those that are smaller. */
-static void put_in_order(struct list *l, struct volume *v)
+static void put_in_order(struct list *l, struct fit_volume *v)
 {
-    LIST_FOREACH(struct volume, other, l, in_order)
+    LIST_FOREACH(struct fit_volume, other, l, in_order)
         if (volume_cmp(v, other) < 0) {
             list_insert_before(&other->in_order, &v->in_order);
             return;
@@ -64,7 +64,7 @@ static void put_in_order(struct list *l, struct volume *v)
     list_push(l, &v->in_order);
 }
 
-void volume_shelve(struct sched_model *m, struct volume *v)
+void volume_shelve(struct sched_model *m, struct fit_volume *v)
 {
     if (v->claim) {
         put_in_order(&v->claim->named_by, v);
@@ -74,7 +74,7 @@ void volume_shelve(struct sched_model *m, struct volume *v)
     }
 }
 
-void volume_unshelve(struct sched_model *m, struct volume *v)
+void volume_unshelve(struct sched_model *m, struct fit_volume *v)
 {
     struct volume_claim *c = v->claim;
 
@@ -101,14 +101,14 @@ void volume_shelves_done(struct sched_model *m)
 /* The choices made so far for the claims of one pod. */
 struct choice {
     struct volume_claim *claim;
-    struct volume *volume; /* NULL: one is made for it */
+    struct fit_volume *volume; /* NULL: one is made for it */
 };
 struct choices {
     VEC(struct choice) list;
     struct arena arena;
 };
 
-static bool is_chosen(const struct choices *made, const struct volume *v)
+static bool is_chosen(const struct choices *made, const struct fit_volume *v)
 {
     if (made)
         VEC_FOREACH(c, &made->list)
@@ -117,12 +117,12 @@ static bool is_chosen(const struct choices *made, const struct volume *v)
     return false;
 }
 
-static bool is_large_enough(const struct volume_claim *c, const struct volume *v)
+static bool is_large_enough(const struct volume_claim *c, const struct fit_volume *v)
 {
     return v->has.bytes_nano >= c->want.bytes_nano && v->has.is_block == c->want.is_block && !v->is_going;
 }
 
-static bool suits(const struct volume_claim *c, const struct volume *v)
+static bool suits(const struct volume_claim *c, const struct fit_volume *v)
 {
     return is_large_enough(c, v) && (c->want.modes & ~v->has.modes) == 0 && str_eq(c->want.class, v->has.class) &&
            str_eq(c->want.attributes, v->has.attributes) && !c->matches_nothing &&
@@ -130,33 +130,33 @@ static bool suits(const struct volume_claim *c, const struct volume *v)
 }
 
 /* The one whose claimRef names it. */
-static struct volume *named_volume(const struct volume_claim *c)
+static struct fit_volume *named_volume(const struct volume_claim *c)
 {
-    LIST_FOREACH(struct volume, v, &c->named_by, in_order)
+    LIST_FOREACH(struct fit_volume, v, &c->named_by, in_order)
         if ((str_empty(v->claim_uid) || str_eq(v->claim_uid, c->uid)) && is_large_enough(c, v))
             return v;
     return NULL;
 }
 
 /* 'made' NULL: whoever may have taken it. */
-static struct volume *smallest_on(const struct sched_model *m, const struct volume_claim *c, struct str host,
-                                  const struct sched_node *n, const struct choices *made)
+static struct fit_volume *smallest_on(const struct sched_model *m, const struct volume_claim *c, struct str host,
+                                      const struct sched_node *n, const struct choices *made)
 {
     autoarena a = { 0 };
     const struct volume_shelf *shelf = map_get(&m->volume_shelves, shelf_key(&a, c->want.class, host));
 
     if (!shelf)
         return NULL;
-    LIST_FOREACH(struct volume, v, &shelf->volumes, in_order)
+    LIST_FOREACH(struct fit_volume, v, &shelf->volumes, in_order)
         if (suits(c, v) && (!made || (!v->taken_by && !is_chosen(made, v))) && volume_reaches(v, n))
             return v;
     return NULL;
 }
 
-static struct volume *match(const struct sched_model *m, const struct volume_claim *c, const struct sched_node *n,
-                            const struct choices *made)
+static struct fit_volume *match(const struct sched_model *m, const struct volume_claim *c, const struct sched_node *n,
+                                const struct choices *made)
 {
-    struct volume *own = c->taken && made ? c->taken : named_volume(c), *far;
+    struct fit_volume *own = c->taken && made ? c->taken : named_volume(c), *far;
     struct str host = json_text(json_get(n->labels, VOLUME_HOST_KEY), STR_NULL);
 
     if (own)
@@ -234,7 +234,7 @@ void volume_untake(struct sched_model *m, struct volume_claim *c)
     fit_volume_taken(m);
 }
 
-static void match_keep(struct sched_model *m, struct volume_claim *c, struct volume *v)
+static void match_keep(struct sched_model *m, struct volume_claim *c, struct fit_volume *v)
 {
     if (c->taken == v || v->taken_by)
         return;
@@ -271,7 +271,7 @@ void volume_match_give(struct sched_model *m, const struct pod_class *c)
     }
 }
 
-void volume_taken_check(struct sched_model *m, struct volume *v)
+void volume_taken_check(struct sched_model *m, struct fit_volume *v)
 {
     struct volume_claim *c = v->taken_by;
 

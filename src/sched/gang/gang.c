@@ -98,7 +98,7 @@ void seat_give(struct sched_model *m, struct sched_node *n, const struct pod_cla
 }
 
 /* Where it was said it would go, if it can go there now: others made room for it. */
-static struct sched_node *nominated_node(const struct work *w, const struct slot *s)
+static struct sched_node *nominated_node(const struct gang_work *w, const struct slot *s)
 {
     struct sched_node *n = s->pod ? s->pod->nominated : NULL;
 
@@ -108,7 +108,7 @@ static struct sched_node *nominated_node(const struct work *w, const struct slot
 }
 
 /* Reservations look further ahead, but prefer what is free already. */
-static struct sched_node *find_node(const struct work *w, const struct slot *s)
+static struct sched_node *find_node(const struct gang_work *w, const struct slot *s)
 {
     struct trial *t = w->t;
     struct sched_node *n = nominated_node(w, s);
@@ -119,7 +119,7 @@ static struct sched_node *find_node(const struct work *w, const struct slot *s)
 }
 
 /* With the seats taken so far. Only what this pod asks for can be refused to it. */
-static struct amounts ask_with(const struct work *w, const struct slot *s)
+static struct amounts ask_with(const struct gang_work *w, const struct slot *s)
 {
     struct trial *t = w->t;
     struct amounts ask = t->sum;
@@ -131,12 +131,12 @@ static struct amounts ask_with(const struct work *w, const struct slot *s)
     return ask;
 }
 
-static enum share_test test_of(const struct work *w)
+static enum share_test test_of(const struct gang_work *w)
 {
     return w->opt->limit == GANG_FAIR ? SHARE_FAIR : SHARE_LIMIT;
 }
 
-static bool queue_allows(const struct work *w, const struct slot *s)
+static bool queue_allows(const struct gang_work *w, const struct slot *s)
 {
     struct amounts ask;
 
@@ -146,7 +146,7 @@ static bool queue_allows(const struct work *w, const struct slot *s)
     return share_allows(w->t->m, w->t->group->queue, &ask, test_of(w), NULL);
 }
 
-static bool is_hopeless(const struct work *w, const struct pod_class *c)
+static bool is_hopeless(const struct gang_work *w, const struct pod_class *c)
 {
     VEC_FOREACH(h, &w->hopeless)
         if (*h == c)
@@ -154,7 +154,7 @@ static bool is_hopeless(const struct work *w, const struct pod_class *c)
     return false;
 }
 
-static void sit(struct work *w, struct slot *s, struct sched_node *n, bool is_extra)
+static void sit(struct gang_work *w, struct slot *s, struct sched_node *n, bool is_extra)
 {
     struct trial *t = w->t;
 
@@ -168,7 +168,7 @@ static void sit(struct work *w, struct slot *s, struct sched_node *n, bool is_ex
         w->hopeless.n = 0;
 }
 
-bool gang_take_at(struct work *w, struct slot *s, struct sched_node *n)
+bool gang_take_at(struct gang_work *w, struct slot *s, struct sched_node *n)
 {
     if (!fit_node(w->t->m, s->class, w->t->group, n, w->opt->room, NULL) || !queue_allows(w, s))
         return false;
@@ -176,7 +176,7 @@ bool gang_take_at(struct work *w, struct slot *s, struct sched_node *n)
     return true;
 }
 
-bool gang_take(struct work *w, struct slot *s, bool is_extra)
+bool gang_take(struct gang_work *w, struct slot *s, bool is_extra)
 {
     struct sched_node *n;
     bool is_refused;
@@ -198,7 +198,7 @@ bool gang_take(struct work *w, struct slot *s, bool is_extra)
 }
 
 /* Seats its sub-groups have. */
-static int64_t seats_of(const struct work *w, const struct sched_role *r)
+static int64_t seats_of(const struct gang_work *w, const struct sched_role *r)
 {
     int64_t n = 0;
 
@@ -209,7 +209,7 @@ static int64_t seats_of(const struct work *w, const struct sched_role *r)
 }
 
 /* Up to 'want' seats for pods of a role (NULL: any) that belong to no sub-group: those come with it or not at all. */
-static int64_t seat_loose(struct work *w, const struct sched_role *role, int64_t want, bool is_extra)
+static int64_t seat_loose(struct gang_work *w, const struct sched_role *role, int64_t want, bool is_extra)
 {
     int64_t n = 0;
 
@@ -263,7 +263,8 @@ static size_t role_first_slot(const struct sorted_slots *sorted, const struct sc
 }
 
 /* The same for one role, whose slots are in 'sorted'. */
-static int64_t seat_role(struct work *w, const struct sorted_slots *sorted, const struct sched_role *role, int64_t want)
+static int64_t seat_role(struct gang_work *w, const struct sorted_slots *sorted, const struct sched_role *role,
+                         int64_t want)
 {
     int64_t n = 0;
 
@@ -274,7 +275,7 @@ static int64_t seat_role(struct work *w, const struct sorted_slots *sorted, cons
 }
 
 /* What each role needs for itself. */
-static bool seat_roles(struct work *w)
+static bool seat_roles(struct gang_work *w)
 {
     struct sched_group *g = w->t->group;
     struct sorted_slots sorted = { 0 };
@@ -299,7 +300,7 @@ static bool seat_roles(struct work *w)
     return all;
 }
 
-static bool seat_rest(struct work *w)
+static bool seat_rest(struct gang_work *w)
 {
     if (w->subs && w->lacks > 0)
         (void)subgroups_more(w, NULL, w->lacks, false); /* it counts down what is lacking */
@@ -311,7 +312,7 @@ static bool seat_rest(struct work *w)
 }
 
 /* As many as fit. */
-static void seat_extras(struct work *w)
+static void seat_extras(struct gang_work *w)
 {
     if (w->subs) {
         (void)subgroups_more(w, NULL, INT64_MAX, true);
@@ -322,7 +323,7 @@ static void seat_extras(struct work *w)
 
 /* A group with a network topology grows from the domain of its minimum outwards: as far as the tier that is allowed
  * when that is hard, else anywhere. */
-static void seat_extras_near(struct work *w)
+static void seat_extras_near(struct gang_work *w)
 {
     struct trial *t = w->t;
     struct domain_list all = { 0 };
@@ -349,7 +350,7 @@ void trial_undo(struct trial *t)
     t->sum = (struct amounts){ { 0 } };
 }
 
-void gang_undo_to(struct work *w, size_t n)
+void gang_undo_to(struct gang_work *w, size_t n)
 {
     struct trial *t = w->t;
     uint64_t room = t->m->room_gen;
@@ -367,7 +368,7 @@ void gang_undo_to(struct work *w, size_t n)
     w->hopeless.n = 0;
 }
 
-static bool try_seats(struct work *w)
+static bool try_seats(struct gang_work *w)
 {
     w->hopeless.n = 0;
     w->stuck = NULL;
@@ -380,7 +381,7 @@ static bool try_seats(struct work *w)
 
 /* Sub-groups take the tightest domain for what they must have. Where the minimum needs more of them than that, their
  * domain has to have room for all of their pods: that is the second try. */
-static bool try_range(struct work *w, struct fit_range range)
+static bool try_range(struct gang_work *w, struct fit_range range)
 {
     w->range = range;
     w->has_room_for_all = false;
@@ -433,7 +434,7 @@ void gang_say_refusal(const struct share_refusal *no, struct why *ret)
 }
 
 /* False: only the cluster is too small. */
-static bool gang_say_limit(const struct work *w, struct why *ret)
+static bool gang_say_limit(const struct gang_work *w, struct why *ret)
 {
     struct amounts ask = ask_with(w, w->stuck);
     struct share_refusal no;
@@ -459,7 +460,7 @@ static void say_role(const struct trial *t, const struct sched_role *r, struct w
     copy_name(ret->role, sizeof(ret->role), r->name);
 }
 
-static void gang_say_room(const struct work *w, struct why *ret)
+static void gang_say_room(const struct gang_work *w, struct why *ret)
 {
     const struct slot *s = w->stuck;
     struct trial *t = w->t;
@@ -487,7 +488,7 @@ static int64_t needed(struct sched_model *m, const struct sched_group *g, struct
     return needs.v[dim];
 }
 
-static void gang_say(const struct work *w, struct why *ret)
+static void gang_say(const struct gang_work *w, struct why *ret)
 {
     struct trial *t = w->t;
 
@@ -503,7 +504,7 @@ static void gang_say(const struct work *w, struct why *ret)
 /* ---- the trial ---- */
 
 /* The first that has room: the smallest tier, then the tightest. A group that runs somewhere stays around it. */
-static bool try_domains(struct work *w, struct why *ret_why)
+static bool try_domains(struct gang_work *w, struct why *ret_why)
 {
     struct trial *t = w->t;
     struct domain_list all = { 0 };
@@ -562,7 +563,7 @@ static void own_pods_stay(struct sched_model *m, const struct sched_group *g, bo
                 }
 }
 
-static bool try_all(struct work *w, struct why *ret_why)
+static bool try_all(struct gang_work *w, struct why *ret_why)
 {
     if (json_is(w->t->group->spec.topology, JSON_OBJECT))
         return try_domains(w, ret_why);
@@ -577,7 +578,7 @@ bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_op
               struct trial *ret, struct why *ret_why)
 {
     struct slots slots = { 0 };
-    struct work w = { .t = ret, .opt = opt, .slots = &slots };
+    struct gang_work w = { .t = ret, .opt = opt, .slots = &slots };
     bool is_placed;
 
     *ret = (struct trial){ .m = m, .group = g, .arena = a };

@@ -70,7 +70,7 @@ static void put_tree(struct buf *out, const struct json *j)
     buf_char(out, '\0');
 }
 
-struct run { /* pods of one role that follow each other */
+struct gang_class_run { /* pods of one role that follow each other */
     const struct pod_class *class;
     int32_t priority;
     uint32_t first, n;
@@ -88,13 +88,13 @@ static int by_slot(const void *x, const void *y)
     return a->class->id < b->class->id ? -1 : a->class->id > b->class->id;
 }
 
-static bool continues(const struct run *r, const struct sched_pod *p)
+static bool continues(const struct gang_class_run *r, const struct sched_pod *p)
 {
     return r->n && r->class == p->class && r->priority == p->priority && r->never_preempts == p->never_preempts &&
            r->first + r->n == p->index;
 }
 
-static void put_run(struct buf *out, const struct run *r)
+static void put_run(struct buf *out, const struct gang_class_run *r)
 {
     gang_class_put_number(out, r->class->id);
     gang_class_put_number(out, r->priority);
@@ -106,7 +106,7 @@ static void put_run(struct buf *out, const struct run *r)
 static bool put_pods(struct buf *out, struct arena *a, const struct sched_role *role)
 {
     struct sched_pod **all = arena_array(a, struct sched_pod *, role->n[POD_PENDING] + 1);
-    struct run run = { 0 };
+    struct gang_class_run run = { 0 };
     size_t n = 0, runs = 0;
     bool is_sorted = true;
 
@@ -125,7 +125,7 @@ static bool put_pods(struct buf *out, struct arena *a, const struct sched_role *
         }
         if (run.n)
             put_run(out, &run);
-        run = (struct run){ p->class, p->priority, p->index, 1, p->never_preempts };
+        run = (struct gang_class_run){ p->class, p->priority, p->index, 1, p->never_preempts };
         if (++runs > RUNS_MAX)
             return false;
     }

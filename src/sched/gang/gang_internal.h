@@ -24,7 +24,7 @@ struct slots {
     VEC(struct slot) list;
 };
 
-struct work { /* one attempt in one range of nodes */
+struct gang_work { /* one attempt in one range of nodes */
     struct trial *t;
     const struct gang_options *opt;
     struct slots *slots;
@@ -39,36 +39,36 @@ struct work { /* one attempt in one range of nodes */
 };
 
 /* A seat for this slot, if its queue and a node allow it. */
-bool gang_take(struct work *w, struct slot *s, bool is_extra);
+bool gang_take(struct gang_work *w, struct slot *s, bool is_extra);
 
 /* The same on this node, for the minimum. */
-bool gang_take_at(struct work *w, struct slot *s, struct sched_node *n);
+bool gang_take_at(struct gang_work *w, struct slot *s, struct sched_node *n);
 
 /* ---- pack.c ---- */
 
 /* Do its pods differ, and was it not its queue that refused? Then another order may help. */
-bool pack_is_worth(const struct work *w);
+bool pack_is_worth(const struct gang_work *w);
 /* Seats for the minimum, largest first, and in every way if the group is tight. False: none are taken. */
-bool pack_try(struct work *w);
+bool pack_try(struct gang_work *w);
 
 /* Give back the seats from number 'n' on; their slots stand again. */
-void gang_undo_to(struct work *w, size_t n);
+void gang_undo_to(struct gang_work *w, size_t n);
 
 /* ---- subgroup.c ---- */
 
 /* Find the sub-group of every slot, and how many pods each has already. NULL: the group has no policies. */
 struct subgroups;
-struct subgroups *subgroups_find(struct work *w);
+struct subgroups *subgroups_find(struct gang_work *w);
 
 /* Seats for as many whole sub-groups as each policy's minSubGroups asks for; false: they do not fit. */
-bool subgroups_minima(struct work *w);
+bool subgroups_minima(struct gang_work *w);
 
 /* Seats for further whole sub-groups, until 'want' pods of 'role' (NULL: of any) have got one; how many have. */
-int64_t subgroups_more(struct work *w, const struct sched_role *role, int64_t want, bool is_extra);
+int64_t subgroups_more(struct gang_work *w, const struct sched_role *role, int64_t want, bool is_extra);
 
 /* The same for single pods beyond the size of sub-groups that stand: near to the rest, within the tier their policy
  * allows. */
-int64_t subgroups_surplus(struct work *w, const struct sched_role *role, int64_t want, bool is_extra);
+int64_t subgroups_surplus(struct gang_work *w, const struct sched_role *role, int64_t want, bool is_extra);
 
 /* ---- gang_class.c ---- */
 

@@ -11,12 +11,12 @@
 enum { PACK_PODS = 16, PACK_STEPS = 5000 };
 
 struct pack { /* the slots that make up the minimum */
-    struct work *w;
+    struct gang_work *w;
     VEC(struct slot *) slots;
     int steps;
 };
 
-bool pack_is_worth(const struct work *w)
+bool pack_is_worth(const struct gang_work *w)
 {
     const struct pod_class *first = NULL;
 
@@ -52,7 +52,7 @@ static void pack_add(struct pack *p, struct slot *s)
 /* What each role must have; of the rest the first, or ('is_small') the smallest. */
 static bool pack_choose(struct pack *p, bool is_small)
 {
-    struct work *w = p->w;
+    struct gang_work *w = p->w;
     int64_t lacks = group_min(w->t->group) - group_ready(w->t->group);
     VEC(struct slot *) rest = { 0 };
 
@@ -103,7 +103,7 @@ static uint32_t first_node(const struct pack *p, size_t at)
 
 static bool every_way(struct pack *p, size_t at)
 {
-    struct work *w = p->w;
+    struct gang_work *w = p->w;
     size_t before = w->t->seats.n;
     struct slot *s;
 
@@ -122,7 +122,7 @@ static bool every_way(struct pack *p, size_t at)
     return false;
 }
 
-bool pack_try(struct work *w)
+bool pack_try(struct gang_work *w)
 {
     struct pack p = { .w = w, .steps = PACK_STEPS };
 

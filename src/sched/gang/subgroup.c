@@ -10,14 +10,14 @@
 #include "sched/gang/gang_internal.h"
 #include "sched/model/tree.h"
 
-struct policy {
+struct subgroup_policy {
     const struct json *raw;
     struct selector *selector;
     int64_t size, min;
 };
 
 struct subgroup {
-    struct policy *policy;
+    struct subgroup_policy *policy;
     struct str key;
     int64_t ready;         /* pods that have a place already, or a seat in this trial */
     struct domain *domain; /* the smallest that has all of those; NULL: there are none */
@@ -25,14 +25,14 @@ struct subgroup {
 };
 
 struct subgroups {
-    VEC(struct policy) policies;
+    VEC(struct subgroup_policy) policies;
     VEC(struct subgroup *) list; /* by the order of their first slot */
 };
 
 static void read_policies(struct arena *a, const struct json *raw, struct subgroups *ret)
 {
     JSON_FOREACH(j, raw) {
-        struct policy *p = vec_push(a, &ret->policies);
+        struct subgroup_policy *p = vec_push(a, &ret->policies);
 
         p->raw = j;
         p->size = MAX_OF(json_i64(json_get(j, "subGroupSize"), 1), 1);
@@ -43,8 +43,8 @@ static void read_policies(struct arena *a, const struct json *raw, struct subgro
 }
 
 /* "policy/value/value"; empty: none. A pod to come has no labels of its own yet: its index tells the part. */
-static struct str subgroup_key_of(struct arena *a, const struct policy *p, size_t number, const struct json *labels,
-                                  bool is_to_come, uint32_t index)
+static struct str subgroup_key_of(struct arena *a, const struct subgroup_policy *p, size_t number,
+                                  const struct json *labels, bool is_to_come, uint32_t index)
 {
     struct str key = arena_fmt(a, "%zu", number);
     bool any = false;
@@ -64,8 +64,8 @@ static struct str subgroup_key_of(struct arena *a, const struct policy *p, size_
     return any ? key : STR_NULL;
 }
 
-static struct subgroup *subgroup_need(struct arena *a, struct subgroups *all, struct map *index, struct policy *p,
-                                      struct str key)
+static struct subgroup *subgroup_need(struct arena *a, struct subgroups *all, struct map *index,
+                                      struct subgroup_policy *p, struct str key)
 {
     struct subgroup *s = map_get(index, key);
 
@@ -93,7 +93,7 @@ static struct subgroup *subgroup_of(struct arena *a, struct subgroups *all, stru
     return NULL;
 }
 
-static void count_ready(struct work *w, struct subgroups *all, struct map *index)
+static void count_ready(struct gang_work *w, struct subgroups *all, struct map *index)
 {
     static const enum pod_state states[] = { POD_BINDING, POD_BOUND, POD_RUNNING, POD_SUCCEEDED };
 
@@ -113,7 +113,7 @@ static void count_ready(struct work *w, struct subgroups *all, struct map *index
 enum { INDICES_MAX = 1000000 }; /* replicas come from outside */
 
 /* Pods that Succeeded and were deleted are ready too. They have no labels any more, but an index. */
-static void count_gone(struct work *w, struct subgroups *all, struct map *index, const struct sched_role *r)
+static void count_gone(struct gang_work *w, struct subgroups *all, struct map *index, const struct sched_role *r)
 {
     uint32_t n = (uint32_t)MIN_OF(r->replicas, INDICES_MAX);
     struct str rest = buf_view(&r->done);
@@ -134,7 +134,7 @@ static void count_gone(struct work *w, struct subgroups *all, struct map *index,
         }
 }
 
-struct subgroups *subgroups_find(struct work *w)
+struct subgroups *subgroups_find(struct gang_work *w)
 {
     struct subgroups *all;
     struct map index = { 0 };
@@ -158,7 +158,7 @@ struct subgroups *subgroups_find(struct work *w)
 /* ---- seats ---- */
 
 /* The ranges of nodes it may take, the best first: domains around the pods it has, or all that the group may use. */
-struct ranges {
+struct subgroup_ranges {
     VEC(struct fit_range) list;
 };
 
@@ -167,12 +167,12 @@ static struct fit_range subgroup_cut(struct fit_range a, struct fit_range b)
     return (struct fit_range){ MAX_OF(a.from, b.from), MIN_OF(a.to, b.to) };
 }
 
-static struct ranges ranges_of(struct work *w, const struct subgroup *s, const struct amounts *asks)
+static struct subgroup_ranges ranges_of(struct gang_work *w, const struct subgroup *s, const struct amounts *asks)
 {
     const struct json *topology = json_get(s->policy->raw, "networkTopology");
     struct sched_model *m = w->t->m;
     struct domain_list domains = { 0 };
-    struct ranges ret = { 0 };
+    struct subgroup_ranges ret = { 0 };
     bool is_hard;
 
     if (!json_is(topology, JSON_OBJECT)) {
@@ -191,7 +191,7 @@ static struct ranges ranges_of(struct work *w, const struct subgroup *s, const s
 }
 
 /* What it is and where it is, with the seats from number 'from' on. How many of them are of 'role'. */
-static int64_t count_seats(struct work *w, struct subgroup *s, size_t from, const struct sched_role *role,
+static int64_t count_seats(struct gang_work *w, struct subgroup *s, size_t from, const struct sched_role *role,
                            bool is_extra)
 {
     int64_t n = 0, of_role = 0;
@@ -210,7 +210,7 @@ static int64_t count_seats(struct work *w, struct subgroup *s, size_t from, cons
 }
 
 /* All of what it lacks inside one range, or nothing. */
-static bool seat_in(struct work *w, struct subgroup *s, int64_t lacks, struct fit_range range, bool is_extra)
+static bool seat_in(struct gang_work *w, struct subgroup *s, int64_t lacks, struct fit_range range, bool is_extra)
 {
     struct fit_range outer = w->range;
     size_t before = w->t->seats.n;
@@ -228,10 +228,10 @@ static bool seat_in(struct work *w, struct subgroup *s, int64_t lacks, struct fi
     return false;
 }
 
-static bool seat_n(struct work *w, struct subgroup *s, int64_t lacks, bool is_extra)
+static bool seat_n(struct gang_work *w, struct subgroup *s, int64_t lacks, bool is_extra)
 {
     struct amounts asks = { { 0 } };
-    struct ranges ranges;
+    struct subgroup_ranges ranges;
 
     for (int64_t i = 0; i < lacks; i++)
         amounts_add(&asks, &s->slots.v[i]->class->ask, w->t->m->dims.n);
@@ -242,7 +242,7 @@ static bool seat_n(struct work *w, struct subgroup *s, int64_t lacks, bool is_ex
     return false;
 }
 
-static bool seat_whole(struct work *w, struct subgroup *s, bool is_extra)
+static bool seat_whole(struct gang_work *w, struct subgroup *s, bool is_extra)
 {
     int64_t lacks = s->policy->size - s->ready, all = (int64_t)s->slots.n;
 
@@ -264,7 +264,7 @@ static bool is_standing(const struct subgroup *s)
     return s->ready >= s->policy->size;
 }
 
-bool subgroups_minima(struct work *w)
+bool subgroups_minima(struct gang_work *w)
 {
     VEC_FOREACH(p, &w->subs->policies) {
         int64_t lacks = p->min;
@@ -287,7 +287,7 @@ bool subgroups_minima(struct work *w)
     return true;
 }
 
-int64_t subgroups_more(struct work *w, const struct sched_role *role, int64_t want, bool is_extra)
+int64_t subgroups_more(struct gang_work *w, const struct sched_role *role, int64_t want, bool is_extra)
 {
     int64_t n = 0;
 
@@ -303,9 +303,9 @@ int64_t subgroups_more(struct work *w, const struct sched_role *role, int64_t wa
 }
 
 /* One pod as near to the others of its sub-group as there is room. */
-static bool seat_one(struct work *w, const struct subgroup *s, struct slot *slot, bool is_extra)
+static bool seat_one(struct gang_work *w, const struct subgroup *s, struct slot *slot, bool is_extra)
 {
-    struct ranges ranges = ranges_of(w, s, &slot->class->ask);
+    struct subgroup_ranges ranges = ranges_of(w, s, &slot->class->ask);
     struct fit_range outer = w->range;
     bool is_seated = false;
 
@@ -319,7 +319,7 @@ static bool seat_one(struct work *w, const struct subgroup *s, struct slot *slot
     return is_seated;
 }
 
-int64_t subgroups_surplus(struct work *w, const struct sched_role *role, int64_t want, bool is_extra)
+int64_t subgroups_surplus(struct gang_work *w, const struct sched_role *role, int64_t want, bool is_extra)
 {
     int64_t n = 0;
 

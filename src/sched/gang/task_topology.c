@@ -114,8 +114,8 @@ static void add_score(struct arena *a, struct scores *all, const struct sched_no
     *vec_push(a, &all->list) = (struct score){ node, by };
 }
 
-static void task_topology_collect(const struct task_topology *n, const struct work *w, const struct sched_role *role,
-                                  struct scores *ret)
+static void task_topology_collect(const struct task_topology *n, const struct gang_work *w,
+                                  const struct sched_role *role, struct scores *ret)
 {
     static const enum pod_state states[] = { POD_BINDING, POD_BOUND, POD_RUNNING };
 
@@ -138,7 +138,7 @@ static int64_t score_of(const struct scores *all, const struct sched_node *node)
     return 0;
 }
 
-struct sched_node *task_topology_best(const struct task_topology *n, const struct work *w, const struct slot *s,
+struct sched_node *task_topology_best(const struct task_topology *n, const struct gang_work *w, const struct slot *s,
                                       enum fit_room room)
 {
     struct sched_model *m = w->t->m;

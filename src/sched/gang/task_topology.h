@@ -19,7 +19,7 @@ struct task_topology *task_topology_read(struct arena *a, const struct sched_gro
 int task_topology_order(const struct task_topology *n, const struct sched_role *role);
 
 /* The best node when wishes count too; NULL: none fits. */
-struct sched_node *task_topology_best(const struct task_topology *n, const struct work *w, const struct slot *s,
+struct sched_node *task_topology_best(const struct task_topology *n, const struct gang_work *w, const struct slot *s,
                                       enum fit_room room);
 
 #endif

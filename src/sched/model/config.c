@@ -191,19 +191,19 @@ _Static_assert(ARRAY_LEN(arguments) <= NAMES_MAX && ARRAY_LEN(plugins) <= NAMES_
 
 /* ---- helpers ---- */
 
-struct reading {
+struct config_reading {
     struct arena *arena; /* of suggestions */
     struct problems *ps;
     struct sched_config c;
 };
 
-static void *target(struct reading *r, size_t offset)
+static void *target(struct config_reading *r, size_t offset)
 {
     return (char *)&r->c + offset;
 }
 
 /* " (did you mean x?)" or nothing. */
-static struct str config_hint(const struct reading *r, struct str word, const char *const *names, size_t n)
+static struct str config_hint(const struct config_reading *r, struct str word, const char *const *names, size_t n)
 {
     const char *near = suggest(word, names, n);
 
@@ -211,7 +211,7 @@ static struct str config_hint(const struct reading *r, struct str word, const ch
 }
 
 /* Is the node of this type? A missing or null one is not, silently. */
-static bool is_type(const struct reading *r, const struct place *at, enum json_type type, const char *words)
+static bool is_type(const struct config_reading *r, const struct place *at, enum json_type type, const char *words)
 {
     if (!at->node || at->node->type == JSON_NULL)
         return false;
@@ -229,7 +229,7 @@ static struct place config_place_of(const struct place *up, const struct json *m
 /* ---- values ---- */
 
 /* A whole number, or text that is one: Volcano takes both. */
-static bool read_weight(struct reading *r, const struct place *at, int *ret)
+static bool read_weight(struct config_reading *r, const struct place *at, int *ret)
 {
     int64_t v = -1;
 
@@ -245,7 +245,7 @@ static bool read_weight(struct reading *r, const struct place *at, int *ret)
     return true;
 }
 
-static bool read_factor(struct reading *r, const struct place *at, double *ret)
+static bool read_factor(struct config_reading *r, const struct place *at, double *ret)
 {
     bool is_number = json_is(at->node, JSON_NUMBER) || json_is(at->node, JSON_STRING);
     struct str text = is_number ? (struct str){ at->node->text, at->node->n } : STR_NULL;
@@ -264,7 +264,7 @@ static bool read_factor(struct reading *r, const struct place *at, double *ret)
     return true;
 }
 
-static bool read_duration(struct reading *r, const struct place *at, int64_t least_ms, int64_t *ret)
+static bool read_duration(struct config_reading *r, const struct place *at, int64_t least_ms, int64_t *ret)
 {
     struct err e = { 0 };
     int64_t ns;
@@ -294,7 +294,7 @@ static bool name_fits(const char *pattern, struct str name)
     return str_ends(p, STR("*")) ? str_starts(name, str_sub(p, 0, p.n - 1)) : str_eq(p, name);
 }
 
-static void unknown_argument(const struct reading *r, const struct place *at, const char *owner)
+static void unknown_argument(const struct config_reading *r, const struct place *at, const char *owner)
 {
     const char *names[NAMES_MAX];
     struct str near;
@@ -307,7 +307,7 @@ static void unknown_argument(const struct reading *r, const struct place *at, co
     problem_warn(r->ps, at, "unknown argument of %s, ignored%.*s", owner, STR_ARG(near));
 }
 
-static void read_argument(struct reading *r, const struct place *at, const char *owner)
+static void read_argument(struct config_reading *r, const struct place *at, const char *owner)
 {
     const struct argument *a = NULL;
 
@@ -334,7 +334,7 @@ static void read_argument(struct reading *r, const struct place *at, const char 
     }
 }
 
-static void read_arguments(struct reading *r, const struct place *up, const char *owner)
+static void read_arguments(struct config_reading *r, const struct place *up, const char *owner)
 {
     struct place at = place_member(up, "arguments");
 
@@ -358,7 +358,7 @@ static const struct action *find_action(struct str name)
     return NULL;
 }
 
-static void unknown_action(const struct reading *r, const struct place *at, struct str name)
+static void unknown_action(const struct config_reading *r, const struct place *at, struct str name)
 {
     const char *names[ARRAY_LEN(actions)];
     autobuf all = { 0 };
@@ -372,7 +372,7 @@ static void unknown_action(const struct reading *r, const struct place *at, stru
     problem_error(r->ps, at, "unknown action \"%.*s\"%.*s; there are %s", STR_ARG(name), STR_ARG(near), all.p);
 }
 
-static void read_actions(struct reading *r, const struct place *root)
+static void read_actions(struct config_reading *r, const struct place *root)
 {
     struct place at = place_member(root, "actions");
     struct str rest, name;
@@ -417,7 +417,7 @@ static bool is_switch(struct str name)
 }
 
 /* A plugin's part in placing or admission is all or nothing: its weights, its factor. */
-static void switch_off(struct reading *r, const char *plugin, struct str name)
+static void switch_off(struct config_reading *r, const char *plugin, struct str name)
 {
     for (size_t i = 0; i < ARRAY_LEN(offs); i++)
         if (str_is(name, offs[i].name) && str_is(str_of(plugin), offs[i].plugin))
@@ -436,7 +436,7 @@ static void switch_off(struct reading *r, const char *plugin, struct str name)
     }
 }
 
-static void read_switch(struct reading *r, const struct place *at, const char *plugin)
+static void read_switch(struct config_reading *r, const struct place *at, const char *plugin)
 {
     struct str name = switch_name(at->key), near;
     const char *names[ARRAY_LEN(switches) + 1];
@@ -454,7 +454,7 @@ static void read_switch(struct reading *r, const struct place *at, const char *p
 }
 
 /* What holds when the plugin is listed with nothing else said. */
-static void switch_on(struct reading *r, const struct plugin *p)
+static void switch_on(struct config_reading *r, const struct plugin *p)
 {
     struct sched_config usual;
 
@@ -471,7 +471,7 @@ static void switch_on(struct reading *r, const struct plugin *p)
     }
 }
 
-static const struct plugin *find_plugin(const struct reading *r, const struct place *at)
+static const struct plugin *find_plugin(const struct config_reading *r, const struct place *at)
 {
     const char *names[NAMES_MAX];
     struct str name = json_text(at->node, STR_NULL), near;
@@ -486,7 +486,7 @@ static const struct plugin *find_plugin(const struct reading *r, const struct pl
     return NULL;
 }
 
-static void read_plugin(struct reading *r, const struct place *at)
+static void read_plugin(struct config_reading *r, const struct place *at)
 {
     struct place name = place_member(at, "name");
     const struct plugin *p;
@@ -521,7 +521,7 @@ static const struct json *listed(const struct json *list, const char *name)
     return NULL;
 }
 
-static void read_tier(struct reading *r, const struct place *at)
+static void read_tier(struct config_reading *r, const struct place *at)
 {
     struct place list = place_member(at, "plugins");
     size_t i = 0;
@@ -542,7 +542,7 @@ static void read_tier(struct reading *r, const struct place *at)
 }
 
 /* Listed plugins are on, all others off. Only budgets of disruption are kept without being asked (D41). */
-static void read_tiers(struct reading *r, const struct place *root)
+static void read_tiers(struct config_reading *r, const struct place *root)
 {
     struct place list = place_member(root, "tiers");
     size_t i = 0;
@@ -563,7 +563,7 @@ static void read_tiers(struct reading *r, const struct place *root)
 
 /* ---- the whole file ---- */
 
-static void read_configuration(struct reading *r, const struct place *at)
+static void read_configuration(struct config_reading *r, const struct place *at)
 {
     struct place name = place_member(at, "name");
     struct str text = json_text(name.node, STR_NULL), near;
@@ -583,7 +583,7 @@ static void read_configuration(struct reading *r, const struct place *at)
     problem_warn(r->ps, &name, "neither an action nor pumice, ignored%.*s", STR_ARG(near));
 }
 
-static void read_configurations(struct reading *r, const struct place *root)
+static void read_configurations(struct config_reading *r, const struct place *root)
 {
     struct place list = place_member(root, "configurations");
     size_t i = 0;
@@ -597,7 +597,7 @@ static void read_configurations(struct reading *r, const struct place *root)
     }
 }
 
-static void config_check_keys(const struct reading *r, const struct place *root)
+static void config_check_keys(const struct config_reading *r, const struct place *root)
 {
     static const char *const keys[] = { "actions", "tiers", "configurations", "metrics" };
 
@@ -618,7 +618,7 @@ static void config_check_keys(const struct reading *r, const struct place *root)
 int sched_config_read(struct arena *a, struct json *tree, struct sched_config *ret, struct problems *problems)
 {
     struct place root = { .node = tree };
-    struct reading r = { .arena = a, .ps = problems };
+    struct config_reading r = { .arena = a, .ps = problems };
     size_t n_before = problems->n_errors;
 
     sched_config_default(&r.c);

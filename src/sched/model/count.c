@@ -147,9 +147,9 @@ void model_set_admitted(struct sched_model *m, struct sched_group *g, const stru
 
 /* ---- groups ---- */
 
-enum part { IN_NOTHING, IN_PENDING, IN_ALLOCATED, IN_GOING };
+enum count_part { IN_NOTHING, IN_PENDING, IN_ALLOCATED, IN_GOING };
 
-static enum part count_part_of(enum pod_state state, const struct sched_node *node, bool is_gated)
+static enum count_part count_part_of(enum pod_state state, const struct sched_node *node, bool is_gated)
 {
     switch (state) {
     case POD_PENDING:
@@ -165,12 +165,12 @@ static enum part count_part_of(enum pod_state state, const struct sched_node *no
     }
 }
 
-static enum part pod_part(const struct sched_pod *p)
+static enum count_part pod_part(const struct sched_pod *p)
 {
     return count_part_of(p->state, p->node, p->is_gated);
 }
 
-static struct amounts *group_part(struct sched_group *g, enum part part)
+static struct amounts *group_part(struct sched_group *g, enum count_part part)
 {
     return part == IN_PENDING ? &g->counts.pending : part == IN_ALLOCATED ? &g->counts.allocated : &g->counts.going;
 }
@@ -220,7 +220,7 @@ static void opened_sub(struct sched_model *m, struct sched_pod *p)
 }
 
 /* The pod has left its list, or joins it afterwards: counting afresh must not find it. */
-static void part_add(struct sched_model *m, struct sched_pod *p, enum part part)
+static void part_add(struct sched_model *m, struct sched_pod *p, enum count_part part)
 {
     struct sched_group *g = p->group;
 
@@ -234,7 +234,7 @@ static void part_add(struct sched_model *m, struct sched_pod *p, enum part part)
     m->shares_changed = true;
 }
 
-static void part_sub(struct sched_model *m, struct sched_pod *p, enum part part)
+static void part_sub(struct sched_model *m, struct sched_pod *p, enum count_part part)
 {
     struct sched_group *g = p->group;
     bool is_exact;
@@ -353,7 +353,7 @@ static bool has_place(enum pod_state state)
 /* Its place among the pods and in the sums of its group, when only state and node change. */
 static void change_group(struct sched_model *m, struct sched_pod *p, enum pod_state state, struct sched_node *node)
 {
-    enum part old = pod_part(p), new = count_part_of(state, node, p->is_gated);
+    enum count_part old = pod_part(p), new = count_part_of(state, node, p->is_gated);
 
     list_out(p);
     if (old != new)

@@ -9,7 +9,7 @@
 
 /* ---- one resource ---- columns over the tree ---- */
 
-struct columns {
+struct share_columns {
     struct arena *arena;
     const struct share_tree *tree;
     int64_t *guarantee, *deserved, *limit, *own, *ask, *fair;
@@ -28,7 +28,7 @@ static int64_t requested(const struct sched_queue *q, int dim)
 }
 
 /* Bottom up: what is guaranteed and deserved below a queue is so for the queue. */
-static void sum_promises(struct columns *c, int dim)
+static void sum_promises(struct share_columns *c, int dim)
 {
     for (size_t i = c->tree->n; i-- > 0;) {
         const struct spot *s = &c->tree->v[i];
@@ -45,7 +45,7 @@ static void sum_promises(struct columns *c, int dim)
 }
 
 /* Top down. Guarantees that together pass what is there do not take each other's whole room: the first term. */
-static void cut_limits(struct columns *c, int dim, int64_t total)
+static void cut_limits(struct share_columns *c, int dim, int64_t total)
 {
     c->limit[0] = MIN_OF(total, plus(c->tree->v[0].q->capability.v[dim]));
     for (size_t i = 0; i < c->tree->n; i++) {
@@ -65,7 +65,7 @@ static void cut_limits(struct columns *c, int dim, int64_t total)
 }
 
 /* Bottom up: what a queue can make use of. 'own' is what its groups ask for themselves; only leaves should have any. */
-static void sum_asks(struct columns *c, int dim)
+static void sum_asks(struct share_columns *c, int dim)
 {
     for (size_t i = c->tree->n; i-- > 0;) {
         const struct spot *s = &c->tree->v[i];
@@ -86,7 +86,7 @@ static void sum_asks(struct columns *c, int dim)
 enum stage { STAGE_GUARANTEE, STAGE_DESERVED, STAGE_WEIGHT, STAGE_MAX };
 
 /* The tub of queue 'k' in a stage. */
-static struct tub tub_of(const struct columns *c, size_t k, enum stage stage)
+static struct tub tub_of(const struct share_columns *c, size_t k, enum stage stage)
 {
     int64_t ask = c->ask[k], deserved = c->deserved[k], promised = MIN_OF(ask, c->guarantee[k]);
     int64_t weight = c->tree->v[k].q->weight;
@@ -104,7 +104,7 @@ static struct tub tub_of(const struct columns *c, size_t k, enum stage stage)
 }
 
 /* Share what queue 'i' got among its children. The first stage that does not get all it wants is the last. */
-static void share_out(struct columns *c, size_t i)
+static void share_out(struct share_columns *c, size_t i)
 {
     const struct spot *s = &c->tree->v[i];
     int64_t amount = plus(c->fair[i] - c->own[i]), wanted = 0;
@@ -124,7 +124,7 @@ static void share_out(struct columns *c, size_t i)
 }
 
 /* True: somebody may use more than before. */
-static bool share_publish(const struct columns *c, int dim)
+static bool share_publish(const struct share_columns *c, int dim)
 {
     bool is_more = false;
 
@@ -144,7 +144,7 @@ static bool share_publish(const struct columns *c, int dim)
     return is_more;
 }
 
-static bool update_dim(struct columns *c, const struct sched_model *m, int dim)
+static bool update_dim(struct share_columns *c, const struct sched_model *m, int dim)
 {
     const struct sched_queue *root = m->root;
     int64_t foreign = m->used.v[dim] - root->allocated.v[dim] - root->going.v[dim];
@@ -162,7 +162,7 @@ void share_update(struct sched_model *m)
 {
     autoarena a = { 0 };
     struct share_tree tree;
-    struct columns c = { .arena = &a, .tree = &tree };
+    struct share_columns c = { .arena = &a, .tree = &tree };
     int64_t **columns[] = { &c.guarantee, &c.deserved, &c.limit, &c.own, &c.ask, &c.fair };
     bool is_more = false;
 
@@ -216,7 +216,7 @@ const struct sched_queue *share_common(const struct sched_queue *a, const struct
     return a == b ? a : a->parent;
 }
 
-struct test {
+struct queue_share_test {
     const struct amounts *ask;
     enum share_test kind;
     bool has_admitted;
@@ -243,7 +243,7 @@ static const struct sched_queue *root_of(const struct sched_queue *q)
 }
 
 /* Has the queue less than the cluster, by its own limits or because others have their share? */
-static bool is_bounded(const struct test *t, const struct sched_queue *q, int dim)
+static bool is_bounded(const struct queue_share_test *t, const struct sched_queue *q, int dim)
 {
     const struct sched_queue *root = root_of(q);
 
@@ -265,7 +265,8 @@ static int64_t most_of(const struct sched_queue *q, const struct sched_queue *be
 
 /* What it may have is kept for others. Where only the nodes are the bound the seats that are kept say it better; where
  * it is the nodes less what is guaranteed to others, reservations on places that are in use would count twice. */
-static int64_t kept_of(const struct test *t, const struct sched_queue *q, const struct sched_queue *below, int dim)
+static int64_t kept_of(const struct queue_share_test *t, const struct sched_queue *q, const struct sched_queue *below,
+                       int dim)
 {
     int64_t seated = t->has_admitted ? 0 : q->seated.v[dim];
 
@@ -274,7 +275,8 @@ static int64_t kept_of(const struct test *t, const struct sched_queue *q, const 
     return idle_promises(q, below, dim) > 0 ? amount_add(q->cleared.v[dim], seated) : 0;
 }
 
-static int64_t left_of(const struct test *t, const struct sched_queue *q, const struct sched_queue *below, int dim)
+static int64_t left_of(const struct queue_share_test *t, const struct sched_queue *q, const struct sched_queue *below,
+                       int dim)
 {
     int64_t most = most_of(q, below, dim);
     int64_t left;
@@ -290,14 +292,15 @@ static int64_t left_of(const struct test *t, const struct sched_queue *q, const 
 }
 
 /* A limit is handed down; its origin is the answer to "why". The root stands for the cluster. */
-static bool has_own_bound(const struct test *t, const struct sched_queue *q, int dim)
+static bool has_own_bound(const struct queue_share_test *t, const struct sched_queue *q, int dim)
 {
     return t->kind == SHARE_FAIR || (q->parent && q->limit.v[dim] < q->parent->limit.v[dim]);
 }
 
 /* The queue on the way up that refuses and has least left in this resource, the lowest of several; NULL: none does.
  * Without a bound of its own in anybody it is the uppermost. */
-static const struct sched_queue *refusing(const struct test *t, const struct sched_queue *q, int dim, int64_t *ret_left)
+static const struct sched_queue *refusing(const struct queue_share_test *t, const struct sched_queue *q, int dim,
+                                          int64_t *ret_left)
 {
     const struct sched_queue *worst = NULL;
     bool is_own = false;
@@ -317,7 +320,7 @@ static const struct sched_queue *refusing(const struct test *t, const struct sch
     return worst;
 }
 
-static bool passes(const struct sched_model *m, const struct test *t, const struct sched_queue *q,
+static bool passes(const struct sched_model *m, const struct queue_share_test *t, const struct sched_queue *q,
                    struct share_lack *ret)
 {
     for (int dim = 0; dim < m->dims.n; dim++) {
@@ -339,13 +342,13 @@ static bool passes(const struct sched_model *m, const struct test *t, const stru
 bool share_allows(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
                   enum share_test test, struct share_lack *ret)
 {
-    return passes(m, &(struct test){ .ask = ask, .kind = test }, q, ret);
+    return passes(m, &(struct queue_share_test){ .ask = ask, .kind = test }, q, ret);
 }
 
 bool share_admits(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
                   struct share_lack *ret)
 {
-    return passes(m, &(struct test){ .ask = ask, .kind = SHARE_LIMIT, .has_admitted = true }, q, ret);
+    return passes(m, &(struct queue_share_test){ .ask = ask, .kind = SHARE_LIMIT, .has_admitted = true }, q, ret);
 }
 
 bool share_is_exceeded(const struct sched_model *m, const struct sched_queue *q, uint32_t dims)
@@ -360,7 +363,7 @@ bool share_is_exceeded(const struct sched_model *m, const struct sched_queue *q,
 /* ---- which bound? ---- */
 
 /* What is left of a bound for a queue; AMOUNT_UNLIMITED: it is none. */
-static int64_t left_by(enum share_bound bound, const struct test *t, const struct sched_queue *q,
+static int64_t left_by(enum share_bound bound, const struct queue_share_test *t, const struct sched_queue *q,
                        const struct sched_queue *below, int dim)
 {
     int64_t has = q->allocated.v[dim] + q->going.v[dim], most = AMOUNT_UNLIMITED;
@@ -388,7 +391,7 @@ static int64_t left_by(enum share_bound bound, const struct test *t, const struc
     return most >= AMOUNT_UNLIMITED ? AMOUNT_UNLIMITED : most - has;
 }
 
-static bool is_refused_by(enum share_bound bound, const struct sched_model *m, const struct test *t,
+static bool is_refused_by(enum share_bound bound, const struct sched_model *m, const struct queue_share_test *t,
                           const struct sched_queue *q, struct share_refusal *ret)
 {
     for (int dim = 0; dim < m->dims.n; dim++) {
@@ -409,7 +412,7 @@ static bool is_refused_by(enum share_bound bound, const struct sched_model *m, c
 void share_refusal(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
                    enum share_test test, bool is_admission, struct share_refusal *ret)
 {
-    struct test t = { .ask = ask, .kind = test, .has_admitted = is_admission };
+    struct queue_share_test t = { .ask = ask, .kind = test, .has_admitted = is_admission };
 
     *ret = (struct share_refusal){ BOUND_CLUSTER, m->root, 0, 0 };
     for (enum share_bound bound = BOUND_CAPABILITY; bound <= BOUND_KEPT; bound++)

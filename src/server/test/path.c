@@ -37,7 +37,7 @@ static void paths(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct target t;
+        struct server_target t;
 
         assert_int_equal(path_parse(&a, str_of(rows[i].path), &t), 0);
         if (!str_is(t.group, rows[i].group) || !str_is(t.version, rows[i].version) ||
@@ -70,7 +70,7 @@ static void proxied_paths(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct target t;
+        struct server_target t;
 
         assert_int_equal(path_parse(&a, str_of(rows[i].path), &t), 0);
         if (!str_is(t.name, rows[i].name) || !str_is(t.subresource, rows[i].subresource) ||
@@ -84,7 +84,7 @@ static void bad_paths(void **state)
     static const char *const rows[] = { "/api//v1", "/api/v1/pods/%zz", "/api/v1/pods/%00",
                                         "/api/1/2/3/4/5/6/7/8/9/10/11/12/13" };
     autoarena a = { 0 };
-    struct target t;
+    struct server_target t;
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -119,7 +119,7 @@ static void verbs(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct target t;
+        struct server_target t;
 
         assert_int_equal(path_parse(&a, str_of(rows[i].path), &t), 0);
         if (verb_of(str_of(rows[i].method), &t, rows[i].is_watch) != rows[i].verb)

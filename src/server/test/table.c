@@ -138,7 +138,7 @@ static void selections(void **state)
 
 static void causes(void **state)
 {
-    struct request rq = { .arena = &arena, .type = type_by_name(STR("jobs")), .target.name = STR("j") };
+    struct server_request rq = { .arena = &arena, .type = type_by_name(STR("jobs")), .target.name = STR("j") };
     struct problems ps = { .arena = &arena };
     const struct json *object = yaml("{spec: {queue: 1}}"), *status;
     struct place root = { .node = object }, spec = place_member(&root, "spec"), queue = place_member(&spec, "queue"),
