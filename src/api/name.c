@@ -24,7 +24,7 @@ static unsigned class_of(char c)
     return c == '-' ? DASH : c == '.' ? DOT : c == '_' ? UNDERSCORE : 0;
 }
 
-struct name_rule {
+struct api_name_rule {
     size_t max;
     unsigned first, inside, last; /* allowed classes */
     const char *allowed;          /* in words, after "must be " */
@@ -32,21 +32,21 @@ struct name_rule {
 
 enum { LOWER_OR_DIGIT = LOWER | DIGIT, ALNUM = LOWER | UPPER | DIGIT };
 
-static const struct name_rule dns_label = {
+static const struct api_name_rule dns_label = {
     LABEL_MAX,
     LOWER_OR_DIGIT,
     LOWER_OR_DIGIT | DASH,
     LOWER_OR_DIGIT,
     "a DNS label: lower-case letters, digits and '-', beginning and ending with a letter or digit",
 };
-static const struct name_rule dns1035_label = {
+static const struct api_name_rule dns1035_label = {
     LABEL_MAX,
     LOWER,
     LOWER_OR_DIGIT | DASH,
     LOWER_OR_DIGIT,
     "a DNS-1035 label: lower-case letters, digits and '-', beginning with a letter and ending with a letter or digit",
 };
-static const struct name_rule dns_subdomain = {
+static const struct api_name_rule dns_subdomain = {
     SUBDOMAIN_MAX,
     LOWER_OR_DIGIT,
     LOWER_OR_DIGIT | DASH | DOT,
@@ -54,7 +54,7 @@ static const struct name_rule dns_subdomain = {
     "a DNS subdomain: lower-case letters, digits, '-' and '.', each part between dots beginning and ending with a "
     "letter or digit",
 };
-static const struct name_rule qualified = {
+static const struct api_name_rule qualified = {
     LABEL_MAX,
     ALNUM,
     ALNUM | DASH | DOT | UNDERSCORE,
@@ -63,21 +63,21 @@ static const struct name_rule qualified = {
     "optional "
     "DNS subdomain and '/' in front, such as \"example.com/my-name\"",
 };
-static const struct name_rule label_value = {
+static const struct api_name_rule label_value = {
     LABEL_MAX,
     ALNUM,
     ALNUM | DASH | DOT | UNDERSCORE,
     ALNUM,
     "a label value: empty, or letters, digits, '-', '_' and '.', beginning and ending with a letter or digit",
 };
-static const struct name_rule config_key = {
+static const struct api_name_rule config_key = {
     SUBDOMAIN_MAX,
     ALNUM | DASH | DOT | UNDERSCORE,
     ALNUM | DASH | DOT | UNDERSCORE,
     ALNUM | DASH | DOT | UNDERSCORE,
     "a config key: letters, digits, '-', '_' and '.', but neither \".\" nor anything beginning with \"..\"",
 };
-static const struct name_rule port = {
+static const struct api_name_rule port = {
     PORT_MAX,
     LOWER_OR_DIGIT,
     LOWER_OR_DIGIT | DASH,
@@ -104,7 +104,7 @@ static const char *too_long(struct arena *a, size_t max, struct str s)
     return arena_fmt(a, "must be no more than %zu bytes (got %zu: %s)", max, s.n, shown.p).p;
 }
 
-static bool api_name_fits(const struct name_rule *rule, struct str s)
+static bool api_name_fits(const struct api_name_rule *rule, struct str s)
 {
     if (s.n == 0 || !(class_of(s.p[0]) & rule->first) || !(class_of(s.p[s.n - 1]) & rule->last))
         return false;
@@ -114,7 +114,7 @@ static bool api_name_fits(const struct name_rule *rule, struct str s)
     return true;
 }
 
-static const char *api_name_check(struct arena *a, const struct name_rule *rule, struct str s)
+static const char *api_name_check(struct arena *a, const struct api_name_rule *rule, struct str s)
 {
     if (s.n > rule->max)
         return too_long(a, rule->max, s);

@@ -352,7 +352,7 @@ static void put_binding(struct rbac *r, const struct json *object, bool is_clust
 
 /* ---- being told ---- */
 
-static const struct kind {
+static const struct rbac_kind {
     const char *name;
     void (*put)(struct rbac *r, const struct json *object, bool is_cluster);
     void (*remove)(struct rbac *r, const struct json *object, bool is_cluster);
@@ -364,7 +364,7 @@ static const struct kind {
     { "ClusterRoleBinding", put_binding, remove_binding, true },
 };
 
-static const struct kind *rbac_kind_of(const struct json *object)
+static const struct rbac_kind *rbac_kind_of(const struct json *object)
 {
     if (!str_is(object_api_version(object), RBAC_GROUP "/v1"))
         return NULL;
@@ -376,7 +376,7 @@ static const struct kind *rbac_kind_of(const struct json *object)
 
 void rbac_put(struct rbac *r, const struct json *object)
 {
-    const struct kind *kind = rbac_kind_of(object);
+    const struct rbac_kind *kind = rbac_kind_of(object);
 
     r->changes++;
     if (kind && (kind->is_cluster || object_namespace(object).n))
@@ -385,7 +385,7 @@ void rbac_put(struct rbac *r, const struct json *object)
 
 void rbac_remove(struct rbac *r, const struct json *object)
 {
-    const struct kind *kind = rbac_kind_of(object);
+    const struct rbac_kind *kind = rbac_kind_of(object);
 
     r->changes++;
     if (kind)

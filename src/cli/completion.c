@@ -159,7 +159,7 @@ static bool takes_runs(const struct command *c)
     return strncmp(c->name, "runs ", 5) == 0;
 }
 
-static const struct asked {
+static const struct completion_asked {
     bool (*takes)(const struct command *c);
     const char *ask;
     bool has_files; /* besides */
@@ -170,7 +170,7 @@ static const struct asked {
     { takes_runs, "pumice runs -q", false },
 };
 
-static const struct asked *asked_for(const struct command *c)
+static const struct completion_asked *asked_for(const struct command *c)
 {
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (names[i].takes(c))
@@ -300,7 +300,7 @@ static void print_zsh(struct buf *out)
     for (size_t i = 0; command_at(i); i++) {
         autoarena a = { 0 };
         struct str first = first_arguments(&a, command_at(i));
-        const struct asked *asked = asked_for(command_at(i));
+        const struct completion_asked *asked = asked_for(command_at(i));
 
         buf_fmt(out, "    '%s')\n        _arguments -s", command_at(i)->name);
         for (size_t k = 0; (o = command_option(command_at(i), k)); k++)
@@ -364,7 +364,7 @@ static void fish_arguments(struct buf *out, const struct command *c)
 
 static void fish_names(struct buf *out, const struct command *c)
 {
-    const struct asked *asked = asked_for(c);
+    const struct completion_asked *asked = asked_for(c);
 
     if (!asked)
         return;

@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-static const struct twin {
+static const struct vc_flow_twin {
     const char *kind;    /* of its type, and in messages */
     const char *missing; /* what is said when get and delete have no name */
     const char *mandatory;
@@ -36,7 +36,8 @@ static bool next_part(struct str *rest, struct str *ret)
     return true;
 }
 
-static int vc_flow_read_part(struct vc *v, const struct twin *t, struct str part, struct json **ret, struct err *e)
+static int vc_flow_read_part(struct vc *v, const struct vc_flow_twin *t, struct str part, struct json **ret,
+                             struct err *e)
 {
     const struct resource_type *type = ctl_type(t->kind);
     struct yaml_docs docs = { 0 };
@@ -68,7 +69,7 @@ static int vc_flow_read_text(struct vc *v, struct str *ret, struct err *e)
 }
 
 /* One order for each part of the file; what is refused is said, and the others go on. */
-static int for_each_part(struct vc *v, const struct twin *t, bool is_create, struct err *e)
+static int for_each_part(struct vc *v, const struct vc_flow_twin *t, bool is_create, struct err *e)
 {
     struct str text, part;
 
@@ -94,7 +95,7 @@ static int for_each_part(struct vc *v, const struct twin *t, bool is_create, str
     return 0;
 }
 
-static int vc_flow_delete_one(struct vc *v, const struct twin *t, struct err *e)
+static int vc_flow_delete_one(struct vc *v, const struct vc_flow_twin *t, struct err *e)
 {
     struct str namespace = str_of(v->values->namespace), name = str_of(v->values->name);
     struct json *object;
@@ -112,7 +113,7 @@ static int vc_flow_delete_one(struct vc *v, const struct twin *t, struct err *e)
 
 /* ---- tables ---- */
 
-static void vc_flow_show(struct vc *v, const struct twin *t, const struct ctl_objects *list)
+static void vc_flow_show(struct vc *v, const struct vc_flow_twin *t, const struct ctl_objects *list)
 {
     static const struct vc_column columns[] = {
         { "Name", 0, 4, 4 }, { "Namespace", 0, 4, 4 }, { "Phase", 0, 4, 4 }, { "Age", 0, 4, 4 }
@@ -131,7 +132,7 @@ static void vc_flow_show(struct vc *v, const struct twin *t, const struct ctl_ob
     vc_table(v, columns, t->has_status ? 4 : 2, cells.v, cells.n);
 }
 
-static int ctl_vc_flow_list(struct vc *v, const struct twin *t, struct err *e)
+static int ctl_vc_flow_list(struct vc *v, const struct vc_flow_twin *t, struct err *e)
 {
     struct ctl_select which = { .namespace = vc_namespace(v) };
     struct ctl_objects all = { 0 };
@@ -144,7 +145,7 @@ static int ctl_vc_flow_list(struct vc *v, const struct twin *t, struct err *e)
     return 0;
 }
 
-static int ctl_vc_flow_get(struct vc *v, const struct twin *t, struct err *e)
+static int ctl_vc_flow_get(struct vc *v, const struct vc_flow_twin *t, struct err *e)
 {
     struct ctl_objects one = { 0 };
     struct json *object;
@@ -218,7 +219,7 @@ static void vc_flow_tidy(struct arena *a, const struct json *amounts)
 }
 
 /* Parts that are there whether anything is in them or not. */
-static void vc_flow_fill(struct vc *v, const struct twin *t, struct json *o)
+static void vc_flow_fill(struct vc *v, const struct vc_flow_twin *t, struct json *o)
 {
     json_remove(json_get(o, "metadata"), "managedFields");
     (void)json_need_object(v->arena, o, "spec");
@@ -232,7 +233,7 @@ static void vc_flow_fill(struct vc *v, const struct twin *t, struct json *o)
     }
 }
 
-static void print_object(struct vc *v, const struct twin *t, struct json *o)
+static void print_object(struct vc *v, const struct vc_flow_twin *t, struct json *o)
 {
     vc_flow_fill(v, t, o);
     if (strcmp(v->values->format, "json") == 0) {
@@ -246,7 +247,7 @@ static void print_object(struct vc *v, const struct twin *t, struct json *o)
     }
 }
 
-static int ctl_vc_flow_describe(struct vc *v, const struct twin *t, struct err *e)
+static int ctl_vc_flow_describe(struct vc *v, const struct vc_flow_twin *t, struct err *e)
 {
     struct ctl_select which = { .namespace = str_of(v->values->namespace) };
     struct ctl_objects all = { 0 };

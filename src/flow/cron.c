@@ -18,7 +18,7 @@ static const char *const month_names[] = { "jan", "feb", "mar", "apr", "may", "j
                                            "jul", "aug", "sep", "oct", "nov", "dec" };
 static const char *const weekday_names[] = { "sun", "mon", "tue", "wed", "thu", "fri", "sat" };
 
-static const struct part {
+static const struct cron_part {
     const char *name;
     int min, max; /* max: what * and an open range end with */
     int last;     /* what may be written */
@@ -33,13 +33,13 @@ static const struct part {
 };
 enum { PARTS = ARRAY_LEN(parts) };
 
-static int cron_wrong(struct err *e, const struct part *p, struct str text, const char *why)
+static int cron_wrong(struct err *e, const struct cron_part *p, struct str text, const char *why)
 {
     return err_set(e, ERR_INVALID, "%s \"%.*s\": %s", p->name, (int)MIN_OF(text.n, (size_t)40), text.n ? text.p : "",
                    why);
 }
 
-static int read_value(const struct part *p, struct str text, int *ret, struct err *e)
+static int read_value(const struct cron_part *p, struct str text, int *ret, struct err *e)
 {
     uint64_t v;
 
@@ -56,7 +56,7 @@ static int read_value(const struct part *p, struct str text, int *ret, struct er
     return 0;
 }
 
-static int read_range(const struct part *p, struct str text, int *ret_from, int *ret_to, struct err *e)
+static int read_range(const struct cron_part *p, struct str text, int *ret_from, int *ret_to, struct err *e)
 {
     ptrdiff_t dash = str_find_char(text, '-');
 
@@ -73,7 +73,7 @@ static int read_range(const struct part *p, struct str text, int *ret_from, int 
 }
 
 /* One item of a list: "*", "1-5", "*" "/2", "7/10" (from 7 on). */
-static int read_item(const struct part *p, struct str text, uint64_t *bits, bool *is_any, struct err *e)
+static int read_item(const struct cron_part *p, struct str text, uint64_t *bits, bool *is_any, struct err *e)
 {
     ptrdiff_t slash = str_find_char(text, '/');
     struct str range = slash < 0 ? text : str_sub(text, 0, (size_t)slash);
@@ -93,7 +93,8 @@ static int read_item(const struct part *p, struct str text, uint64_t *bits, bool
     return 0;
 }
 
-static int cron_read_part(const struct part *p, struct str text, uint64_t *ret_bits, bool *ret_is_any, struct err *e)
+static int cron_read_part(const struct cron_part *p, struct str text, uint64_t *ret_bits, bool *ret_is_any,
+                          struct err *e)
 {
     struct str item;
 

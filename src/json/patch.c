@@ -246,7 +246,7 @@ static int op_test(struct patching *pt, const struct patch_op *op)
     return json_equal(at.node, op->value) ? 0 : err_set(pt->e, ERR_INVALID, "the value is another one");
 }
 
-static const struct op_kind {
+static const struct patch_op_kind {
     const char *name;
     bool has_value, has_from;
     int (*apply)(struct patching *pt, const struct patch_op *op);
@@ -273,10 +273,10 @@ static int read_pointer(const struct json *j, const char *name, struct str *ret,
     return 0;
 }
 
-static int read_op(const struct json *j, const struct op_kind **ret_kind, struct patch_op *ret, struct err *e)
+static int read_op(const struct json *j, const struct patch_op_kind **ret_kind, struct patch_op *ret, struct err *e)
 {
     struct str name = json_member_text(j, "op");
-    const struct op_kind *kind = NULL;
+    const struct patch_op_kind *kind = NULL;
     struct patch_op op = { .value = json_get(j, "value") };
 
     if (!json_is(j, JSON_OBJECT))
@@ -297,7 +297,7 @@ static int read_op(const struct json *j, const struct op_kind **ret_kind, struct
 
 static int apply_op(struct patching *pt, const struct json *j)
 {
-    const struct op_kind *kind = NULL;
+    const struct patch_op_kind *kind = NULL;
     struct patch_op op;
 
     if (read_op(j, &kind, &op, pt->e) < 0)

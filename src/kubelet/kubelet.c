@@ -25,7 +25,7 @@ static void serve_health(const struct target *t)
 
 enum kubelet_parts { PARTS_NONE, PARTS_POD, PARTS_CONTAINER }; /* of the path, after its first word */
 
-static const struct route {
+static const struct kubelet_route {
     const char *path, *subresource;
     enum kubelet_parts parts;
     bool may_act; /* it does more than look: by GET too (WebSockets), so the right to look is not enough */
@@ -41,7 +41,7 @@ static const struct route {
 };
 
 /* '*ret_rest' is what follows the route's own words. */
-static const struct route *find_route(struct str path, struct str *ret_rest)
+static const struct kubelet_route *find_route(struct str path, struct str *ret_rest)
 {
     path = str_from(path, 1);
     for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
@@ -56,7 +56,7 @@ static const struct route *find_route(struct str path, struct str *ret_rest)
 }
 
 /* NAMESPACE/POD, NAMESPACE/POD/UID, and a container at the end where there is to be one. */
-static bool read_place(const struct route *r, struct str rest, struct target *t)
+static bool read_place(const struct kubelet_route *r, struct str rest, struct target *t)
 {
     struct str parts[4], part;
     size_t n = 0, least = r->parts == PARTS_NONE ? 0 : r->parts == PARTS_POD ? 2 : 3;
@@ -80,7 +80,7 @@ void kubelet_serve(struct kubelet *k, struct http_call *call)
     autoarena a = { 0 };
     struct target t = { .kubelet = k, .arena = &a, .call = call };
     struct str rest;
-    const struct route *r = find_route(call->path, &rest);
+    const struct kubelet_route *r = find_route(call->path, &rest);
 
     if (!r || !read_place(r, rest, &t))
         answer_text(k, call, 404, "404 page not found");
@@ -105,7 +105,7 @@ void kubelet_take(struct kubelet *k, struct http_call *call, enum kubelet_action
 static void kubelet_on_request(void *ctx, struct http_call *call)
 {
     struct str rest;
-    const struct route *r = find_route(call->path, &rest);
+    const struct kubelet_route *r = find_route(call->path, &rest);
 
     auth_begin(ctx, call, r ? r->subresource : "proxy", r && r->may_act);
 }

@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-static const struct advice {
+static const struct sqlite_advice {
     int rc; /* primary */
     enum err_code code;
     const char *what, *helps;

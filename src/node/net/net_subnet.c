@@ -32,14 +32,14 @@ static int candidate(size_t i, struct subnet *ret, struct err *e)
 
 /* ---- what is taken ---- */
 
-struct route {
+struct subnet_route {
     uint32_t base;
     int prefix;
 };
 
 struct routes {
     struct arena arena;
-    VEC(struct route) list;
+    VEC(struct subnet_route) list;
 };
 
 static bool add_route(void *ctx, const struct nlmsghdr *m)
@@ -55,7 +55,7 @@ static bool add_route(void *ctx, const struct nlmsghdr *m)
     mnl_attr_for_each(a, m, sizeof(*head))
         if (mnl_attr_get_type(a) == RTA_DST && mnl_attr_get_payload_len(a) >= sizeof(to))
             to = ntohl(mnl_attr_get_u32(a));
-    *vec_push(&r->arena, &r->list) = (struct route){ to, head->rtm_dst_len };
+    *vec_push(&r->arena, &r->list) = (struct subnet_route){ to, head->rtm_dst_len };
     return true;
 }
 

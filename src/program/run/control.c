@@ -288,7 +288,7 @@ static void do_publish(const struct question *q)
 
 /* ---- requests ---- */
 
-static const struct route {
+static const struct control_route {
     const char *path; /* whole; or of a pod, behind its name */
     bool is_pods;
     void (*serve)(const struct question *q);

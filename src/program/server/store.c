@@ -7,7 +7,7 @@
 #include "base/term.h"
 #include "store/backup.h"
 
-static const struct action {
+static const struct store_action {
     const char *name, *arguments;
     size_t min, max; /* of arguments */
     int (*run)(const struct server_store_options *o, const struct text_list *arguments);

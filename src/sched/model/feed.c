@@ -35,7 +35,7 @@ static void csi_node_is_gone(struct sched_model *m, struct str namespace, struct
     volume_gone(m, STR("CSINode"), namespace, name);
 }
 
-static const struct feed_kind {
+static const struct model_feed_kind {
     const char *kind, *api; /* api: the whole apiVersion, or the group with its '/' */
     void (*put)(struct sched_model *m, const struct json *root);
     void (*gone)(struct sched_model *m, struct str namespace, struct str name, struct str uid);
@@ -55,7 +55,7 @@ static const struct feed_kind {
     { "CSINode", "storage.k8s.io/", volume_put, csi_node_is_gone },
 };
 
-static const struct feed_kind *kind_find(struct str kind)
+static const struct model_feed_kind *kind_find(struct str kind)
 {
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         if (str_is(kind, kinds[i].kind))
@@ -63,7 +63,7 @@ static const struct feed_kind *kind_find(struct str kind)
     return NULL;
 }
 
-static bool is_api(const struct feed_kind *k, struct str api_version)
+static bool is_api(const struct model_feed_kind *k, struct str api_version)
 {
     struct str api = str_of(k->api);
 
@@ -72,14 +72,14 @@ static bool is_api(const struct feed_kind *k, struct str api_version)
 
 bool feed_wants(struct str api_version, struct str kind)
 {
-    const struct feed_kind *k = kind_find(kind);
+    const struct model_feed_kind *k = kind_find(kind);
 
     return k && is_api(k, api_version);
 }
 
 void feed_put(struct sched_model *m, const struct json *root)
 {
-    const struct feed_kind *k = kind_find(json_member_text(root, "kind"));
+    const struct model_feed_kind *k = kind_find(json_member_text(root, "kind"));
 
     if (!k || !is_api(k, json_member_text(root, "apiVersion")))
         return;
@@ -90,7 +90,7 @@ void feed_put(struct sched_model *m, const struct json *root)
 
 void feed_gone(struct sched_model *m, struct str kind, struct str namespace, struct str name, struct str uid)
 {
-    const struct feed_kind *k = kind_find(kind);
+    const struct model_feed_kind *k = kind_find(kind);
 
     if (!k)
         return;
