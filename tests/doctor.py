@@ -157,8 +157,8 @@ def missing_programs():
     hide = " ".join(f"mount --bind /dev/null {path};" for name in ("nft", "sshd", "mpiexec")
                     for path in [shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")] if path)
     checks, r = report(shell(hide + " exec $PUMICE doctor -o json"))
-    limited(checks, "sshd", "there is no sshd", "apt-get install openssh-server")
-    limited(checks, "mpiexec", "there is no mpiexec", "apt-get install openmpi-bin")
+    limited(checks, "sshd", "sshd is not installed", "apt-get install openssh-server")
+    limited(checks, "mpiexec", "mpiexec is not installed", "apt-get install openmpi-bin")
     expect(not r["canRunPods"] or "sshd" in r["summary"], r["summary"])
     if has_nftables() and checks.get("network", {}).get("verdict") == "fine":
         expect(checks["nftables"]["verdict"] == "fine", checks["nftables"])  # without the program

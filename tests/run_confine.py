@@ -274,8 +274,8 @@ def limited(user, limit):
 
 def limits_of_the_shell():
     """A run under any limit works, or says which limit is too low. (Root may raise it, unless it is in a container itself.)"""
-    cases = [*((f"-n {n}", n >= 256, "open files are limited to") for n in (4, 5, 6, 8, 10, 16, 17, 24, 32, 48, 64, 255, 256)),
-             ("-f 0", False, "files are limited to 0 bytes"), ("-f 1", False, "files are limited to"), ("-f 1000", True, "")]
+    cases = [*((f"-n {n}", n >= 256, "open files is too low") for n in (4, 5, 6, 8, 10, 16, 17, 24, 32, 48, 64, 255, 256)),
+             ("-f 0", False, "the file size limit of 0 bytes is too low"), ("-f 1", False, "the file size limit of"), ("-f 1000", True, "")]
     for user in (None, *([ORDINARY] if may_be_ordinary() else [])):
         for limit, must_work, word in cases:
             r = limited(user, limit)

@@ -116,9 +116,9 @@ static void keeper_died(struct agent *g)
 
     (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, keeper_fd(g->run.keeper), NULL);
     if (!may_restart(g, &e) || agent_run_keep_again(&g->run, &e) < 0 || watch_keeper(g, &e) < 0)
-        log_warn("Failed to restart the keeper", LOG_TEXT("why", e.text));
+        log_warn("Failed to restart the keeper", LOG_TEXT("error", e.text));
     else
-        log_info("Restarted the keeper, which was killed");
+        log_info("Restarted the keeper after it was killed");
 }
 
 static int open_groups(struct agent *g, struct err *e)
@@ -171,10 +171,10 @@ static void spawner_died(struct agent *g)
     spawner_stop(g->spawner);
     g->spawner = NULL;
     if (!may_restart(g, &e) || open_spawner(g, &e) < 0 || watch_spawner(g, &e) < 0 || agent_keep(g, &e) < 0) {
-        log_error("Failed to restart the spawner", LOG_TEXT("why", e.text));
+        log_error("Failed to restart the spawner", LOG_TEXT("error", e.text));
         g->is_broken = true;
     } else {
-        log_warn("Restarted the spawner, which was killed; its pods are lost");
+        log_warn("Restarted the spawner after it was killed; its pods are lost");
     }
 }
 
@@ -223,7 +223,7 @@ static void net_helper_died(struct agent *g)
     if (net_helper_restart(g->net, &e) < 0 || (g->opt.outlives && agent_keep(g, &e) < 0))
         notice(g, "pods have no way out to other networks any more: ", e.text);
     else
-        log_info("Restarted slirp4netns, which was killed");
+        log_info("Restarted slirp4netns after it was killed");
     watch_net(g);
 }
 

@@ -43,8 +43,8 @@ static void add_spawner(struct agent_found *f, int dir, const char *name)
         return;
     }
     if (s)
-        log_warn("pods of an agent before this one cannot be taken over; they are ended", LOG_TEXT("run", f->id),
-                 LOG_TEXT("why", e.code ? e.text : "it was killed when it began"));
+        log_warn("Failed to adopt pods of the previous agent; deleting them", LOG_TEXT("run", f->id),
+                 LOG_TEXT("error", e.code ? e.text : "it was killed before its first pod started"));
     spawner_stop(s);
     (void)unlinkat(dir, name, 0); /* its listener is gone */
 }
@@ -160,11 +160,11 @@ struct agent_kept {
 static void keep_shim(struct agent *g, struct shim *shim)
 {
     struct agent_kept *k = xcalloc(1, sizeof(*k));
-    struct err e;
+    struct err e = { .text = "unexpected group" };
 
     k->shim = shim;
     if (shim_adopt(shim, &g->arena, &k->found, &e) < 0 || !str_starts(k->found.group, str_of(group_head))) {
-        log_warn("a pod of before cannot be taken over; it is ended", LOG_TEXT("why", e.text));
+        log_warn("Failed to adopt a running pod; deleting it", LOG_TEXT("error", e.text));
         shim_free(shim);
         free(k);
         return;
@@ -177,7 +177,7 @@ static void keep_shim(struct agent *g, struct shim *shim)
 static void look_at_filter(struct agent *g)
 {
     if (filter_look(g->run.id, net_ns_fd(g->net), &g->filter.is_second))
-        buf_str(&g->filter.applied, STR("of the agent before"));
+        buf_str(&g->filter.applied, STR("of the previous agent"));
 }
 
 void agent_adopt_shims(struct agent *g, struct agent_found *f)
@@ -189,7 +189,8 @@ void agent_adopt_shims(struct agent *g, struct agent_found *f)
     }
     f->spawners.n = 0;
     look_at_filter(g);
-    log_info("pods of before are here", LOG_TEXT("run", g->run.id), LOG_INT("pods", (int64_t)map_count(&g->kept)));
+    log_info("Found running pods of the previous agent", LOG_TEXT("run", g->run.id),
+             LOG_INT("pods", (int64_t)map_count(&g->kept)));
 }
 
 struct agent_kept *agent_kept_take(struct agent *g, struct str uid)
@@ -207,7 +208,7 @@ static void agent_adopt_wait_gone(struct shim *s, int64_t until_ms)
         int64_t left_ms = until_ms - clock_mono_ms(&clock_real);
 
         if (shim_next(s, &ev) == 0 && (left_ms <= 0 || poll(&p, 1, (int)left_ms) == 0)) {
-            log_warn("a pod of before does not end");
+            log_warn("Pod of the previous agent did not stop in time");
             return;
         }
     }
@@ -221,7 +222,7 @@ static void kept_free(struct agent_kept *k)
 
 static struct life *agent_adopt_refuse(struct agent_pod *p, struct agent_kept *k, const char *why)
 {
-    log_info("a pod of before begins again", LOG_STR("pod", p->object->name), LOG_TEXT("why", why));
+    log_info("Restarting a pod that cannot be adopted", LOG_STR("pod", p->object->name), LOG_TEXT("why", why));
     shim_stop(k->shim);
     agent_adopt_wait_gone(k->shim, clock_mono_ms(&clock_real) + GONE_MS);
     kept_free(k);
@@ -238,7 +239,7 @@ static int hold_address(struct agent_pod *p, struct str note, struct err *e)
         return 0;
     if (inet_pton(AF_INET, arena_cstr(&a, note), &p->address) != 1) {
         p->address.s_addr = 0;
-        return err_set(e, ERR_INVALID, "its address is not known");
+        return err_set(e, ERR_INVALID, "its address is unknown");
     }
     if (net_hold(p->agent->net, p->address, e) < 0) {
         p->address.s_addr = 0;
@@ -331,7 +332,7 @@ struct life *agent_pod_adopt(struct agent_pod *p, struct agent_kept *take_k)
     struct err e;
 
     if (!k->found.cons.n)
-        return agent_adopt_refuse(p, k, "no container of it was started");
+        return agent_adopt_refuse(p, k, "none of its containers was started");
     if (hold_address(p, k->found.note, &e) < 0)
         return agent_adopt_refuse(p, k, e.text);
     p->shim = k->shim;
@@ -341,7 +342,8 @@ struct life *agent_pod_adopt(struct agent_pod *p, struct agent_kept *take_k)
     find_layers(p);
     hold_devices(p, &k->found);
     if (agent_pod_watch(p, &e) < 0)
-        log_warn("a shim is not watched", LOG_TEXT("why", e.text));
+        log_warn("Failed to watch the shim of an adopted pod", LOG_STR("pod", p->object->name),
+                 LOG_TEXT("error", e.text));
     life = adopt_life(p, &k->found);
     free(k);
     return life;
@@ -370,7 +372,7 @@ static void sweep_dir(struct agent *g, const char *dir)
             continue;
         buf_fmt(&volumes, "%s/%s/%s/volumes", g->run.dir.p, dir, entry->d_name);
         if (volumes_sweep(volumes.p, &e) < 0)
-            log_warn("Failed to remove volumes of a pod that is gone", LOG_TEXT("why", e.text));
+            log_warn("Failed to remove volumes of a deleted pod", LOG_TEXT("error", e.text));
         buf_reset(&volumes);
         buf_fmt(&volumes, "%s/%s", dir, entry->d_name);
         agent_remove_tree(g, g->run.dir_fd, volumes.p);
@@ -393,8 +395,7 @@ void agent_kept_end(struct agent *g)
     int64_t until_ms = clock_mono_ms(&clock_real) + GONE_MS;
 
     if (map_count(&g->kept))
-        log_info("pods of before are not there any more; they are ended",
-                 LOG_INT("pods", (int64_t)map_count(&g->kept)));
+        log_info("Deleting running pods whose objects are gone", LOG_INT("pods", (int64_t)map_count(&g->kept)));
     MAP_FOREACH(struct agent_kept *, k, &g->kept)
         shim_stop(k->shim);
     MAP_FOREACH(struct agent_kept *, k, &g->kept)

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
 
@@ -107,7 +108,7 @@ static void late(struct agent *g)
 {
     struct err e;
 
-    (void)err_set(&e, ERR_IO, "nf_tables has not answered within %d s", FILTER_PATIENCE_MS / 1000);
+    (void)err_set(&e, ERR_IO, "nf_tables did not answer within %d s", FILTER_PATIENCE_MS / 1000);
     note_trouble(g, &e);
     g->filter.is_late = true;
     g->filter.due_ms = cluster_now_ms(g->cluster) + FILTER_PATIENCE_MS;
@@ -166,7 +167,8 @@ static void agent_filter_begin(struct agent *g, struct str batch)
     }
     f->due_ms = cluster_now_ms(g->cluster) + FILTER_PATIENCE_MS;
     if (epoll_ctl(g->epoll, EPOLL_CTL_ADD, filter_fd(f->nft), &ev) < 0)
-        log_warn("the filter is not watched", LOG_TEXT("why", "epoll_ctl")); /* the answer is taken when it is late */
+        log_warn("Failed to watch the packet filter",
+                 LOG_TEXT("error", strerror(errno))); /* the answer is taken when it is late */
 }
 
 /* What is in the next batch begins to count with it. */

@@ -207,9 +207,9 @@ static void agent_puller_revive(struct agent *g)
     if (!puller_is_gone(g->opt.puller))
         return;
     if (puller_restart(g->opt.puller, &e) < 0 || agent_images_watch(g, &e) < 0)
-        log_warn("Failed to restart the puller", LOG_TEXT("why", e.text));
+        log_warn("Failed to restart the puller", LOG_TEXT("error", e.text));
     else
-        log_info("Restarted the puller, which was killed");
+        log_info("Restarted the puller after it was killed");
 }
 
 static enum agent_image_state agent_image_wait_for(struct agent_pod *p, const struct life_action *action,

@@ -122,7 +122,7 @@ void agent_logs_remove(struct agent_pod *p)
 
     if (!p->agent->opt.keeps_state &&
         tree_remove(p->agent->run.dir_fd, arena_fmt(&a, "logs/%.*s", STR_ARG(p->object->uid)).p, &e) < 0)
-        log_warn("logs of a pod stay behind", LOG_TEXT("why", e.text));
+        log_warn("Failed to remove logs of a pod", LOG_STR("pod", p->object->name), LOG_TEXT("error", e.text));
 }
 
 static void log_free(struct agent_log *l)

@@ -318,8 +318,7 @@ void agent_node_changed(struct agent *g)
 
 void agent_node_gone(struct agent *g)
 {
-    log_warn("the Node was deleted and is made again; stop this program first to remove it",
-             LOG_STR("node", g->node_name));
+    log_warn("Creating the Node again, which was deleted while this program runs", LOG_STR("node", g->node_name));
     g->node_step = NODE_CREATES;
     g->beat_ms = cluster_now_ms(g->cluster);
 }

@@ -59,7 +59,8 @@ void agent_events_due(struct agent *g, int64_t now_ms)
 /* A shim that is gone says so by itself; what is too much for it nobody else would tell. */
 static void not_sent(struct agent_pod *p, const struct life_action *action, const struct err *e)
 {
-    log_warn("a container was not started", LOG_STR("pod", p->object->name), LOG_TEXT("why", e->text));
+    log_warn("Failed to start a container", LOG_STR("pod", p->object->name), LOG_STR("container", action->name),
+             LOG_TEXT("error", e->text));
     if (e->code != ERR_TOO_BIG)
         return;
     agent_log_forget(p, action->name, action->attempt);
@@ -488,7 +489,7 @@ bool agent_pods_unhold(struct agent *g)
         struct agent_pod *p = LIST_ITEM(link, struct agent_pod, held);
 
         if (agent_pod_watch(p, NULL) < 0)
-            log_warn("a shim is not watched any more", LOG_STR("pod", p->object->name));
+            log_warn("Failed to watch the shim of a pod", LOG_STR("pod", p->object->name));
         agent_pod_events(p);
         did = true;
     }

@@ -25,7 +25,7 @@ static bool remove_some(int dir, const char *path)
     int rc = tree_remove_some(dir, path, REMOVED_A_TURN, &e);
 
     if (rc < 0)
-        log_warn("Failed to remove files of a pod", LOG_TEXT("path", path), LOG_TEXT("why", e.text));
+        log_warn("Failed to remove files of a pod", LOG_TEXT("path", path), LOG_TEXT("error", e.text));
     return rc > 0;
 }
 

@@ -80,7 +80,7 @@ static void sweep_volumes(const char *dir)
             continue;
         buf_fmt(&volumes, "%s/%s/volumes", dir, entry->d_name);
         if (volumes_sweep(volumes.p, &e) < 0)
-            log_warn("volumes stay behind", LOG_TEXT("why", e.text));
+            log_warn("Failed to remove volumes of a run", LOG_TEXT("error", e.text));
     }
 }
 
@@ -92,7 +92,7 @@ static void empty_run(int state_fd, const char *id)
 
     for (struct dirent *entry; (entry = dir_next(d));)
         if (strcmp(entry->d_name, lock_name) != 0 && tree_remove(dirfd(d), entry->d_name, &e) < 0)
-            log_warn("files stay behind", LOG_TEXT("why", e.text));
+            log_warn("Failed to remove files of a run", LOG_TEXT("error", e.text));
 }
 
 static void remove_files(int state_fd, struct str state_dir, const char *id)
@@ -111,7 +111,7 @@ static void remove_files(int state_fd, struct str state_dir, const char *id)
     empty_run(state_fd, id);
     (void)state_lock(state_fd, &lock, NULL); /* somebody hangs: go on without */
     if (tree_remove(state_fd, id, &e) < 0)
-        log_warn("files stay behind", LOG_TEXT("why", e.text));
+        log_warn("Failed to remove files of a run", LOG_TEXT("error", e.text));
 }
 
 void agent_run_remove(const struct agent_run *r, struct cgroups *cgroups, bool keeps_files)

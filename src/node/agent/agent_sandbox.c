@@ -218,7 +218,7 @@ static void sweep_volumes(struct agent_pod *p)
     struct err e;
 
     if (volumes_sweep(arena_fmt(&a, "%s/volumes", needs_disk(p) ? p->disk.p : p->small.p).p, &e) < 0)
-        log_warn("volumes of a pod stay behind", LOG_TEXT("why", e.text));
+        log_warn("Failed to remove volumes of a pod", LOG_STR("pod", p->object->name), LOG_TEXT("error", e.text));
 }
 
 void agent_pod_leave(struct agent_pod *p)

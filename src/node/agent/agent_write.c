@@ -48,7 +48,7 @@ void agent_write_answered(struct agent *g, const struct cluster_event *ev)
     struct agent_write *w = map_u64_remove(&g->writes, ev->token);
 
     if (is_failure(&ev->err))
-        log_warn("a write failed", LOG_TEXT("why", ev->err.text));
+        log_warn("API write failed", LOG_TEXT("error", ev->err.text));
     if (!w)
         return;
     w->token = 0;

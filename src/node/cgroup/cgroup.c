@@ -25,10 +25,11 @@ int cgroup_path_check(const char *path, int *ret_depth, struct err *e)
     while (str_split(&rest, '/', &part)) {
         depth++;
         if (!cgroup_name_is_good(part) || depth > 2)
-            return err_set(e, ERR_INVALID, "\"%s\": a group is named pod or pod/container, of a-z 0-9 - .", path);
+            return err_set(e, ERR_INVALID,
+                           "cgroup name \"%s\": must be POD or POD/CONTAINER, with a-z, 0-9, '-' and '.'", path);
     }
     if (!depth)
-        return err_set(e, ERR_INVALID, "a group needs a name");
+        return err_set(e, ERR_INVALID, "cgroup name: must not be empty");
     *ret_depth = depth;
     return 0;
 }
@@ -41,9 +42,9 @@ int cgroup_group_open(const struct cgroup_hier *h, const char *path, struct err 
     int dir = cgroup_dir_open(h->ours, path);
 
     if (dir < 0 && errno == ENOTDIR)
-        return err_set(e, ERR_INVALID, "group %s: the kernel uses this name", path);
+        return err_set(e, ERR_INVALID, "cgroup %s: the kernel uses this name", path);
     if (dir < 0)
-        return err_errno(e, "group %s", path);
+        return err_errno(e, "cgroup %s", path);
     return dir;
 }
 
@@ -89,7 +90,7 @@ static int cgroup_set_limits(const struct cgroup_hier *h, const char *path, cons
             continue;
         (void)snprintf(file, sizeof(file), "%s/%s", is_new ? path : ".", s[i].file);
         if (cgroup_apply(is_new ? h->ours : dir, file, &s[i]) < 0)
-            return err_errno(e, "group %s: set %s to %s", path, s[i].file, s[i].text);
+            return err_errno(e, "cgroup %s: set %s to %s", path, s[i].file, s[i].text);
     }
     return 0;
 }
@@ -112,16 +113,16 @@ static int prepare_parent(const struct cgroup_hier *h, const char *path, bool ha
     if (cgroup_file_read(dir, "cgroup.procs", &procs) == 0 && procs.n && !has_limits)
         return 0;
     if (procs.n)
-        return err_set(e, ERR_INVALID, "group %s: processes are in %s itself", path, name);
+        return err_set(e, ERR_INVALID, "cgroup %s: its parent %s contains processes", path, name);
     if (h->is_v2 && (unsigned)cgroup_v2_pass(dir, h->ctrls, '+') != h->ctrls)
-        return err_errno(e, "group %s: pass controllers on", name);
+        return err_errno(e, "cgroup %s: enable controllers for its children", name);
     return 0;
 }
 
 static int check_limits(const struct cgroup_limits *l, struct err *e)
 {
     if (l->cpu_milli < 0 || l->cpu_shares_milli < 0 || l->memory_bytes < 0 || l->pids < 0)
-        return err_set(e, ERR_INVALID, "a limit must not be negative");
+        return err_set(e, ERR_INVALID, "limits must not be negative");
     return 0;
 }
 
@@ -141,7 +142,7 @@ static int make_in(const struct cgroup_hier *h, const char *path, int depth, boo
     if (mkdirat(h->ours, path, 0755) == 0)
         *ret_is_new = true;
     else if (errno != EEXIST)
-        return err_errno(e, "make group %s", path);
+        return err_errno(e, "create cgroup %s", path);
     if (*ret_is_new)
         cgroup_inherit(h, path);
     return cgroup_set_limits(h, path, limits, *ret_is_new, e);
@@ -189,7 +190,7 @@ int cgroup_remove(struct cgroups *c, const char *path, struct err *e)
         return -1;
     for (size_t i = 0; i < c->n; i++)
         if (cgroup_tree_remove(c->hiers[i].ours, path) < 0)
-            return err_errno(e, "remove group %s", path);
+            return err_errno(e, "remove cgroup %s", path);
     return 0;
 }
 

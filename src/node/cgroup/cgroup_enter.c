@@ -32,7 +32,7 @@ int cgroup_enter(struct cgroups *c, const char *path, bool is_born, struct err *
             continue;
         (void)snprintf(file, sizeof(file), "%s/%s", path, h->is_v2 ? "cgroup.procs" : "tasks");
         if (cgroup_file_write(h->ours, file, "0") < 0) /* 0: who writes it */
-            return err_errno(e, "enter group %s", path);
+            return err_errno(e, "enter cgroup %s", path);
     }
     return 0;
 }

@@ -96,7 +96,7 @@ static int kill_until(const struct cgroups *c, const struct cgroup_opened *o, co
 
     for (int pass = 0; !cgroup_kill_is_empty(c, o); pass++) {
         if (pass > 0 && clock_mono_ms(&clock_real) >= until_ms)
-            return err_set(e, ERR_IO, "group %s: processes are left after %d ms of killing", path, ms);
+            return err_set(e, ERR_IO, "cgroup %s: processes are still alive %d ms after SIGKILL", path, ms);
         kill_pass(c, o, pass);
         cgroup_sleep_us(us);
         us = MIN_OF(us * 2, 10000);
@@ -126,7 +126,7 @@ int cgroup_open_all(const struct cgroups *c, const char *path, bool must, struct
     for (; o->n < c->n; o->n++) {
         o->dir[o->n] = cgroup_dir_open(c->hiers[o->n].ours, path);
         if (o->dir[o->n] < 0 && (must || errno != ENOENT))
-            return err_errno(e, "group %s", path);
+            return err_errno(e, "cgroup %s", path);
     }
     return 0;
 }
@@ -139,7 +139,7 @@ int cgroup_kill(struct cgroups *c, const char *path, int ms, struct err *e)
     if (cgroup_path_check(path, &depth, e) < 0)
         return -1;
     if (!c->n)
-        return err_set(e, ERR_IO, "group %s: this host has no cgroups to kill by", path);
+        return err_set(e, ERR_IO, "cgroup %s: cannot kill its processes: this host has no cgroups", path);
     if (cgroup_open_all(c, path, true, &o, e) < 0)
         return -1;
     return cgroup_kill_opened(c, &o, path, ms, e);

@@ -87,13 +87,13 @@ static int cgroup_open_take_over(const struct cgroups *c, struct err *e)
         autoclose int old = cgroup_dir_open(h->base, c->name);
 
         if (old < 0 && errno != ENOENT)
-            return err_errno(e, "open group %s/%s", h->path, c->name);
+            return err_errno(e, "open cgroup %s/%s", h->path, c->name);
         if (old >= 0 && !cgroup_tree_is_empty(old, h->is_v2))
-            return err_set(e, ERR_EXISTS, "group %s/%s is in use: processes are in it", h->path, c->name);
+            return err_set(e, ERR_EXISTS, "cgroup %s/%s is in use: it contains processes", h->path, c->name);
     }
     for (size_t i = 0; i < c->n; i++)
         if (cgroup_tree_remove(c->hiers[i].base, c->name) < 0)
-            return err_errno(e, "remove the old group %s/%s", c->hiers[i].path, c->name);
+            return err_errno(e, "remove the old cgroup %s/%s", c->hiers[i].path, c->name);
     return 0;
 }
 
@@ -208,7 +208,7 @@ static int open_any(const char *name, bool adopts, struct str place, struct cgro
     struct cgroups *c;
 
     if (!cgroup_name_is_good(str_of(name)))
-        return err_set(e, ERR_INVALID, "\"%s\": a group is named with a-z 0-9 - .", name);
+        return err_set(e, ERR_INVALID, "cgroup name \"%s\": must consist of a-z, 0-9, '-' and '.'", name);
     c = xcalloc(1, sizeof(*c));
     c->name = arena_str(&c->arena, str_of(name)).p;
     if (cgroup_open_read_host(c, place, &host, e) < 0)

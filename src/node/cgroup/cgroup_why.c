@@ -9,7 +9,7 @@ static const struct {
 } parts[] = {
     { CGROUP_CPU, "cpu limits" },
     { CGROUP_MEMORY, "memory limits" },
-    { CGROUP_PIDS, "limits on processes" },
+    { CGROUP_PIDS, "process limits" },
     { CGROUP_FREEZE, "freezing" },
 };
 
@@ -24,18 +24,18 @@ static const struct {
     [CGROUP_HITCH_NOT_MOUNTED] = { "no cgroup file system is mounted", "run: mount -t cgroup2 cgroup2 /sys/fs/cgroup",
                                    "as root, run: mount -t cgroup2 cgroup2 /sys/fs/cgroup" },
     [CGROUP_HITCH_READONLY] = { "%s is read-only", WRITABLE_CONTAINER, WRITABLE_CONTAINER },
-    [CGROUP_HITCH_UNREACHABLE] = { "the group of this process is not below what is mounted at %s", WRITABLE_CONTAINER,
+    [CGROUP_HITCH_UNREACHABLE] = { "the cgroup of this process is outside the mount %s", WRITABLE_CONTAINER,
                                    WRITABLE_CONTAINER },
-    [CGROUP_HITCH_DENIED] = { "groups may not be made in %s", WRITABLE_CONTAINER,
+    [CGROUP_HITCH_DENIED] = { "no permission to create cgroups in %s", WRITABLE_CONTAINER,
                               "run: systemd-run --user --scope -p Delegate=yes pumice ..." },
-    [CGROUP_HITCH_DENIED_V1] = { "groups may not be made in %s", WRITABLE_CONTAINER,
-                                 "run as root, or start the machine with systemd.unified_cgroup_hierarchy=1: v1 is not "
-                                 "handed to users" },
-    [CGROUP_HITCH_CROWDED] = { "other processes are in %s, so it cannot limit groups below it",
+    [CGROUP_HITCH_DENIED_V1] = { "no permission to create cgroups in %s", WRITABLE_CONTAINER,
+                                 "run as root, or boot with systemd.unified_cgroup_hierarchy=1: cgroup v1 cannot be "
+                                 "delegated to users" },
+    [CGROUP_HITCH_CROWDED] = { "%s contains other processes, so it cannot limit its child cgroups",
                                "run: systemd-run --scope -p Delegate=yes pumice ...",
                                "run: systemd-run --user --scope -p Delegate=yes pumice ..." },
-    [CGROUP_HITCH_NOT_OFFERED] = { "%s does not offer the controllers",
-                                   "see cgroup.subtree_control of the groups above, and cgroup_disable= in "
+    [CGROUP_HITCH_NOT_OFFERED] = { "%s does not have these controllers",
+                                   "check cgroup.subtree_control of its parents, and cgroup_disable= in "
                                    "/proc/cmdline",
                                    "as root, run: systemctl set-property user.slice CPUAccounting=yes "
                                    "MemoryAccounting=yes TasksAccounting=yes; then give user@.service Delegate=yes "

@@ -57,12 +57,13 @@ static int device_check_name(struct arena *a, struct str name, struct err *e)
     struct str prefix = str_sub(name, 0, slash > 0 ? (size_t)slash : 0);
 
     if (problem)
-        return err_set(e, ERR_INVALID, "the resource's name: %s", problem);
+        return err_set(e, ERR_INVALID, "resource name: %s", problem);
     if (prefix.n == 0)
-        return err_set(e, ERR_INVALID, "the resource's name needs a prefix, as in \"example.com/%.*s\"", STR_ARG(name));
+        return err_set(e, ERR_INVALID, "resource name \"%.*s\" needs a prefix, for example \"example.com/%.*s\"",
+                       STR_ARG(name), STR_ARG(name));
     if (str_is(prefix, "kubernetes.io") || str_ends(prefix, STR(".kubernetes.io")) ||
         str_starts(prefix, STR("requests.")))
-        return err_set(e, ERR_INVALID, "\"%.*s\" is a name of Kubernetes' own", STR_ARG(name));
+        return err_set(e, ERR_INVALID, "resource name \"%.*s\" is reserved for Kubernetes", STR_ARG(name));
     return 0;
 }
 
@@ -73,9 +74,9 @@ static int check_node(struct devices *d, struct str node, struct err *e)
     for (struct str rest = str_from(node, 1), part; is_good && str_split(&rest, '/', &part);)
         is_good = part.n && !str_is(part, ".") && !str_is(part, "..");
     if (!is_good)
-        return err_set(e, ERR_INVALID, "\"%.*s\" is not the path of a device: /dev/NAME is expected", STR_ARG(node));
+        return err_set(e, ERR_INVALID, "device path \"%.*s\" must have the form /dev/NAME", STR_ARG(node));
     if (!device_is_node(d, arena_cstr(&d->arena, node)))
-        return err_set(e, ERR_NOT_FOUND, "there is no device %.*s", STR_ARG(node));
+        return err_set(e, ERR_NOT_FOUND, "device %.*s does not exist", STR_ARG(node));
     return 0;
 }
 
@@ -98,12 +99,12 @@ int devices_add(struct devices *d, struct str text, struct err *e)
     struct device_kind k = { 0 };
 
     if (equals <= 0 || rest.n == 0)
-        return err_set(e, ERR_INVALID, "\"%.*s\": NAME=/dev/NODE[+/dev/NODE…][,…] is expected", STR_ARG(text));
+        return err_set(e, ERR_INVALID, "\"%.*s\" must have the form NAME=/dev/NODE[+/dev/NODE…][,…]", STR_ARG(text));
     k.name = arena_str(&d->arena, str_sub(text, 0, (size_t)equals));
     if (device_check_name(&d->arena, k.name, e) < 0)
         return -1;
     if (device_find_kind(d, k.name))
-        return err_set(e, ERR_EXISTS, "the devices of %.*s are known already", STR_ARG(k.name));
+        return err_set(e, ERR_EXISTS, "resource %.*s is given twice, or was found on this machine", STR_ARG(k.name));
     for (struct str part; str_split(&rest, ',', &part);)
         if (add_unit(d, &k, part, e) < 0)
             return err_wrap(e, "%.*s", STR_ARG(k.name));
@@ -153,12 +154,12 @@ static int device_wanted(const struct json *limits, const struct device_kind *k,
     if (!value || value->type == JSON_NULL)
         return 0;
     if (value->type != JSON_STRING && value->type != JSON_NUMBER)
-        return err_set(e, ERR_INVALID, "%.*s: a number is expected, not a %s", STR_ARG(k->name),
+        return err_set(e, ERR_INVALID, "%.*s: must be a number, not a %s", STR_ARG(k->name),
                        json_type_name(value->type));
     if (quantity_parse((struct str){ value->text, value->n }, &q, e) < 0)
         return err_wrap(e, "%.*s", STR_ARG(k->name));
     if (!quantity_is_whole(q) || q.nano < 0)
-        return err_set(e, ERR_INVALID, "%.*s: only whole devices can be asked for, not %.*s", STR_ARG(k->name),
+        return err_set(e, ERR_INVALID, "%.*s: must be a whole number of devices, not %.*s", STR_ARG(k->name),
                        (int)value->n, value->text);
     *ret = quantity_units(q);
     return 0;
@@ -173,7 +174,7 @@ static int check_free(const struct device_kind *k, struct str owner, int64_t n, 
         n_free += !k->units.v[i].owner || is_owned_by(&k->units.v[i], owner);
     if (n <= n_free)
         return 0;
-    return err_set(e, ERR_TOO_BIG, "%.*s: %lld asked for, %lld of %zu free", STR_ARG(k->name), (long long)n,
+    return err_set(e, ERR_TOO_BIG, "%.*s: requested %lld, %lld of %zu free", STR_ARG(k->name), (long long)n,
                    (long long)n_free, k->units.n);
 }
 

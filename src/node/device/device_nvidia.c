@@ -295,17 +295,17 @@ bool devices_trouble(struct devices *d, struct str *ret_what, struct str *ret_fi
     const struct device_kind *k = nvidia_of(d);
 
     if (!k && access(device_path(d, "/proc/driver/nvidia/version"), F_OK) == 0 && has_card(d)) {
-        *ret_what = STR("the driver is there, but no /dev/nvidia0");
-        *ret_fix = STR("as root: nvidia-modprobe -c=0; inside a container: give it the GPUs (docker run --gpus all)");
+        *ret_what = STR("the NVIDIA driver is loaded, but /dev/nvidia0 does not exist");
+        *ret_fix = STR("as root: nvidia-modprobe -c=0; in a container: docker run --gpus all");
     } else if (!k && has_card(d)) {
-        *ret_what = STR("there is an NVIDIA GPU without its driver");
+        *ret_what = STR("this machine has an NVIDIA GPU, but its driver is not loaded");
         *ret_fix = STR("as root: apt-get install nvidia-driver (or the packages of your distribution), then restart");
     } else if (k && (!has_common(k, "/dev/nvidiactl") || !has_common(k, "/dev/nvidia-uvm"))) {
-        *ret_what = STR("CUDA needs /dev/nvidiactl and /dev/nvidia-uvm, and not both are there");
+        *ret_what = STR("CUDA needs /dev/nvidiactl and /dev/nvidia-uvm; at least one does not exist");
         *ret_fix = STR("as root: nvidia-modprobe -u -c=0");
     } else if (k && !k->library_path.n) {
-        *ret_what = STR("there is no libcuda.so.1 where drivers put it, so images get no CUDA");
-        *ret_fix = STR("as root: apt-get install libcuda1, of the same version as the driver");
+        *ret_what = STR("libcuda.so.1 was not found, so images cannot use CUDA");
+        *ret_fix = STR("as root: apt-get install libcuda1 (the version of the driver)");
     } else {
         return false;
     }

@@ -248,7 +248,7 @@ static int open_in(struct dns_server *s, int ns_fd, struct err *e)
         return open_sockets(s, -1, e);
     errno = pthread_create(&thread, NULL, open_inside, &o);
     if (errno)
-        return err_errno(e, "start a thread");
+        return err_errno(e, "start a DNS thread");
     pthread_join(thread, NULL);
     if (o.result < 0 && e)
         *e = o.e;
@@ -266,7 +266,7 @@ static int start_thread(struct dns_server *s, struct err *e)
     code = pthread_create(&s->thread, NULL, dns_server_serve, s);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     errno = code;
-    return code ? err_errno(e, "start a thread") : 0;
+    return code ? err_errno(e, "start a DNS thread") : 0;
 }
 
 static void dns_server_free(struct dns_server *s)
@@ -322,7 +322,7 @@ int dns_server_start(struct dns_zone *z, const struct dns_server_options *opt, s
     if (opt->ns_fd < 0 && s->forward.sin_port == s->address.sin_port &&
         s->forward.sin_addr.s_addr == s->address.sin_addr.s_addr) {
         dns_server_free(s);
-        return err_set(e, ERR_INVALID, "name server: would pass questions on to itself");
+        return err_set(e, ERR_INVALID, "name server: would forward queries to itself");
     }
     dns_zone_set_server(z, opt->address);
     if (server_open(s, opt->ns_fd, e) < 0 || start_thread(s, e) < 0) {

@@ -36,27 +36,27 @@ static const struct {
     bool needs_root; /* cannot be tried without */
     const char *means;
 } checks[] = {
-    { "kernel", host_look_kernel, false, "pods cannot be made" },
-    { "root", look_root, false, "pods cannot be made" },
+    { "kernel", host_look_kernel, false, "no pod can run" },
+    { "root", look_root, false, "no pod can run" },
     { "user ids", host_try_ids, true,
-      "containers have one user, root: runAsUser, fsGroup and programs that become another "
-      "user fail (sshd, of the plugins ssh and mpi, does not)" },
-    { "overlay", host_try_overlay, true, "containers have no root file system" },
-    { "proc", host_try_proc, true, "containers have no processes of their own" },
+      "containers run as root only: runAsUser, fsGroup and programs that switch to another "
+      "user fail (sshd of the plugins ssh and mpi works)" },
+    { "overlay", host_try_overlay, true, "containers cannot have a root file system" },
+    { "proc", host_try_proc, true, "containers cannot have a /proc of their own" },
     { "cgroups", host_try_cgroups, true, "pods run without these limits" },
     { "network", host_try_network, true, "pods cannot reach each other" },
     { "nftables", host_try_nftables, true,
-      "jobs with a NetworkPolicy (plugin svc makes one) need --allow-unfiltered; Services have no address" },
+      "jobs with a NetworkPolicy (plugin svc creates one) need --allow-unfiltered; Services get no address" },
     { "way out", host_try_out, true, "pods reach each other but nothing outside" },
-    { "name servers", host_look_names, false, "pods find each other by name, but nothing outside" },
+    { "name servers", host_look_names, false, "pods resolve names of each other, but no outside names" },
     { "seccomp", host_look_seccomp, false, "containers may use every system call" },
     { "size", host_look_size, false, "" },
     { "processes", host_look_processes, false, "fewer than 500 pods run at once" },
     { "open files", host_look_files, false, "fewer than 500 pods run at once" },
-    { "GPUs", host_look_gpus, false, "jobs that ask for nvidia.com/gpu wait, or fail when they use it" },
+    { "GPUs", host_look_gpus, false, "jobs that request nvidia.com/gpu wait, or fail when they use it" },
     { "sshd", host_look_sshd, false,
-      "jobs with the plugins ssh and mpi fail on the host's files; images may have their own" },
-    { "mpiexec", host_look_mpi, false, "MPI jobs fail on the host's files; images may have their own" },
+      "jobs with the plugins ssh or mpi fail on the host's files; an image may bring its own sshd" },
+    { "mpiexec", host_look_mpi, false, "MPI jobs fail on the host's files; an image may bring its own mpiexec" },
 };
 _Static_assert(ARRAY_LEN(checks) <= CHECK_MAX, "more room for checks");
 
@@ -213,10 +213,11 @@ void host_examine(struct arena *a, const char *state_dir, struct host_checks *re
     while (str_split(&rest, '\n', &line))
         take_line(a, line, ret);
     if (status != 0)
-        *vec_push(a, &ret->list) = (struct host_check){ .name = "examination",
-                                                        .verdict = HOST_IMPOSSIBLE,
-                                                        .means = "nothing is known",
-                                                        .says = arena_fmt(a, "it broke off (status %x)", status) };
+        *vec_push(
+            a, &ret->list) = (struct host_check){ .name = "examination",
+                                                  .verdict = HOST_IMPOSSIBLE,
+                                                  .means = "this host could not be checked",
+                                                  .says = arena_fmt(a, "the check process died (status %x)", status) };
     sum_up(a, ret);
 }
 
@@ -243,7 +244,7 @@ static int try_as_user(struct err *e)
     if (user_enter_alone(e) < 0)
         return -1;
     if (unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS) < 0)
-        return err_errno(e, "pods cannot run here: make namespaces; run: pumice doctor");
+        return err_errno(e, "pods cannot run here: create namespaces; run: pumice doctor");
     error = host_try_mount_proc();
     errno = error;
     return error ? err_errno(e, "pods cannot run here: mount /proc; run: pumice doctor") : 0;
@@ -260,7 +261,7 @@ static int require_files(struct err *e)
     if (setrlimit(RLIMIT_NOFILE, &more) == 0)
         return 0;
     return err_set(e, ERR_INVALID,
-                   "open files are limited to %llu, and at least %d are needed; raise the limit (ulimit -Hn)",
+                   "the limit of %llu open files is too low: at least %d are needed; raise it with ulimit -Hn",
                    (unsigned long long)files.rlim_max, FILES_MIN);
 }
 
@@ -272,7 +273,7 @@ static int require_size(struct err *e)
     if (getrlimit(RLIMIT_FSIZE, &size) < 0 || size.rlim_cur >= SIZE_MIN)
         return 0;
     return err_set(e, ERR_INVALID,
-                   "files are limited to %llu bytes, and at least %d are needed; raise the limit (ulimit -f)",
+                   "the file size limit of %llu bytes is too low: at least %d are needed; raise it with ulimit -f",
                    (unsigned long long)size.rlim_cur, SIZE_MIN);
 }
 
@@ -289,7 +290,7 @@ int host_require(struct err *e)
     if (geteuid() == 0 && access("/proc/self/uid_map", R_OK) == 0)
         return 0; /* root makes all of it, or user_enter() says why not */
     if (pipe2(said, O_CLOEXEC) < 0)
-        return err_errno(e, "make a pipe");
+        return err_errno(e, "create a pipe");
     pid = proc_fork_bound(&old);
     if (pid == 0) {
         int rc = try_as_user(&got);
@@ -304,5 +305,5 @@ int host_require(struct err *e)
     got.text[sizeof(got.text) - 1] = '\0';
     if (status == 0)
         return 0;
-    return err_set(e, ERR_FORBIDDEN, "%s", got.text[0] ? got.text : "cannot find out what is allowed here");
+    return err_set(e, ERR_FORBIDDEN, "%s", got.text[0] ? got.text : "cannot check whether pods can run here");
 }

@@ -39,8 +39,8 @@ int host_kernel(struct err *e)
         return 0; /* who knows: let it try */
     if (major > KERNEL_MAJOR || (major == KERNEL_MAJOR && minor >= KERNEL_MINOR))
         return 0;
-    return err_set(e, ERR_FORBIDDEN, "Linux %.60s is too old for pods; run: a kernel from %d.%d on", u.release,
-                   KERNEL_MAJOR, KERNEL_MINOR);
+    return err_set(e, ERR_FORBIDDEN, "Linux %.60s is too old for pods; run: a kernel of version %d.%d or later",
+                   u.release, KERNEL_MAJOR, KERNEL_MINOR);
 }
 
 void host_look_kernel(struct exam *x, struct host_check *c)
@@ -63,10 +63,10 @@ void host_look_names(struct exam *x, struct host_check *c)
 
     while (f && fgets(line, sizeof(line), f))
         if (sscanf(line, " nameserver %63s", address) == 1 && inet_pton(AF_INET, address, &a) == 1) {
-            host_say(x, c, HOST_FINE, "questions go on to %s", address);
+            host_say(x, c, HOST_FINE, "queries are forwarded to %s", address);
             return;
         }
-    host_say(x, c, HOST_LIMITED, "/etc/resolv.conf names no server with an IPv4 address");
+    host_say(x, c, HOST_LIMITED, "/etc/resolv.conf has no name server with an IPv4 address");
     c->fix = STR("as root: echo 'nameserver ADDRESS' >> /etc/resolv.conf");
 }
 
@@ -77,7 +77,7 @@ void host_look_seccomp(struct exam *x, struct host_check *c)
     if (syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0)
         host_say(x, c, HOST_FINE, "yes");
     else
-        host_say(x, c, HOST_LIMITED, "this kernel has no filters: %s", strerror(errno));
+        host_say(x, c, HOST_LIMITED, "this kernel does not support seccomp filters: %s", strerror(errno));
 }
 
 void host_look_size(struct exam *x, struct host_check *c)
@@ -148,9 +148,9 @@ void host_look_gpus(struct exam *x, struct host_check *c)
         if (!n++)
             first = line;
     if (!n && !is_bad)
-        host_say(x, c, HOST_FINE, "none; jobs that ask for nvidia.com/gpu wait");
+        host_say(x, c, HOST_FINE, "none; jobs that request nvidia.com/gpu wait");
     else if (!n)
-        host_say(x, c, HOST_LIMITED, "none that can be used: %.*s", STR_ARG(what));
+        host_say(x, c, HOST_LIMITED, "none usable: %.*s", STR_ARG(what));
     else
         host_say(x, c, is_bad ? HOST_LIMITED : HOST_FINE, "%zu: %.*s%s%s%.*s", n, STR_ARG(first), n > 1 ? " …" : "",
                  is_bad ? "; " : "", STR_ARG(what));
@@ -165,7 +165,7 @@ static void look_program(struct exam *x, struct host_check *c, const char *progr
         host_say(x, c, HOST_FINE, "%s", path);
         return;
     }
-    host_say(x, c, HOST_LIMITED, "there is no %s", program);
+    host_say(x, c, HOST_LIMITED, "%s is not installed", program);
     c->fix = arena_fmt(x->arena, "%sapt-get install %s", x->root.is_real ? "" : "as root: ", package);
 }
 

@@ -55,7 +55,7 @@ static int mount_overlay(struct exam *x, const char *dir, const char **ret_step)
     static const char *const parts[] = { "upper", "work", "root" };
     int fd, error = 0;
 
-    *ret_step = "make directories";
+    *ret_step = "create directories";
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
         if (mkdir(arena_fmt(x->arena, "%s/%s", dir, parts[i]).p, 0755) < 0)
             return errno;
@@ -89,7 +89,7 @@ void host_try_overlay(struct exam *x, struct host_check *c)
     autofree char *base = existing_part(x->state_dir);
     struct str dir = arena_fmt(x->arena, "%s/.pumice-doctor-XXXXXX", base);
     autoclose int parent = open(base, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const char *step = "make a directory";
+    const char *step = "create a directory";
     int error;
 
     error = mkdtemp((char *)dir.p) ? mount_overlay(x, dir.p, &step) : errno;
@@ -144,11 +144,11 @@ void host_try_proc(struct exam *x, struct host_check *c)
     int error = host_try_mount_proc();
 
     if (!error) {
-        host_say(x, c, HOST_FINE, "a new one in a pid namespace");
+        host_say(x, c, HOST_FINE, "can be mounted in a PID namespace");
         return;
     }
-    host_say(x, c, HOST_IMPOSSIBLE, "cannot be mounted in a pid namespace: %s%s", strerror(error),
-             error == EPERM ? " (parts of /proc are hidden here, as in containers)" : "");
+    host_say(x, c, HOST_IMPOSSIBLE, "cannot be mounted in a PID namespace: %s%s", strerror(error),
+             error == EPERM ? " (parts of /proc are masked here, as in a container)" : "");
     if (error == EPERM)
         c->fix = STR("start the container with: --security-opt systempaths=unconfined (docker), unmask=ALL (podman)");
 }
@@ -203,7 +203,7 @@ void host_try_network(struct exam *x, struct host_check *c)
         host_say_why(x, c, HOST_IMPOSSIBLE, e.text);
         return;
     }
-    host_say(x, c, HOST_FINE, "private, a veth pair for each pod");
+    host_say(x, c, HOST_FINE, "private, one veth pair per pod");
 }
 
 /* All that a filter may consist of, in small: what works here works for a run. */
@@ -230,7 +230,7 @@ void host_try_nftables(struct exam *x, struct host_check *c)
 
     sample_filter(x->arena, &batch);
     if (!x->net) {
-        host_say(x, c, HOST_LIMITED, "not tried: there is no network");
+        host_say(x, c, HOST_LIMITED, "not checked: there is no network");
     } else if (nft_send(buf_view(&batch), net_ns_fd(x->net), &e) < 0) {
         host_say_why(x, c, HOST_LIMITED, e.text);
         c->fix = STR("as root: modprobe -a nf_tables nft_chain_nat nft_nat nft_numgen nft_ct nft_reject_inet");
@@ -244,7 +244,7 @@ void host_try_out(struct exam *x, struct host_check *c)
     const char *how, *why = NULL;
 
     if (!x->net) {
-        host_say(x, c, HOST_LIMITED, "not tried: there is no network");
+        host_say(x, c, HOST_LIMITED, "not checked: there is no network");
         return;
     }
     how = net_way_out(x->net, &why);

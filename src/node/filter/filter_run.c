@@ -105,7 +105,7 @@ int filter_begin(const char *id, struct str batch, bool is_second, int ns_fd, st
     r->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     write_batches(r, id, batch, is_second);
     if (r->fd < 0 || (ns_fd >= 0 && r->ns_fd < 0) || filter_run_start(r) < 0) {
-        (void)err_errno(e, "start a thread for the filter of pods");
+        (void)err_errno(e, "start the packet filter thread");
         r->users = 1;
         filter_run_leave(r);
         return -1;
@@ -125,7 +125,7 @@ int filter_end(struct filter_run *r, struct err *e)
     int rc = -1;
 
     if (eventfd_read(r->fd, &n) < 0)
-        (void)err_set(e, ERR_IO, "nf_tables has not answered within %d s", FILTER_PATIENCE_MS / 1000);
+        (void)err_set(e, ERR_IO, "nf_tables did not answer within %d s", FILTER_PATIENCE_MS / 1000);
     else if ((rc = r->rc) < 0 && e)
         *e = r->e;
     filter_run_leave(r);

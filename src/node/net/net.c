@@ -88,7 +88,7 @@ static int open_listener(void *ctx, struct err *e)
 
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
         bind(fd, (struct sockaddr *)&l->at, sizeof(l->at)) < 0 || listen(fd, WAITING) < 0)
-        return err_errno(e, "listen at the pods' gateway, port %u", ntohs(l->at.sin_port));
+        return err_errno(e, "listen on the pod gateway, port %u", ntohs(l->at.sin_port));
     l->fd = fd;
     fd = -1;
     return 0;
@@ -113,7 +113,7 @@ static int net_open_socket(void *ctx, struct err *e)
     struct new_socket *made = ctx;
 
     made->fd = socket(AF_INET, made->type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    return made->fd < 0 ? err_errno(e, "a socket in the pods' network") : 0;
+    return made->fd < 0 ? err_errno(e, "open a socket in the pod network") : 0;
 }
 
 int net_socket(const struct net *n, int type, int *ret_fd, struct err *e)
@@ -146,7 +146,7 @@ static int make_bridge(struct net *n, struct err *e)
     struct nlattr *info;
 
     net_put_up(l, "start lo", LOOPBACK);
-    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "make the bridge", BRIDGE_LINK, 0);
+    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "create the bridge", BRIDGE_LINK, 0);
     nl_put_text(l, IFLA_IFNAME, n->bridge);
     nl_put_u32(l, IFLA_GROUP, n->group);
     nl_put_u32(l, IFLA_MTU, (uint32_t)n->mtu);
@@ -193,7 +193,7 @@ static void remove_left(struct net *n)
         size_t first = n->n_left - MIN_OF(n->n_left, (size_t)NL_REQUESTS_MAX);
 
         while (n->n_left > first) {
-            net_begin_link(&n->nl, 0, "put a link aside", n->left[--n->n_left], 0);
+            net_begin_link(&n->nl, 0, "move a link to the group of removed links", n->left[--n->n_left], 0);
             nl_put_u32(&n->nl, IFLA_GROUP, n->group | NET_GROUP_LEFT);
         }
         (void)nl_send(&n->nl, NULL); /* it has gone already: fine */
@@ -261,7 +261,7 @@ int net_open(const struct net_options *opt, struct net **ret, struct err *e)
     map_u64_init(&n->ports, map_seed_default());
     if (open_all(n, opt, e) < 0) {
         net_close(n);
-        return err_wrap(e, "network of the pods");
+        return err_wrap(e, "pod network");
     }
     *ret = n;
     return 0;
@@ -363,13 +363,13 @@ static int net_net_adopt(struct net *n, const struct net_options *opt, struct st
 
     if (!wire_is_read(&r) || prefix < SUBNET_PREFIX_MIN || prefix > SUBNET_PREFIX_MAX || kind < 0 ||
         kind >= NET_OUT_MAX || !n_fds)
-        return err_set(e, ERR_INVALID, "what was noted of it cannot be read");
+        return err_set(e, ERR_INVALID, "saved state is invalid");
     own.mtu = (int)MIN_OF(mtu, MTU_MAX);
     n->ns_fd = fcntl(fds[0], F_DUPFD_CLOEXEC, 3);
     n->subnet = (struct subnet){ .base = (uint32_t)base, .prefix = (int)prefix };
     subnet_init(&n->subnet);
     if (n->ns_fd < 0 || net_read_options(n, &own, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0)
-        return n->ns_fd < 0 ? err_errno(e, "its namespace") : -1;
+        return n->ns_fd < 0 ? err_errno(e, "copy the descriptor of its namespace") : -1;
     n->has_out = kind != NET_OUT_NONE;
     buf_str(&text, why);
     if (n->has_out)
@@ -390,7 +390,7 @@ int net_adopt(const struct net_options *opt, struct str note, const int *fds, si
     map_u64_init(&n->ports, map_seed_default());
     if (net_net_adopt(n, opt, note, fds, n_fds, e) < 0) {
         net_let_go(n);
-        return err_wrap(e, "network of the pods");
+        return err_wrap(e, "pod network");
     }
     *ret = n;
     return 0;
@@ -425,7 +425,7 @@ static void put_pair(struct net *n, int ns_fd, const struct net_port *port, cons
     struct nlattr *info, *data, *peer;
     struct ifinfomsg *head;
 
-    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "make a veth pair", port->index, n->has_defaults ? IFF_UP : 0);
+    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "create a veth pair", port->index, n->has_defaults ? IFF_UP : 0);
     net_put_end(l, port->name, n->mtu, own_mac);
     nl_put_u32(l, IFLA_GROUP, n->group);
     info = nl_nest(l, IFLA_LINKINFO);
@@ -578,7 +578,7 @@ int net_hold(struct net *n, struct in_addr address, struct err *e)
     char text[INET_ADDRSTRLEN];
 
     if (!subnet_hold(&n->subnet, address))
-        return err_set(e, ERR_EXISTS, "hold %s: the address is in use, or not in the subnet",
+        return err_set(e, ERR_EXISTS, "reserve %s: the address is in use, or not in the subnet",
                        inet_ntop(AF_INET, &address, text, sizeof(text)));
     n->subnet.next = MAX_OF(n->subnet.next, (uint32_t)subnet_index(&n->subnet, address)); /* those before were in use */
     map_u64_put(&n->ports, address.s_addr, port_new(n, address));

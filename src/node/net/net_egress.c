@@ -21,7 +21,7 @@ static int check_firewall(struct err *e)
         return 0;
     return err_set(
         e, ERR_FORBIDDEN,
-        "the host's firewall may drop what pods send (nft chain %s has policy drop); run: iptables -I FORWARD -i "
+        "the host's firewall may drop packets of pods (nft chain %s has policy drop); run: iptables -I FORWARD -i "
         "'pm+' -j ACCEPT; iptables -I FORWARD -o 'pm+' -j ACCEPT",
         chain);
 }

@@ -110,7 +110,7 @@ int net_wait_for_link(struct nl *l, const char *name, struct err *e)
             return 0;
         (void)usleep(START_PAUSE_US); /* interrupted: just the next look */
     }
-    return err_set(e, ERR_IO, "the link %s does not start", name);
+    return err_set(e, ERR_IO, "link %s did not come up", name);
 }
 
 int net_delete_group(struct nl *l, uint32_t group, struct err *e)

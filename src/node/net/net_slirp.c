@@ -131,14 +131,14 @@ static int use_tap(const struct net_way *w, const char *tap, struct err *e)
 
     if (nl_link_index(w->inner, tap, &index, e) < 0)
         return -1;
-    net_begin_link(w->inner, 0, "let the tap forward", index, 0);
+    net_begin_link(w->inner, 0, "enable forwarding on the tap", index, 0);
     net_put_settings(w->inner, settings, ARRAY_LEN(settings));
     if (nl_send(w->inner, e) < 0)
         return -1;
     return w->is_again ? 0
                        : nat_add(w->ns_fd,
                                  &(struct nat_options){ .id = w->id,
-                                                        .comment = "the pods leave by the tap's address",
+                                                        .comment = "masquerade pods as the tap",
                                                         .pods = w->subnet,
                                                         .is_open = w->is_open,
                                                         .host = host,
@@ -149,9 +149,9 @@ static int use_tap(const struct net_way *w, const char *tap, struct err *e)
 static int find_all(struct slirp *s, struct err *e)
 {
     if (!proc_find("slirp4netns", s->program, sizeof(s->program)))
-        return err_set(e, ERR_NOT_FOUND, "there is no slirp4netns; run: apt-get install slirp4netns");
+        return err_set(e, ERR_NOT_FOUND, "slirp4netns is not installed; run: apt-get install slirp4netns");
     if (access("/dev/net/tun", R_OK | W_OK) < 0)
-        return err_set(e, ERR_FORBIDDEN, "may not open /dev/net/tun (%s); as root run: %s", strerror(errno),
+        return err_set(e, ERR_FORBIDDEN, "cannot open /dev/net/tun (%s); as root run: %s", strerror(errno),
                        errno == ENOENT ? "modprobe tun" : "chmod 0666 /dev/net/tun");
     return 0;
 }
@@ -167,11 +167,11 @@ int net_slirp_open(const struct net_way *w, struct net_slirp *ret, int *ret_exit
     if (find_all(&s, e) < 0)
         return -1;
     if (pipe2(pipes[0], O_CLOEXEC) < 0)
-        return err_errno(e, "make a pipe");
+        return err_errno(e, "create a pipe");
     ready = pipes[0][0];
     if (pipe2(pipes[1], O_CLOEXEC) < 0) {
         close(pipes[0][1]);
-        return err_errno(e, "make a pipe");
+        return err_errno(e, "create a pipe");
     }
     hold = pipes[1][1];
     s.ready_fd = pipes[0][1];

@@ -77,8 +77,8 @@ static int net_net_subnet_choose(const struct routes *r, struct subnet *ret, str
     }
     return err_set(
         e, ERR_EXISTS,
-        "this host has routes to every subnet that pods could have (10.192.0.0/10 and some others): let go of "
-        "one, or run it in a network of its own (--network private)");
+        "no free subnet for pods: this host has routes to all of 10.192.0.0/10 and some others; remove a route, "
+        "or run with --network private");
 }
 
 int net_subnet_choose(struct nl *l, const char *wanted, struct subnet *ret, struct err *e)

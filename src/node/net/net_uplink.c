@@ -37,11 +37,11 @@ int net_lock(int *ret_fd, struct err *e)
     autoclose int dir = -1;
 
     if (mkdir(lock_dir, 0700) < 0 && errno != EEXIST)
-        return err_errno(e, "make %s", lock_dir);
+        return err_errno(e, "create %s", lock_dir);
     if (lock_dir_open(lock_dir, &dir, e) < 0)
         return -1;
     return lock_take(dir, "net.lock", WAIT_MS, ret_fd, e) < 0
-               ? err_wrap(e, "wait for another run that changes the network")
+               ? err_wrap(e, "wait for another run to finish its network changes")
                : 0;
 }
 
@@ -87,7 +87,7 @@ static int set_forwarding(struct nl *l, int index, uint32_t value, struct err *e
 {
     struct net_setting s = { IPV4_DEVCONF_FORWARDING, value };
 
-    net_begin_link(l, 0, "let a link forward", index, 0);
+    net_begin_link(l, 0, "enable forwarding on a link", index, 0);
     net_put_settings(l, &s, 1);
     return nl_send(l, e);
 }
@@ -141,7 +141,7 @@ static int make_pair(const struct net_way *w, const char *host, const char *inne
     struct nl *l = w->host;
     struct nlattr *info, *data, *peer;
 
-    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "make the link to the host", 0, 0);
+    net_begin_link(l, NLM_F_CREATE | NLM_F_EXCL, "create the link to the host", 0, 0);
     net_put_end(l, host, w->mtu, host_mac);
     nl_put_u32(l, IFLA_GROUP, net_group(w->id));
     info = nl_nest(l, IFLA_LINKINFO);
@@ -213,7 +213,7 @@ static int hide_and_forward(const struct net_way *w, struct err *e)
     if (nl_dump(w->host, RTM_GETROUTE, AF_INET, take_default_link, &d, e) < 0 || nat_list(&a, -1, &tables, e) < 0)
         return -1;
     if (!d.n)
-        return err_set(e, ERR_NOT_FOUND, "this host has no default route itself");
+        return err_set(e, ERR_NOT_FOUND, "this host has no default route");
     VEC_FOREACH(t, &tables.list)
         if (strcmp(t->id, w->id) == 0 && nat_remove(-1, w->id, e) < 0) /* a dead run's, with our id: hardly ever */
             return -1;

@@ -26,11 +26,11 @@ int subnet_parse(struct str text, struct subnet *ret, struct err *e)
 
     (void)str_split(&rest, '/', &address); /* no '/': 'rest' is empty and no number */
     if (address.n >= sizeof(z))
-        return err_set(e, ERR_INVALID, "subnet \"%.*s\": no IPv4 address", STR_ARG(text));
+        return err_set(e, ERR_INVALID, "subnet \"%.*s\": not an IPv4 address", STR_ARG(text));
     memcpy(z, address.p ? address.p : "", address.n);
     z[address.n] = '\0';
     if (inet_pton(AF_INET, z, &a) != 1)
-        return err_set(e, ERR_INVALID, "subnet \"%.*s\": no IPv4 address", STR_ARG(text));
+        return err_set(e, ERR_INVALID, "subnet \"%.*s\": not an IPv4 address", STR_ARG(text));
     if (str_to_i64(rest, &prefix) < 0 || prefix < SUBNET_PREFIX_MIN || prefix > SUBNET_PREFIX_MAX)
         return err_set(e, ERR_INVALID, "subnet \"%.*s\": needs a prefix from /%d to /%d", STR_ARG(text),
                        SUBNET_PREFIX_MIN, SUBNET_PREFIX_MAX);

@@ -187,7 +187,7 @@ static void devices_are_handed_out_and_taken_back(void **state)
               "{restartPolicy: Never, containers: [{name: c, image: app, command: [run], resources: {limits: "
               "{example.com/fpga: 1}}}]}");
     assert_string_equal(world_status(w, "q"), "Pending; c waiting CreateContainerConfigError");
-    assert_string_equal(world_at(w, "Pod", "q", WAITING), "example.com/fpga: 1 asked for, 0 of 2 free");
+    assert_string_equal(world_at(w, "Pod", "q", WAITING), "example.com/fpga: requested 1, 0 of 2 free");
     fake_exit("p", "c", 0);
     world_pass(w, 1000);
     assert_string_equal(world_status(w, "q"), "Running; c running ready");

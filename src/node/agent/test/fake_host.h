@@ -62,9 +62,9 @@ int fake_count_fds(void);
 
 /* What was asked since the last call, "; " between:
  *     shim p                  a sandbox                 free p, stop p
- *     adopt p                 one of before
+ *     adopt p                 a running one
  *     join 10.88.0.2          its network               leave 10.88.0.2
- *     hold 10.88.0.2          that of a pod of before
+ *     hold 10.88.0.2          that of an adopted pod
  *     nft                     rules were given to the kernel
  *     start p/c#0             attempt 0                 TERM p/c, KILL p/c, SIG3 p/c
  *     exec p/c true -x        http p 10.88.0.2:80/x     (tcp, https, grpc)

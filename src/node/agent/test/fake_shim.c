@@ -92,7 +92,7 @@ int spawner_keep(struct spawner *s, struct str note, const int *fds, size_t n, s
 
 void spawner_leave(struct spawner *s)
 {
-    if (!s || s->is_found) { /* one of before: its shims have a new program, and it may go */
+    if (!s || s->is_found) { /* of the previous agent: its shims have a new program, and it may go */
         spawner_stop(s);
         return;
     }
@@ -217,7 +217,7 @@ int shim_new(struct spawner *spawner, const struct shim_options *opt, struct shi
 {
     struct shim *s;
 
-    assert_ptr_equal(spawner, fake.spawner); /* never one of before */
+    assert_ptr_equal(spawner, fake.spawner); /* never one of the previous agent */
     ask("shim %.*s", STR_ARG(opt->hostname));
     if (fake.fails_new.code)
         return err_set(e, fake.fails_new.code, "%s", fake.fails_new.text);

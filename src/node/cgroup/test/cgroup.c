@@ -220,7 +220,7 @@ static void pids_limit_refuses(void **state)
     struct cgroup_stats s;
 
     (void)state;
-    need(CGROUP_PIDS, "limits on processes");
+    need(CGROUP_PIDS, "process limits");
     make_pod(&(struct cgroup_limits){ .pids = 5 });
     (void)start_in("pod/main", run_fork, 50);
     for (int i = 0; i < 2000 && !((volatile int64_t *)shared)[1]; i++)
@@ -312,21 +312,21 @@ static void kill_with(bool has_kill, bool freezes)
 static void kill_ends_a_bomb(void **state)
 {
     (void)state;
-    need(CGROUP_PIDS, "limits on processes");
+    need(CGROUP_PIDS, "process limits");
     kill_with(true, true);
 }
 
 static void kill_without_the_file(void **state)
 {
     (void)state;
-    need(CGROUP_PIDS | CGROUP_FREEZE, "limits on processes and freezer");
+    need(CGROUP_PIDS | CGROUP_FREEZE, "process limits and freezer");
     kill_with(false, true);
 }
 
 static void kill_by_signals_only(void **state)
 {
     (void)state;
-    need(CGROUP_PIDS, "limits on processes");
+    need(CGROUP_PIDS, "process limits");
     kill_with(false, false);
 }
 
@@ -601,7 +601,7 @@ static void pids_is_missing(void **state)
     assert_false(cgroups_can(cg) & CGROUP_PIDS);
     assert_true(cgroups_can(cg) & CGROUP_MEMORY);
     assert_non_null(cg->why);
-    assert_true(str_starts(str_of(cg->why), STR("no limits on processes: ")));
+    assert_true(str_starts(str_of(cg->why), STR("no process limits: ")));
     assert_true(str_has(str_of(cg->why), STR("is read-only")));
     make_pod(&(struct cgroup_limits){ .pids = 3, .memory_bytes = 16 * MIB });
     assert_int_equal(stats_of("pod/main").pids, -1);
@@ -618,7 +618,7 @@ static void crowd_is_named(void **state)
         skip();
     }
     assert_int_equal(cgroups_can(cg) & (CGROUP_CPU | CGROUP_MEMORY | CGROUP_PIDS), 0);
-    assert_true(str_has(str_of(cg->why), STR("other processes are in ")));
+    assert_true(str_has(str_of(cg->why), STR(" contains other processes")));
     assert_true(str_has(str_of(cg->why), STR("systemd-run --user --scope -p Delegate=yes")));
 }
 

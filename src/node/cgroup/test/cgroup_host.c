@@ -294,14 +294,14 @@ static const struct {
 } whys[] = {
     { EVERY, CGROUP_HITCH_NOT_OFFERED, true, "", "" },
     { 0, CGROUP_HITCH_NOT_MOUNTED, true,
-      "no cpu limits, memory limits, limits on processes, freezing: no cgroup file system is mounted; run: mount ",
-      "" },
+      "no cpu limits, memory limits, process limits, freezing: no cgroup file system is mounted; run: mount ", "" },
     { 0, CGROUP_HITCH_READONLY, true, "no cpu limits, ", ": /g is read-only; start the container " },
-    { EVERY & ~CGROUP_CPU, CGROUP_HITCH_NOT_OFFERED, false, "no cpu limits: /g does not offer", "systemctl " },
-    { EVERY & ~CGROUP_MEMORY, CGROUP_HITCH_DENIED, false, "no memory limits: groups may not be made in /g; ",
+    { EVERY & ~CGROUP_CPU, CGROUP_HITCH_NOT_OFFERED, false, "no cpu limits: /g does not have these controllers",
+      "systemctl " },
+    { EVERY & ~CGROUP_MEMORY, CGROUP_HITCH_DENIED, false, "no memory limits: no permission to create cgroups in /g; ",
       "systemd-run --user --scope -p Delegate=yes" },
     { CGROUP_FREEZE, CGROUP_HITCH_CROWDED, true,
-      "no cpu limits, memory limits, limits on processes: other processes are in /g",
+      "no cpu limits, memory limits, process limits: /g contains other processes",
       "run: systemd-run --scope -p Delegate=yes" },
 };
 

@@ -170,14 +170,14 @@ static void test_all_or_nothing(void **state)
     open_devices(f, false);
     assert_int_equal(devices_add(f->d, STR("example.com/fpga=/dev/fpga0"), &f->e), 0);
     assert_string_equal(take(f, "p1/a", "{\"nvidia.com/gpu\": 2, \"example.com/fpga\": 2}"),
-                        "RequestEntityTooLarge: example.com/fpga: 2 asked for, 1 of 1 free");
+                        "RequestEntityTooLarge: example.com/fpga: requested 2, 1 of 1 free");
     assert_non_null(strstr(take(f, "p1/b", "{\"nvidia.com/gpu\": 4}"), "CUDA_VISIBLE_DEVICES=0,1,2,3"));
     assert_string_equal(take(f, "p1/a", "{\"nvidia.com/gpu\": 1}"),
-                        "RequestEntityTooLarge: nvidia.com/gpu: 1 asked for, 0 of 4 free");
+                        "RequestEntityTooLarge: nvidia.com/gpu: requested 1, 0 of 4 free");
     /* An owner's prefix is not another owner: "p1" is not "p10". */
     devices_give(f->d, STR("p/"));
     assert_string_equal(take(f, "p1/a", "{\"nvidia.com/gpu\": 1}"),
-                        "RequestEntityTooLarge: nvidia.com/gpu: 1 asked for, 0 of 4 free");
+                        "RequestEntityTooLarge: nvidia.com/gpu: requested 1, 0 of 4 free");
     devices_give(f->d, STR("p1/"));
     assert_non_null(strstr(take(f, "p1/a", "{\"nvidia.com/gpu\": 1}"), GPU(0)));
 }
@@ -226,8 +226,8 @@ static void test_trouble(void **state)
         { { "/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/usr/lib64/libcuda.so.1" }, NULL },
         { { "/dev/nvidia0", "/dev/nvidiactl", "/usr/lib64/libcuda.so.1" }, "/dev/nvidia-uvm" },
         { { "/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm" }, "libcuda.so.1" },
-        { { "card" }, "without its driver" },
-        { { "card", "/proc/driver/nvidia/version" }, "no /dev/nvidia0" },
+        { { "card" }, "its driver is not loaded" },
+        { { "card", "/proc/driver/nvidia/version" }, "/dev/nvidia0 does not exist" },
     };
     struct fixture *f = *state;
 
@@ -269,13 +269,12 @@ static void test_bad_limits(void **state)
     static const struct {
         const char *limits, *want;
     } cases[] = {
-        { "{\"nvidia.com/gpu\": \"1500m\"}",
-          "Invalid: nvidia.com/gpu: only whole devices can be asked for, not 1500m" },
-        { "{\"nvidia.com/gpu\": -1}", "Invalid: nvidia.com/gpu: only whole devices can be asked for, not -1" },
-        { "{\"nvidia.com/gpu\": [1]}", "Invalid: nvidia.com/gpu: a number is expected, not a list" },
-        { "{\"nvidia.com/gpu\": 5}", "RequestEntityTooLarge: nvidia.com/gpu: 5 asked for, 4 of 4 free" },
+        { "{\"nvidia.com/gpu\": \"1500m\"}", "Invalid: nvidia.com/gpu: must be a whole number of devices, not 1500m" },
+        { "{\"nvidia.com/gpu\": -1}", "Invalid: nvidia.com/gpu: must be a whole number of devices, not -1" },
+        { "{\"nvidia.com/gpu\": [1]}", "Invalid: nvidia.com/gpu: must be a number, not a list" },
+        { "{\"nvidia.com/gpu\": 5}", "RequestEntityTooLarge: nvidia.com/gpu: requested 5, 4 of 4 free" },
         { "{\"nvidia.com/gpu\": \"9223372036854775807\"}",
-          "RequestEntityTooLarge: nvidia.com/gpu: 9223372036854775807 asked for, 4 of 4 free" },
+          "RequestEntityTooLarge: nvidia.com/gpu: requested 9223372036854775807, 4 of 4 free" },
     };
     struct fixture *f = *state;
 

@@ -10,7 +10,7 @@ static void words_and_fix(void **state)
     static const struct {
         const char *why, *says, *fix;
     } cases[] = {
-        { "there is no sshd; run: apt-get install x", "there is no sshd", "apt-get install x" },
+        { "sshd is not installed; run: apt-get install x", "sshd is not installed", "apt-get install x" },
         { "no limits: it is off; as root run: sysctl -w a=1", "no limits: it is off", "as root: sysctl -w a=1" },
         { "not mounted; as root, run: mount x", "not mounted", "as root: mount x" },
         { "not allowed: as root run: a; b", "not allowed", "as root: a; b" },
