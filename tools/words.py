@@ -35,7 +35,7 @@ RIDDLES = (
 RIDDLE = re.compile(r"\b(?:%s)\b" % "|".join(r.replace(" ", r"\s+") for r in RIDDLES), re.I)
 VERB = r"\b(?:is|are|was|were|has|have|had|can|cannot|may|must|does|do|gets?|goes|stays?|comes?)\b"
 CLAUSE = re.compile(rf"\A\W*(?:What|Who|Whoever|Whatever)\b[^.?!;:]*{VERB}[^.?!;:]*{VERB}[^?]*\Z")
-SENTENCE_END = re.compile(r"(?<=[.!?])(?:[\"')*_]*)\s+(?=[\"'(`*_\[]*[A-Z0-9])|(?<=[.!?]\))\s+|\n\s*\n")
+SENTENCE_END = re.compile(r"(?<=[.!?])(?:[\"')*_]*)\s+(?=[\"'(*_\[]*[A-Z0-9`])|(?<=[.!?]\))\s+|\n\s*\n")
 ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|cf|No|approx)\.|…)$")
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.S)
 LOG = re.compile(r"\blog_(?:error|warn|info|debug)\(\s*")
