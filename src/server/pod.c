@@ -204,13 +204,12 @@ static void look_at_budget(void *ctx, const struct object *o)
 {
     struct budget_search *b = ctx;
     struct selector *sel;
-    struct budget now;
     struct err e;
 
     if (b->blocking || selector_from_json(b->arena, json_find(o->root, "spec", "selector", NULL), &sel, &e) < 0 ||
         !selector_matches(sel, json_find(b->pod, "metadata", "labels", NULL)))
         return;
-    if (budget_count(b->server, o, &now) == 0 && now.allowed <= 0)
+    if (!budget_allows(b->server, o))
         b->blocking = o;
 }
 

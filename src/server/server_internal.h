@@ -29,6 +29,7 @@
  * usage.c       what containers and the node use: metrics.k8s.io
  * amounts.c     quantities as Kubernetes writes them
  * held.c        objects that are walked while they are written
+ * control.c     observe, plan, apply: for the planners of controller/control_plane.h
  * namespace.c   what each namespace has, and how it ends
  * endpoints.c   who is behind Services; api_service.c: behind that of this server
  * quota.c       what a namespace may have; limits.c: how much each pod, container and claim in it
@@ -468,6 +469,14 @@ struct telling { /* of statuses: when it was done last */
 int64_t tell_statuses(struct server *s, const struct resource_type *type, struct telling *last,
                       void (*tell)(struct server *s, const struct object *o));
 
+/* ---- control.c ---- */
+
+/* The trees of all objects of a kind, of a namespace (empty: of all); borrowed until the next write. */
+const struct json **control_list(const struct server *s, struct arena *a, const struct resource_type *type,
+                                 struct str namespace, size_t *ret_n);
+/* Carry out a plan. -1: one of its writes failed, the others were tried all the same. */
+int control_apply(struct server *s, const struct plan *plan);
+
 /* ---- endpoints.c, api_service.c ---- */
 
 void endpoints_begin(struct server *s);
@@ -493,12 +502,8 @@ void admit_limits_write(struct server_request *rq, struct json *object, const st
 
 /* ---- budget.c ---- */
 
-struct budget {
-    int64_t expected, healthy, desired, allowed;
-};
-int budget_count(const struct server *s, const struct object *budget,
-                 struct budget *ret);   /* -1: its selector is none */
-int64_t budgets_turn(struct server *s); /* milliseconds until it is due */
+bool budget_allows(const struct server *s, const struct object *budget); /* one more of its pods may be evicted now */
+int64_t budgets_turn(struct server *s);                                  /* milliseconds until it is due */
 
 /* ---- orphans.c ---- */
 
