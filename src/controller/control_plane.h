@@ -9,6 +9,41 @@
 
 #include "api/plan.h"
 
+/* ---- namespace.c: what every cluster and namespace has, and how a namespace ends ---- */
+
+/* The namespaces and PriorityClasses that every cluster has: those that 'has' does not know are created. */
+void cluster_defaults_plan(bool (*has)(void *ctx, const struct resource_type *type, struct str name), void *ctx,
+                           struct plan *plan);
+
+struct namespace_defaults_observed {
+    struct str namespace;
+    struct str ca;                /* certificates that programs in pods know the server by */
+    bool has_account;             /* the ServiceAccount "default" */
+    const struct json *ca_config; /* the ConfigMap "kube-root-ca.crt"; NULL: there is none */
+};
+
+/* Both exist, and the ConfigMap has these certificates. */
+void namespace_defaults_plan(const struct namespace_defaults_observed *o, struct plan *plan);
+
+struct namespace_content {
+    const struct resource_type *type;
+    const struct json *object;
+};
+
+struct namespace_end_observed {
+    const struct json *namespace; /* with a deletionTimestamp */
+    const struct namespace_content *pods, *others;
+    size_t n_pods, n_others; /* others: need not be listed while there are pods */
+};
+
+/* Delete its pods, then all else, then remove its finalizer "kubernetes". Pods go first, as in Kubernetes: a pod that is
+ * ending still has its ConfigMaps, and the NetworkPolicies that guard it. Where something stays although it was deleted,
+ * conditions tell what. A plan has writes of one of these steps only. */
+void namespace_end_plan(const struct namespace_end_observed *o, int64_t now_ms, struct plan *plan);
+
+/* An Event goes when it was not seen for an hour. */
+void event_expire_plan(const struct json *event, int64_t now_ms, struct plan *plan);
+
 /* ---- budget.c: how many pods of a PodDisruptionBudget may be evicted now ---- */
 
 struct budget_observed {

@@ -572,7 +572,7 @@ struct server {
     } encoded[ENCODED_MAX]; /* by revision */
     size_t encoded_bytes;
     struct list items; /* long lists on their way */
-    struct watch *namespace_watch, *furniture_watches[2];
+    struct watch *namespace_watch, *default_watches[2];
     uint64_t namespaces_rev; /* of the store, when ending ones were looked at */
     bool has_ending;
     int64_t expired_ms; /* mono: when events were looked at */
