@@ -95,7 +95,7 @@ static void render(int pods, struct result *ret)
 
     if (yaml_parse(&a, arena_fmt(&a, job_text, pods - 1), NULL, &docs, &e) < 0)
         goto failed;
-    job_admit(&a, docs.v[0], NULL, &env, &world, &job, &set, &ps);
+    set = job_admit(&a, docs.v[0], &(struct job_admit_env){ .env = &env, .world = &world }, &job, &ps);
     if (ps.n_errors) {
         err_set(&e, ERR_INVALID, "%.*s", STR_ARG(problems_join(&a, &ps)));
         goto failed;

@@ -48,7 +48,7 @@ static void admit(struct arena *a, struct json *root)
     struct json *again;
     struct job job;
 
-    job_admit(a, root, NULL, &env, &world, &job, &set, &ps);
+    set = job_admit(a, root, &(struct job_admit_env){ .env = &env, .world = &world }, &job, &ps);
     problems_sort(&ps);
     if (ps.n_errors)
         return;

@@ -394,7 +394,7 @@ def runs_and_waits(t, s):
     t.fails("pumice job wait r2", 1, "job default/r2 Failed")
     assert t.out("pumice job wait r1 r2 --for phase=Completed,Failed").count("\n") == 2
     t.fails("pumice job wait nobody", 5, "not found")
-    t.fails("pumice job wait r1 --for phase=Done", 2, "is no phase of a job")
+    t.fails("pumice job wait r1 --for phase=Done", 2, "is not a phase of a job")
     t.fails("pumice job wait r1 --timeout x", 2, "--timeout")
     t.fails("pumice job run -N r3 -r 0", 2, "--replicas")
     t.fails("pumice job run -N r3 -e novalue", 2, "NAME=VALUE")

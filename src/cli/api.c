@@ -184,7 +184,7 @@ static const char *const job_wait_examples[] = { "pumice job wait train --for ph
                                                  "until it runs, but not longer than ten minutes", NULL };
 const struct command command_job_wait = COMMAND(
     verb_job_wait, "job wait", "[JOB…]", "wait until jobs are in a phase, over or gone",
-    "Waits by watching. Exit status 4: the time was over; 5: it was deleted while it was waited for.", job_wait_options,
+    "Waits by watching. Exit status 4: the time was over; 5: it was deleted during the wait.", job_wait_options,
     job_wait_examples);
 
 static const struct option job_top_options[] = { API_NAMESPACE, API_ALL_NAMESPACES, API_LABELS, API_HEADERS,

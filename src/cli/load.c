@@ -315,17 +315,18 @@ static const struct json *load_find_queue(void *ctx, struct str name)
 
 static void admit_one_job(struct load *l, struct loaded *doc, const struct admit_env *env)
 {
-    struct json *old = NULL;
+    struct job_admit_env job_env = { .env = env };
     struct plugin_world *world = arena_new(l->arena, struct plugin_world);
     void **ctx = arena_array(l->arena, void *, 2);
 
     ctx[0] = doc, ctx[1] = l;
     *world = (struct plugin_world){ .ctx = ctx, .find = l->state ? find_existing : NULL };
     if (l->state)
-        old = load_find(l->state, JOB_KIND, object_namespace(doc->root), object_name(doc->root));
+        job_env.old = load_find(l->state, JOB_KIND, object_namespace(doc->root), object_name(doc->root));
     if (l->fills_uid)
-        fill_uid(l, doc->root, old);
-    job_admit(l->arena, doc->root, old, env, world, &doc->job, &doc->set, &doc->problems);
+        fill_uid(l, doc->root, job_env.old);
+    job_env.world = world;
+    doc->set = job_admit(l->arena, doc->root, &job_env, &doc->job, &doc->problems);
 }
 
 static void admit_known(struct load *l, struct loaded *doc, const struct admit_env *env)

@@ -74,6 +74,16 @@ const struct resource_type *ctl_type(const char *kind)
     return type_by_name(str_of(kind));
 }
 
+struct ctl_name ctl_name(const char *kind, struct str namespace, struct str name)
+{
+    return (struct ctl_name){ ctl_type(kind), namespace, name };
+}
+
+struct ctl_name ctl_name_of(const char *kind, const struct json *object)
+{
+    return ctl_name(kind, object_namespace(object), object_name(object));
+}
+
 /* ---- questions ---- */
 
 static int ctl_call(struct ctl *c, const struct kube_call *request, struct json **ret, struct err *e)
@@ -86,12 +96,11 @@ static int ctl_call(struct ctl *c, const struct kube_call *request, struct json 
     return rc;
 }
 
-int ctl_get(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name, struct json **ret,
-            struct err *e)
+int ctl_get(struct ctl *c, struct ctl_name name, struct json **ret, struct err *e)
 {
     autobuf path = { 0 };
 
-    path_object(&path, type, namespace, name, NULL);
+    path_object(&path, name.type, name.namespace, name.name, NULL);
     return ctl_call(c, &(struct kube_call){ .method = "GET", .path = buf_view(&path) }, ret, e);
 }
 
@@ -168,51 +177,51 @@ int ctl_rows(struct ctl *c, const struct resource_type *type, const struct ctl_s
 
 /* ---- orders ---- */
 
-static int ctl_order(struct ctl *c, const char *method, struct buf *path, const struct json *body,
-                     const char *body_type, const char *options, struct json **ret, struct err *e)
+/* 'call' lacks the body, and the query of a dry run. */
+static int ctl_order(struct ctl *c, struct kube_call call, const struct json *body, struct json **ret, struct err *e)
 {
-    autobuf text = { 0 };
+    autobuf path = { 0 }, text = { 0 };
 
-    if (c->is_dry) {
+    if (c->dry == CTL_DRY_CLIENT) {
         if (ret)
             *ret = body ? json_copy(c->arena, body) : NULL;
         return 0;
     }
-    if (options)
-        buf_fmt(path, "?%s", options);
+    buf_str(&path, call.path);
+    if (c->dry == CTL_DRY_SERVER)
+        path_query(&path, "dryRun", STR("All"));
     if (body)
         json_print(&text, body);
-    return ctl_call(c,
-                    &(struct kube_call){
-                        .method = method, .path = buf_view(path), .body = buf_view(&text), .body_type = body_type },
-                    ret, e);
+    call.path = buf_view(&path);
+    call.body = buf_view(&text);
+    return ctl_call(c, &call, ret, e);
 }
 
-int ctl_create(struct ctl *c, const struct resource_type *type, struct str namespace, const struct json *body,
-               const char *options, struct json **ret, struct err *e)
+int ctl_create(struct ctl *c, struct ctl_name where, const struct json *body, struct json **ret, struct err *e)
 {
     autobuf path = { 0 };
 
-    path_collection(&path, type, namespace);
-    return ctl_order(c, "POST", &path, body, NULL, options, ret, e);
+    path_collection(&path, where.type, where.namespace);
+    return ctl_order(c, (struct kube_call){ .method = "POST", .path = buf_view(&path) }, body, ret, e);
 }
 
-int ctl_delete(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name,
-               const char *options, struct err *e)
+int ctl_delete(struct ctl *c, struct ctl_name name, struct err *e)
 {
     autobuf path = { 0 };
 
-    path_object(&path, type, namespace, name, NULL);
-    return ctl_order(c, "DELETE", &path, NULL, NULL, options, NULL, e);
+    path_object(&path, name.type, name.namespace, name.name, NULL);
+    return ctl_order(c, (struct kube_call){ .method = "DELETE", .path = buf_view(&path) }, NULL, NULL, e);
 }
 
-int ctl_merge(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name,
-              const struct json *patch, const char *options, struct json **ret, struct err *e)
+int ctl_merge(struct ctl *c, struct ctl_name name, const struct json *patch, struct err *e)
 {
     autobuf path = { 0 };
 
-    path_object(&path, type, namespace, name, NULL);
-    return ctl_order(c, "PATCH", &path, patch, "application/merge-patch+json", options, ret, e);
+    path_object(&path, name.type, name.namespace, name.name, NULL);
+    return ctl_order(
+        c,
+        (struct kube_call){ .method = "PATCH", .path = buf_view(&path), .body_type = "application/merge-patch+json" },
+        patch, NULL, e);
 }
 
 static struct json *reference_to(struct arena *a, const struct resource_type *type, const struct json *object)
@@ -228,8 +237,7 @@ static struct json *reference_to(struct arena *a, const struct resource_type *ty
     return j;
 }
 
-int ctl_command(struct ctl *c, struct str namespace, const struct json *object, const char *action, const char *options,
-                struct err *e)
+int ctl_command(struct ctl *c, struct str namespace, const struct json *object, const char *action, struct err *e)
 {
     const struct resource_type *of = ctl_type(strstr(action, "Queue") ? "Queue" : "Job");
     struct arena *a = c->arena;
@@ -245,5 +253,5 @@ int ctl_command(struct ctl *c, struct str namespace, const struct json *object, 
     json_add(body, STR("metadata"), meta);
     json_add(body, STR("target"), reference_to(a, of, object));
     json_add(body, STR("action"), json_str(a, str_of(action)));
-    return ctl_create(c, ctl_type("Command"), namespace, body, options, NULL, e);
+    return ctl_create(c, ctl_name("Command", namespace, STR_NULL), body, NULL, e);
 }

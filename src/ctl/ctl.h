@@ -28,6 +28,12 @@ struct ctl_where {           /* which API */
     bool falls_on_localhost; /* nothing configured: http://localhost:8080, as clients did of old */
 };
 
+enum ctl_dry {                 /* what becomes of orders */
+               CTL_DRY_NONE,   /* they are carried out */
+               CTL_DRY_CLIENT, /* they are not sent, and succeed */
+               CTL_DRY_SERVER, /* the server checks them and stores nothing */
+};
+
 struct ctl {
     struct arena *arena;
     struct kube_config config;
@@ -35,7 +41,7 @@ struct ctl {
     const struct json *said; /* the Status of the last refusal; NULL: it was none */
     struct kube_call asked;  /* the last request; its text lives in the arena */
     int64_t now_ms;          /* of ages */
-    bool is_dry;             /* orders are not sent: each is as if it had been carried out */
+    enum ctl_dry dry;
 };
 
 int ctl_open(struct ctl *c, struct arena *a, const struct ctl_where *where, struct err *e);
@@ -49,10 +55,17 @@ int ctl_exit(const struct err *e);
 
 const struct resource_type *ctl_type(const char *kind);
 
-/* ---- questions ---- 'namespace' is ignored for kinds that have none; empty: of all ---- */
+struct ctl_name {
+    const struct resource_type *type;
+    struct str namespace; /* ignored for kinds that have none */
+    struct str name;
+};
+struct ctl_name ctl_name(const char *kind, struct str namespace, struct str name);
+struct ctl_name ctl_name_of(const char *kind, const struct json *object);
 
-int ctl_get(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name, struct json **ret,
-            struct err *e);
+/* ---- questions ---- */
+
+int ctl_get(struct ctl *c, struct ctl_name name, struct json **ret, struct err *e);
 
 struct ctl_select {
     struct str namespace, labels, fields; /* selectors; empty: all */
@@ -68,18 +81,15 @@ int ctl_list(struct ctl *c, const struct resource_type *type, const struct ctl_s
 int ctl_rows(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, struct json **ret,
              struct err *e);
 
-/* ---- orders ---- 'options': "dryRun=All" and the like; NULL: none ---- */
+/* ---- orders ---- */
 
-int ctl_create(struct ctl *c, const struct resource_type *type, struct str namespace, const struct json *body,
-               const char *options, struct json **ret, struct err *e);
-int ctl_delete(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name,
-               const char *options, struct err *e);
-int ctl_merge(struct ctl *c, const struct resource_type *type, struct str namespace, struct str name,
-              const struct json *patch, const char *options, struct json **ret, struct err *e);
+/* The name is the one in 'body', not the one in 'where'. 'ret' may be NULL. */
+int ctl_create(struct ctl *c, struct ctl_name where, const struct json *body, struct json **ret, struct err *e);
+int ctl_delete(struct ctl *c, struct ctl_name name, struct err *e);
+int ctl_merge(struct ctl *c, struct ctl_name name, const struct json *patch, struct err *e);
 
-/* A Command that tells the controllers what to do with 'object': AbortJob, ResumeJob, OpenQueue …  */
-int ctl_command(struct ctl *c, struct str namespace, const struct json *object, const char *action, const char *options,
-                struct err *e);
+/* A Command that tells the controllers what to do with 'object': AbortJob, ResumeJob, OpenQueue … */
+int ctl_command(struct ctl *c, struct str namespace, const struct json *object, const char *action, struct err *e);
 
 /* ---- watching ---- */
 

@@ -141,9 +141,8 @@ static int flow_verbs_each(struct ctl_verb *v, const struct twin *t, bool is_cre
     if (flow_verbs_read_file(v, t, &all, e) < 0)
         return -1;
     VEC_FOREACH(o, &all.v) {
-        struct str namespace = object_namespace(*o);
-        int rc = is_create ? ctl_create(&v->ctl, ctl_type(t->kind), namespace, *o, verb_dry(v), NULL, e)
-                           : ctl_delete(&v->ctl, ctl_type(t->kind), namespace, object_name(*o), verb_dry(v), e);
+        int rc = is_create ? ctl_create(&v->ctl, ctl_name_of(t->kind, *o), *o, NULL, e)
+                           : ctl_delete(&v->ctl, ctl_name_of(t->kind, *o), e);
 
         if (rc == 0) {
             flow_verbs_say(v, t, *o, is_create ? "created" : "deleted");
@@ -174,7 +173,7 @@ static int delete_named(struct ctl_verb *v, const struct twin *t, struct err *e)
     if (verb_needs_names(v, t->word, e) < 0)
         return -1;
     for (size_t i = 0; i < v->args.n; i++) {
-        if (ctl_delete(&v->ctl, ctl_type(t->kind), verb_namespace(v), str_of(v->args.v[i]), verb_dry(v), e) < 0)
+        if (ctl_delete(&v->ctl, ctl_name(t->kind, verb_namespace(v), str_of(v->args.v[i])), e) < 0)
             return -1;
         if (flow_verbs_wait_gone(v, t, verb_namespace(v), str_of(v->args.v[i]), e) < 0)
             return -1;

@@ -37,7 +37,7 @@ static int read_named(struct ctl_verb *v, struct ctl_objects *ret, struct err *e
     for (size_t i = 0; i < v->args.n; i++) {
         struct json *job;
 
-        if (ctl_get(&v->ctl, ctl_type("Job"), verb_namespace(v), str_of(v->args.v[i]), &job, e) < 0)
+        if (ctl_get(&v->ctl, ctl_name("Job", verb_namespace(v), str_of(v->args.v[i])), &job, e) < 0)
             return -1;
         *vec_push(v->arena, &ret->v) = job;
     }

@@ -17,10 +17,8 @@ enum { SUSPEND, RESUME, DELETE };
 
 static int job_order_give(struct ctl_verb *v, const struct order *o, const struct json *job, struct err *e)
 {
-    struct str namespace = object_namespace(job);
-
-    return o->action ? ctl_command(&v->ctl, namespace, job, o->action, verb_dry(v), e)
-                     : ctl_delete(&v->ctl, ctl_type("Job"), namespace, object_name(job), verb_dry(v), e);
+    return o->action ? ctl_command(&v->ctl, object_namespace(job), job, o->action, e)
+                     : ctl_delete(&v->ctl, ctl_name_of("Job", job), e);
 }
 
 static int give_one(struct ctl_verb *v, const struct order *o, const struct json *job, struct err *e)
@@ -28,7 +26,7 @@ static int give_one(struct ctl_verb *v, const struct order *o, const struct json
     struct str phase = job_phase_word(job);
     int64_t timeout_ms;
 
-    if (verb_timeout(v, &timeout_ms, e) < 0)
+    if (verb_timeout(v, &timeout_ms, e) < 0) /* before anything is ordered */
         return -1;
     if (o->already && str_is(phase, o->already)) {
         buf_fmt(&v->out, "job %.*s/%.*s is %.*s already\n", STR_ARG(object_namespace(job)), STR_ARG(object_name(job)),
@@ -37,8 +35,7 @@ static int give_one(struct ctl_verb *v, const struct order *o, const struct json
     }
     if (job_order_give(v, o, job, e) < 0)
         return -1;
-    if (v->o->wait && !v->o->dry_run &&
-        job_wait_phase(v, object_namespace(job), object_name(job), o->until, !o->action, timeout_ms, &phase, e) < 0)
+    if (v->o->wait && !v->o->dry_run && job_wait_phase(v, ctl_name_of("Job", job), o->until, &phase, e) < 0)
         return -1;
     buf_fmt(&v->out, "job %.*s/%.*s %s%s\n", STR_ARG(object_namespace(job)), STR_ARG(object_name(job)), o->done,
             verb_dry_note(v));

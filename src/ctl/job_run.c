@@ -95,7 +95,7 @@ static int job_run_submit(struct ctl_verb *v, struct ctl_objects *jobs, struct c
     VEC_FOREACH(job, &jobs->v) {
         struct json *answer;
 
-        if (ctl_create(&v->ctl, ctl_type("Job"), object_namespace(*job), *job, verb_dry(v), &answer, e) < 0)
+        if (ctl_create(&v->ctl, ctl_name_of("Job", *job), *job, &answer, e) < 0)
             return -1;
         *vec_push(v->arena, &made->v) = answer;
         if (!v->o->output)

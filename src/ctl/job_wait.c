@@ -32,41 +32,39 @@ static bool job_wait_on_event(void *ctx, struct str type, const struct json *job
     return false;
 }
 
-int job_wait_phase(struct ctl_verb *v, struct str namespace, struct str name, const char *const *phases,
-                   bool is_deletion, int64_t timeout_ms, struct str *ret_phase, struct err *e)
+int job_wait_phase(struct ctl_verb *v, struct ctl_name job, const char *const *phases, struct str *ret_phase,
+                   struct err *e)
 {
-    struct job_wait_want w = { .arena = v->arena, .name = name, .phases = phases };
-    struct ctl_select which = { .namespace = namespace, .fields = arena_cat(v->arena, STR("metadata.name="), name) };
-    struct json *job;
+    struct job_wait_want w = { .arena = v->arena, .name = job.name, .phases = phases };
+    struct ctl_select which = { .namespace = job.namespace,
+                                .fields = arena_cat(v->arena, STR("metadata.name="), job.name) };
+    int64_t timeout_ms;
+    struct json *found;
 
-    if (ctl_get(&v->ctl, ctl_type("Job"), namespace, name, &job, e) < 0) {
-        if (!is_deletion || e->code != ERR_NOT_FOUND)
+    if (verb_timeout(v, &timeout_ms, e) < 0)
+        return -1;
+    if (ctl_get(&v->ctl, job, &found, e) < 0) {
+        if (phases || e->code != ERR_NOT_FOUND)
             return -1;
         *ret_phase = STR("deleted");
         return 0;
     }
-    if (ctl_watch(&v->ctl, ctl_type("Job"), &which, timeout_ms, job_wait_on_event, &w, e) < 0) {
-        if (e->code == ERR_GONE)
-            return err_set(e, ERR_GONE, "job %.*s is still %.*s after %s", STR_ARG(name), STR_ARG(w.phase),
-                           v->o->timeout);
-        return -1;
-    }
-    if (w.is_gone && !is_deletion)
-        return err_set(e, ERR_NOT_FOUND, "job %.*s was deleted while it was waited for", STR_ARG(name));
+    if (ctl_watch(&v->ctl, job.type, &which, timeout_ms, job_wait_on_event, &w, e) < 0)
+        return e->code != ERR_GONE ? -1
+                                   : err_set(e, ERR_GONE, "job %.*s is still %.*s after %s", STR_ARG(job.name),
+                                             STR_ARG(w.phase), v->o->timeout);
+    if (w.is_gone && phases)
+        return err_set(e, ERR_NOT_FOUND, "job %.*s was deleted during the wait", STR_ARG(job.name));
     *ret_phase = w.is_gone ? STR("deleted") : w.phase;
     return 0;
 }
 
 int job_wait_over(struct ctl_verb *v, const struct ctl_objects *jobs, struct err *e)
 {
-    int64_t timeout_ms;
-
-    if (verb_timeout(v, &timeout_ms, e) < 0)
-        return -1;
     VEC_FOREACH(job, &jobs->v) {
         struct str phase;
 
-        if (job_wait_phase(v, object_namespace(*job), object_name(*job), over, false, timeout_ms, &phase, e) < 0)
+        if (job_wait_phase(v, ctl_name_of("Job", *job), over, &phase, e) < 0)
             return -1;
         buf_fmt(&v->out, "job %.*s/%.*s %.*s\n", STR_ARG(object_namespace(*job)), STR_ARG(object_name(*job)),
                 STR_ARG(phase));
@@ -77,17 +75,16 @@ int job_wait_over(struct ctl_verb *v, const struct ctl_objects *jobs, struct err
     return 0;
 }
 
-/* "phase=Running,Completed", "Completed", "delete", "over" (or nothing). */
-static int parse_condition(struct ctl_verb *v, const char *const **ret_phases, bool *ret_deletion, struct err *e)
+/* --for: "phase=Running,Completed", "Completed", "delete" (NULL), "over" or nothing. */
+static int parse_condition(struct ctl_verb *v, const char *const **ret_phases, struct err *e)
 {
     static const char *const known[] = { "Pending",    "Aborting",  "Aborted",     "Running",    "Restarting",
                                          "Completing", "Completed", "Terminating", "Terminated", "Failed" };
     struct str text = str_of(v->o->condition ? v->o->condition : "over"), part;
     VEC(const char *) phases = { 0 };
 
-    *ret_deletion = str_is(text, "delete");
-    *ret_phases = over;
-    if (*ret_deletion || str_is(text, "over"))
+    *ret_phases = str_is(text, "delete") ? NULL : over;
+    if (str_is(text, "delete") || str_is(text, "over"))
         return 0;
     if (str_starts(text, STR("jsonpath={.status.state.phase}=")))
         text = str_from(text, strlen("jsonpath={.status.state.phase}="));
@@ -101,7 +98,7 @@ static int parse_condition(struct ctl_verb *v, const char *const **ret_phases, b
         if (i == ARRAY_LEN(known))
             return err_set(
                 e, ERR_SYNTAX,
-                "--for: \"%.*s\" is no phase of a job; write phase=Running, phase=Completed,Failed, delete or over",
+                "--for: \"%.*s\" is not a phase of a job; write phase=Running, phase=Completed,Failed, delete or over",
                 STR_ARG(part));
         *vec_push(v->arena, &phases) = known[i];
     }
@@ -113,19 +110,16 @@ static int parse_condition(struct ctl_verb *v, const char *const **ret_phases, b
 int verb_job_wait(struct ctl_verb *v, struct err *e)
 {
     const char *const *phases;
-    bool is_deletion;
-    int64_t timeout_ms;
 
-    if (verb_needs_names(v, "job", e) < 0 || parse_condition(v, &phases, &is_deletion, e) < 0 ||
-        verb_timeout(v, &timeout_ms, e) < 0)
+    if (verb_needs_names(v, "job", e) < 0 || parse_condition(v, &phases, e) < 0)
         return -1;
     for (size_t i = 0; i < v->args.n; i++) {
         struct str phase;
 
-        if (job_wait_phase(v, verb_namespace(v), str_of(v->args.v[i]), phases, is_deletion, timeout_ms, &phase, e) < 0)
+        if (job_wait_phase(v, ctl_name("Job", verb_namespace(v), str_of(v->args.v[i])), phases, &phase, e) < 0)
             return -1;
         buf_fmt(&v->out, "job %.*s/%s %.*s\n", STR_ARG(verb_namespace(v)), v->args.v[i], STR_ARG(phase));
-        if (phases == over && !is_deletion && !str_is(phase, "Completed"))
+        if (phases == over && !str_is(phase, "Completed"))
             v->status = CTL_FAILED;
         if (verb_flush(v, e) < 0)
             return -1;

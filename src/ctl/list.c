@@ -44,7 +44,8 @@ static int list_read_all(struct ctl_verb *v, const struct verb_list *l, struct c
     struct ctl_objects all = { 0 };
 
     for (size_t i = 0; i < v->args.n; i++)
-        if (ctl_get(&v->ctl, l->type, l->which.namespace, str_of(v->args.v[i]), vec_push(v->arena, &ret->v), e) < 0)
+        if (ctl_get(&v->ctl, (struct ctl_name){ l->type, l->which.namespace, str_of(v->args.v[i]) },
+                    vec_push(v->arena, &ret->v), e) < 0)
             return -1;
     if (!v->args.n && ctl_list(&v->ctl, l->type, &l->which, &all, e) < 0)
         return -1;

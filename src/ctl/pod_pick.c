@@ -10,7 +10,7 @@ static int the_pod(struct ctl_verb *v, struct str name, struct pod_rows *ret, st
 {
     struct json *pod;
 
-    if (ctl_get(&v->ctl, ctl_type("Pod"), verb_namespace(v), name, &pod, e) < 0)
+    if (ctl_get(&v->ctl, ctl_name("Pod", verb_namespace(v), name), &pod, e) < 0)
         return e->code == ERR_NOT_FOUND ? 0 : -1;
     *vec_push(v->arena, &ret->v) = (struct pod_row){ .object = pod };
     return 0;
@@ -31,7 +31,7 @@ int pod_pick(struct ctl_verb *v, struct str name, struct pod_rows *ret, struct e
         return -1;
     if (ret->v.n)
         return 0;
-    if (ctl_get(&v->ctl, ctl_type("Job"), query.namespace, name, &job, e) < 0)
+    if (ctl_get(&v->ctl, ctl_name("Job", query.namespace, name), &job, e) < 0)
         return -1;
     v->ctl.said = NULL;
     return err_set(e, ERR_NOT_FOUND, "job %.*s has no pods%s%s%s", STR_ARG(name), v->o->task ? " of task " : "",

@@ -107,7 +107,7 @@ static int queue_verbs_show(struct ctl_verb *v, const struct ctl_objects *queues
 
 static int read_queue(struct ctl_verb *v, const char *name, struct json **ret, struct err *e)
 {
-    return ctl_get(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(name), ret, e);
+    return ctl_get(&v->ctl, ctl_name("Queue", STR_NULL, str_of(name)), ret, e);
 }
 
 int verb_queue_list(struct ctl_verb *v, struct err *e)
@@ -155,13 +155,13 @@ static int queue_verbs_turn(struct ctl_verb *v, const struct json *queue, bool i
     int64_t timeout_ms;
 
     if (verb_timeout(v, &timeout_ms, e) < 0 ||
-        ctl_command(&v->ctl, STR("default"), queue, is_open ? "OpenQueue" : "CloseQueue", verb_dry(v), e) < 0)
+        ctl_command(&v->ctl, STR("default"), queue, is_open ? "OpenQueue" : "CloseQueue", e) < 0)
         return -1;
     if (v->o->wait && !v->o->dry_run &&
         ctl_watch(&v->ctl, ctl_type("Queue"), &which, timeout_ms, queue_verbs_on_event, &want, e) < 0)
         return err_wrap(e, "queue %.*s is not %.*s", STR_ARG(want.name), STR_ARG(want.state));
     if (want.is_gone)
-        return err_set(e, ERR_NOT_FOUND, "queue %.*s was deleted while it was waited for", STR_ARG(want.name));
+        return err_set(e, ERR_NOT_FOUND, "queue %.*s was deleted during the wait", STR_ARG(want.name));
     buf_fmt(&v->out, "queue %.*s %s%s\n", STR_ARG(want.name), is_open ? "opened" : "closed", verb_dry_note(v));
     return 0;
 }
@@ -188,7 +188,7 @@ int verb_queue_create(struct ctl_verb *v, struct err *e)
         json_add(spec, STR("weight"), json_int(v->arena, weight));
         if (v->o->parent)
             json_add(spec, STR("parent"), json_str(v->arena, str_of(v->o->parent)));
-        if (ctl_create(&v->ctl, ctl_type("Queue"), STR_NULL, queue, verb_dry(v), &made, e) < 0)
+        if (ctl_create(&v->ctl, ctl_name_of("Queue", queue), queue, &made, e) < 0)
             return -1;
         buf_fmt(&v->out, "queue %s created%s\n", v->args.v[i], verb_dry_note(v));
         if (verb_wait(v,
@@ -207,7 +207,7 @@ int verb_queue_delete(struct ctl_verb *v, struct err *e)
     if (verb_needs_names(v, "queue", e) < 0)
         return -1;
     for (size_t i = 0; i < v->args.n; i++) {
-        if (ctl_delete(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(v->args.v[i]), verb_dry(v), e) < 0)
+        if (ctl_delete(&v->ctl, ctl_name("Queue", STR_NULL, str_of(v->args.v[i])), e) < 0)
             return -1;
         if (verb_wait(v, &(struct verb_goal){ .type = ctl_type("Queue"), .name = str_of(v->args.v[i]) }, NULL, e) < 0)
             return -1;
@@ -226,7 +226,7 @@ static int set_weight(struct ctl_verb *v, const char *name, struct err *e)
     if (weight_of(v, 1, &weight, e) < 0)
         return -1;
     json_add(json_add(patch, STR("spec"), json_object(v->arena)), STR("weight"), json_int(v->arena, weight));
-    if (ctl_merge(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(name), patch, verb_dry(v), NULL, e) < 0)
+    if (ctl_merge(&v->ctl, ctl_name("Queue", STR_NULL, str_of(name)), patch, e) < 0)
         return -1;
     buf_fmt(&v->out, "queue %s updated%s\n", name, verb_dry_note(v));
     return 0;

@@ -7,7 +7,7 @@
 
 static int slurm_control_command(struct ctl_verb *v, const struct json *job, const char *action, struct err *e)
 {
-    return ctl_command(&v->ctl, object_namespace(job), job, action, NULL, e);
+    return ctl_command(&v->ctl, object_namespace(job), job, action, e);
 }
 
 /* ---- scancel ---- */
@@ -18,7 +18,7 @@ static int cancel(struct ctl_verb *v, const struct json *job, struct err *e)
     if (!str_is(job_phase_word(job), "Aborted"))
         return job_has_ended(job_phase_word(job)) ? 0 : slurm_control_command(v, job, "TerminateJob", e);
     fprintf(stderr, "scancel: job %.*s has not begun or is suspended: it is deleted\n", STR_ARG(slurm_id(job)));
-    return ctl_delete(&v->ctl, ctl_type("Job"), object_namespace(job), object_name(job), NULL, e);
+    return ctl_delete(&v->ctl, ctl_name_of("Job", job), e);
 }
 
 static bool slurm_control_is_in(const char *list, struct str word)
@@ -118,7 +118,7 @@ static int slurm_control_show(struct ctl_verb *v, struct err *e)
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (strcmp(kinds[i].word, what) != 0)
             continue;
-        if (v->args.n > 2 ? ctl_get(&v->ctl, ctl_type(kinds[i].kind), STR_NULL, str_of(v->args.v[2]), &one, e) < 0
+        if (v->args.n > 2 ? ctl_get(&v->ctl, ctl_name(kinds[i].kind, STR_NULL, str_of(v->args.v[2])), &one, e) < 0
                           : ctl_list(&v->ctl, ctl_type(kinds[i].kind), &(struct ctl_select){ 0 }, &list, e) < 0)
             return -1;
         if (v->args.n > 2)
@@ -156,7 +156,7 @@ static int mark_held(struct ctl_verb *v, const struct json *job, bool is_held, s
     struct json *notes = json_add(meta, STR("annotations"), json_object(v->arena));
 
     json_add(notes, STR(SLURM_ANNOTATION_HELD), is_held ? json_str(v->arena, STR("true")) : json_null(v->arena));
-    return ctl_merge(&v->ctl, ctl_type("Job"), object_namespace(job), object_name(job), patch, NULL, NULL, e);
+    return ctl_merge(&v->ctl, ctl_name_of("Job", job), patch, e);
 }
 
 /* What waits to begin has no pods, so it is aborted without a loss, and marked as held. */
@@ -245,7 +245,7 @@ static int update(struct ctl_verb *v, struct err *e)
         if (strncasecmp(v->args.v[i], "JobId=", 6) != 0 &&
             slurm_control_change(v, patch, job, str_of(v->args.v[i]), e) < 0)
             return -1;
-    return ctl_merge(&v->ctl, ctl_type("Job"), object_namespace(job), object_name(job), patch, NULL, NULL, e);
+    return ctl_merge(&v->ctl, ctl_name_of("Job", job), patch, e);
 }
 
 static const struct {

@@ -30,7 +30,7 @@ int slurm_find(struct ctl_verb *v, const char *id, struct json **ret, struct err
             return 0;
         }
     }
-    if (ctl_get(&v->ctl, ctl_type("Job"), verb_namespace(v), str_of(id), ret, e) == 0)
+    if (ctl_get(&v->ctl, ctl_name("Job", verb_namespace(v), str_of(id)), ret, e) == 0)
         return 0;
     if (e->code != ERR_NOT_FOUND)
         return -1;

@@ -29,8 +29,7 @@ static int submit_wait_for(struct ctl_verb *v, const struct slurm_dependency *d,
         return err_wrap(e, "--dependency");
     if (!job_has_ended(job_phase_word(job)))
         fprintf(stderr, "pumice slurm sbatch: waiting for job %.*s, then it is submitted\n", STR_ARG(slurm_id(job)));
-    if (job_wait_phase(v, object_namespace(job), object_name(job), d->after == AFTER_BEGIN ? begun : over, false, -1,
-                       &phase, e) < 0)
+    if (job_wait_phase(v, ctl_name_of("Job", job), d->after == AFTER_BEGIN ? begun : over, &phase, e) < 0)
         return -1;
     if (!submit_holds(d->after, phase))
         return err_set(e, ERR_INVALID,
@@ -66,8 +65,9 @@ static int submit_submit(struct ctl_verb *v, struct json **ret, struct err *e)
         fprintf(stderr, "pumice %s: %.*s\n", v->command, STR_ARG(*note));
     if (wait_for_all(v, e) < 0)
         return -1;
-    return ctl_create(&v->ctl, ctl_type("Job"), object_namespace(job), job,
-                      v->o->slurm->test_only ? "dryRun=All" : NULL, ret, e);
+    if (v->o->slurm->test_only)
+        v->ctl.dry = CTL_DRY_SERVER;
+    return ctl_create(&v->ctl, ctl_name_of("Job", job), job, ret, e);
 }
 
 /* The greatest exit status of its containers. */
@@ -91,7 +91,7 @@ static int wait_until_over(struct ctl_verb *v, const struct json *job, struct er
 {
     struct str phase;
 
-    if (job_wait_phase(v, object_namespace(job), object_name(job), over, false, -1, &phase, e) < 0)
+    if (job_wait_phase(v, ctl_name_of("Job", job), over, &phase, e) < 0)
         return -1;
     v->status = exit_status(v, job);
     if (!v->status && !str_is(phase, "Completed"))
@@ -132,7 +132,7 @@ int verb_srun(struct ctl_verb *v, struct err *e)
         return -1;
     *name = arena_cstr(v->arena, object_name(job));
     fprintf(stderr, "srun: job %.*s queued and waiting for resources\n", STR_ARG(slurm_id(job)));
-    if (job_wait_phase(v, object_namespace(job), object_name(job), seen, false, -1, &phase, e) < 0)
+    if (job_wait_phase(v, ctl_name_of("Job", job), seen, &phase, e) < 0)
         return -1;
     *follow = *v->o;
     follow->follow = true;

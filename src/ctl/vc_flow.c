@@ -83,8 +83,8 @@ static int for_each_part(struct vc *v, const struct vc_flow_twin *t, bool is_cre
             continue;
         if (vc_flow_read_part(v, t, part, &object, e) < 0)
             return -1;
-        rc = is_create ? ctl_create(&v->ctl, ctl_type(t->kind), object_namespace(object), object, NULL, NULL, e)
-                       : ctl_delete(&v->ctl, ctl_type(t->kind), object_namespace(object), object_name(object), NULL, e);
+        rc = is_create ? ctl_create(&v->ctl, ctl_name_of(t->kind, object), object, NULL, e)
+                       : ctl_delete(&v->ctl, ctl_name_of(t->kind, object), e);
         if (rc == 0)
             buf_fmt(&v->out, "%s %s: %.*s/%.*s\n", is_create ? "Created" : "Deleted", t->kind,
                     STR_ARG(object_namespace(object)), STR_ARG(object_name(object)));
@@ -104,8 +104,8 @@ static int vc_flow_delete_one(struct vc *v, const struct vc_flow_twin *t, struct
         return for_each_part(v, t, false, e);
     if (!name.n)
         return err_set(e, ERR_INVALID, "%s", t->missing);
-    if (ctl_get(&v->ctl, ctl_type(t->kind), namespace, name, &object, e) < 0 ||
-        ctl_delete(&v->ctl, ctl_type(t->kind), namespace, name, NULL, e) < 0)
+    if (ctl_get(&v->ctl, ctl_name(t->kind, namespace, name), &object, e) < 0 ||
+        ctl_delete(&v->ctl, ctl_name(t->kind, namespace, name), e) < 0)
         return -1;
     buf_fmt(&v->out, "Deleted %s: %.*s/%.*s\n", t->kind, STR_ARG(namespace), STR_ARG(name));
     return 0;
@@ -152,7 +152,7 @@ static int ctl_vc_flow_get(struct vc *v, const struct vc_flow_twin *t, struct er
 
     if (!v->values->name[0])
         return err_set(e, ERR_INVALID, "%s", t->mandatory);
-    if (ctl_get(&v->ctl, ctl_type(t->kind), str_of(v->values->namespace), str_of(v->values->name), &object, e) < 0)
+    if (ctl_get(&v->ctl, ctl_name(t->kind, str_of(v->values->namespace), str_of(v->values->name)), &object, e) < 0)
         return -1;
     *vec_push(v->arena, &one.v) = object;
     vc_flow_show(v, t, &one);
@@ -254,7 +254,7 @@ static int ctl_vc_flow_describe(struct vc *v, const struct vc_flow_twin *t, stru
     struct json *object;
 
     if (v->values->name[0]) {
-        if (ctl_get(&v->ctl, ctl_type(t->kind), which.namespace, str_of(v->values->name), &object, e) < 0)
+        if (ctl_get(&v->ctl, ctl_name(t->kind, which.namespace, str_of(v->values->name)), &object, e) < 0)
             return -1;
         print_object(v, t, object);
         return 0;

@@ -37,7 +37,7 @@ static int vc_job_submit(struct vc *v, struct json *job, struct err *e)
 {
     struct json *made;
 
-    if (ctl_create(&v->ctl, ctl_type("Job"), str_of(v->values->namespace), job, NULL, &made, e) < 0)
+    if (ctl_create(&v->ctl, ctl_name("Job", str_of(v->values->namespace), STR_NULL), job, &made, e) < 0)
         return -1;
     buf_fmt(&v->out, "run job %.*s successfully\n", STR_ARG(object_name(made)));
     return 0;
@@ -200,9 +200,9 @@ static int vc_job_order(struct vc *v, const char *verb, const char *action, stru
 
     if (!v->values->name[0])
         return err_set(e, ERR_INVALID, "job name is mandatory to %s a particular job", verb);
-    if (ctl_get(&v->ctl, ctl_type("Job"), namespace, str_of(v->values->name), &job, e) < 0)
+    if (ctl_get(&v->ctl, ctl_name("Job", namespace, str_of(v->values->name)), &job, e) < 0)
         return -1;
-    return ctl_command(&v->ctl, namespace, job, action, NULL, e);
+    return ctl_command(&v->ctl, namespace, job, action, e);
 }
 
 int vc_job_suspend(struct vc *v, struct err *e)
@@ -219,7 +219,7 @@ static int end_job(struct vc *v, const char *verb, struct err *e)
 {
     if (!v->values->name[0])
         return err_set(e, ERR_INVALID, "job name is mandatory to %s a particular job", verb);
-    if (ctl_delete(&v->ctl, ctl_type("Job"), str_of(v->values->namespace), str_of(v->values->name), NULL, e) < 0)
+    if (ctl_delete(&v->ctl, ctl_name("Job", str_of(v->values->namespace), str_of(v->values->name)), e) < 0)
         return -1;
     buf_fmt(&v->out, "%s job %s successfully\n", verb, v->values->name);
     return 0;

@@ -61,7 +61,7 @@ static int get_queue(struct vc *v, struct ctl_objects *ret, struct err *e)
 {
     struct json *queue;
 
-    if (ctl_get(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(v->values->name), &queue, e) < 0)
+    if (ctl_get(&v->ctl, ctl_name("Queue", STR_NULL, str_of(v->values->name)), &queue, e) < 0)
         return -1;
     *vec_push(v->arena, &ret->v) = queue;
     return 0;
@@ -108,14 +108,14 @@ int vc_queue_create(struct vc *v, struct err *e)
 
     json_add(json_add(queue, STR("spec"), json_object(a)), STR("weight"), json_int(a, v->values->weight));
     json_add(json_add(queue, STR("status"), json_object(a)), STR("state"), json_str(a, str_of(v->values->state)));
-    return ctl_create(&v->ctl, ctl_type("Queue"), STR_NULL, queue, NULL, NULL, e);
+    return ctl_create(&v->ctl, ctl_name_of("Queue", queue), queue, NULL, e);
 }
 
 int vc_queue_delete(struct vc *v, struct err *e)
 {
     if (!v->values->name[0])
         return err_set(e, ERR_INVALID, "queue name must be specified");
-    return ctl_delete(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(v->values->name), NULL, e);
+    return ctl_delete(&v->ctl, ctl_name("Queue", STR_NULL, str_of(v->values->name)), e);
 }
 
 static int set_weight(struct vc *v, struct err *e)
@@ -127,16 +127,16 @@ static int set_weight(struct vc *v, struct err *e)
                        "when update queue %s, weight must be specified, the value must be greater than 0",
                        v->values->name);
     json_add(json_add(patch, STR("spec"), json_object(v->arena)), STR("weight"), json_int(v->arena, v->values->weight));
-    return ctl_merge(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(v->values->name), patch, NULL, NULL, e);
+    return ctl_merge(&v->ctl, ctl_name("Queue", STR_NULL, str_of(v->values->name)), patch, e);
 }
 
 static int vc_queue_command(struct vc *v, const char *action, struct err *e)
 {
     struct json *queue;
 
-    if (ctl_get(&v->ctl, ctl_type("Queue"), STR_NULL, str_of(v->values->name), &queue, e) < 0)
+    if (ctl_get(&v->ctl, ctl_name("Queue", STR_NULL, str_of(v->values->name)), &queue, e) < 0)
         return -1;
-    return ctl_command(&v->ctl, STR("default"), queue, action, NULL, e);
+    return ctl_command(&v->ctl, STR("default"), queue, action, e);
 }
 
 int vc_queue_operate(struct vc *v, struct err *e)

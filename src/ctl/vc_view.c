@@ -231,7 +231,7 @@ int vc_job_view(struct vc *v, struct err *e)
 
     if (!v->values->name[0])
         return err_set(e, ERR_INVALID, "job name (specified by --name or -N) is mandatory to view a particular job");
-    if (ctl_get(&v->ctl, ctl_type("Job"), str_of(v->values->namespace), str_of(v->values->name), &job, e) < 0)
+    if (ctl_get(&v->ctl, ctl_name("Job", str_of(v->values->namespace), str_of(v->values->name)), &job, e) < 0)
         return -1;
     put_meta(v, job);
     put_spec(v, json_get(job, "spec"));

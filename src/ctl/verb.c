@@ -50,7 +50,8 @@ int ctl_run(struct arena *a, const char *command, const struct ctl_options *o, s
     struct err e = { 0 }, quiet;
     int rc = ctl_open(&v.ctl, a, &where, &e);
 
-    v.ctl.is_dry = verb_is_dry(&v);
+    if (o->dry_run)
+        v.ctl.dry = strcmp(o->dry_run, "server") == 0 ? CTL_DRY_SERVER : CTL_DRY_CLIENT;
     if (rc == 0) {
         verb_warn(&v);
         rc = verb(&v, &e);
@@ -70,16 +71,6 @@ struct str verb_namespace(const struct ctl_verb *v)
     if (v->o->all_namespaces)
         return STR_NULL;
     return v->o->namespace ? str_of(v->o->namespace) : v->ctl.config.namespace;
-}
-
-const char *verb_dry(const struct ctl_verb *v)
-{
-    return v->o->dry_run && strcmp(v->o->dry_run, "server") == 0 ? "dryRun=All" : NULL;
-}
-
-bool verb_is_dry(const struct ctl_verb *v)
-{
-    return v->o->dry_run && strcmp(v->o->dry_run, "client") == 0;
 }
 
 const char *verb_dry_note(const struct ctl_verb *v)

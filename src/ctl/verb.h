@@ -61,10 +61,7 @@ int ctl_run(struct arena *a, const char *command, const struct ctl_options *o, s
 /* ---- what verbs share ---- */
 
 struct str verb_namespace(const struct ctl_verb *v); /* of the option, else of the context; empty with -A */
-/* --dry-run=server as a query; NULL: none is asked for. */
-const char *verb_dry(const struct ctl_verb *v);
-bool verb_is_dry(const struct ctl_verb *v);          /* --dry-run=client: nothing is sent (struct ctl.is_dry) */
-const char *verb_dry_note(const struct ctl_verb *v); /* " (dry run)" with either, else "" */
+const char *verb_dry_note(const struct ctl_verb *v); /* " (dry run)" with --dry-run, else "" */
 int verb_needs_names(const struct ctl_verb *v, const char *what, struct err *e); /* ERR_SYNTAX without any argument */
 /* --timeout; -1 (for ever) without it. */
 int verb_timeout(const struct ctl_verb *v, int64_t *ret_ms, struct err *e);

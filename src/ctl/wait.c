@@ -40,8 +40,7 @@ int verb_wait(struct ctl_verb *v, const struct verb_goal *goal, struct str *ret_
                                    : err_set(e, ERR_GONE, "%s %.*s is still %.*s after %s", goal->type->kind,
                                              STR_ARG(goal->name), STR_ARG(w.state), v->o->timeout);
     if (w.is_gone && goal->states)
-        return err_set(e, ERR_NOT_FOUND, "%s %.*s was deleted while it was waited for", goal->type->kind,
-                       STR_ARG(goal->name));
+        return err_set(e, ERR_NOT_FOUND, "%s %.*s was deleted during the wait", goal->type->kind, STR_ARG(goal->name));
     if (ret_state)
         *ret_state = w.state;
     return 0;

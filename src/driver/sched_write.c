@@ -97,6 +97,13 @@ static struct sched_write *sched_write_need(struct driver *d, const struct resou
     return e;
 }
 
+static void sched_write_tell_pod(struct driver *d, const struct sched_write *e, const char *type, struct str reason,
+                                 struct str message)
+{
+    schedule_tell(d, &(struct decision){ DECIDE_EVENT, e->namespace, e->name, e->uid, .event_kind = "Pod",
+                                         .event_type = type, .reason = reason, .message = message });
+}
+
 static void wish_bind(struct driver *d, struct sched_write *e, const struct decision *what)
 {
     if (e->evicts)
@@ -127,10 +134,12 @@ static void wish_evict(struct driver *d, struct sched_write *e, const struct dec
     sched_write_set_text(&e->evict_reason, what->reason);
     sched_write_set_text(&e->evict_for, what->other);
     buf_fmt(&message, "Pod is evicted, because of %.*s", STR_ARG(what->reason));
-    schedule_tell(d, "Pod", e->namespace, e->name, e->uid, "Warning", STR("Evict"), buf_view(&message));
+    sched_write_tell_pod(d, e, "Warning", STR("Evict"), buf_view(&message));
     group = known && known->group.n ? cache_find(&d->cache, known_types()->group, e->namespace, known->group) : NULL;
     if (group)
-        schedule_tell(d, "PodGroup", group->namespace, group->name, group->uid, "Normal", STR("Evict"), what->reason);
+        schedule_tell(d, &(struct decision){ DECIDE_EVENT, group->namespace, group->name, group->uid,
+                                             .event_kind = "PodGroup", .event_type = "Normal", .reason = STR("Evict"),
+                                             .message = what->reason });
 }
 
 static void wish_open(struct driver *d, struct sched_write *e, const struct decision *what)
@@ -591,7 +600,7 @@ static bool bind_answered(struct driver *d, struct sched_write *e, const struct 
         note_bound(d, e);
         buf_fmt(&message, "Successfully assigned %.*s/%.*s to %.*s", STR_ARG(e->namespace), STR_ARG(e->name),
                 STR_ARG(node));
-        schedule_tell(d, "Pod", e->namespace, e->name, e->uid, "Normal", STR("Scheduled"), buf_view(&message));
+        sched_write_tell_pod(d, e, "Normal", STR("Scheduled"), buf_view(&message));
         return true;
     }
     d->stats.failed_binds++;

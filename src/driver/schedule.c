@@ -93,8 +93,7 @@ static void decided(struct driver *d, const struct decision *what)
 {
     count_decision(d, what);
     if (what->kind == DECIDE_EVENT)
-        schedule_tell(d, what->event_kind, what->namespace, what->name, what->uid, what->event_type, what->reason,
-                      what->message);
+        schedule_tell(d, what);
     else
         sched_write_add(d, what);
 }
@@ -144,14 +143,14 @@ struct sched *driver_sched(struct driver *d)
 
 /* ---- Events ---- */
 
-void schedule_tell(struct driver *d, const char *kind, struct str namespace, struct str name, struct str uid,
-                   const char *type, struct str reason, struct str message)
+void schedule_tell(struct driver *d, const struct decision *event)
 {
-    const struct sched_known *pod = strcmp(kind, "Pod") == 0 && d->schedule.sched
-                                        ? sched_feed_find(d, known_types()->pod, namespace, name, uid)
+    const struct sched_known *pod = strcmp(event->event_kind, "Pod") == 0 && d->schedule.sched
+                                        ? sched_feed_find(d, known_types()->pod, event->namespace, event->name,
+                                                          event->uid)
                                         : NULL;
     struct str group = pod ? pod->group : STR_NULL, group_uid = STR_NULL;
-    const struct object *o = group.n ? cache_find(&d->cache, known_types()->group, namespace, group) : NULL;
+    const struct object *o = group.n ? cache_find(&d->cache, known_types()->group, event->namespace, group) : NULL;
     struct notice *n;
     char *text;
 
@@ -159,15 +158,16 @@ void schedule_tell(struct driver *d, const char *kind, struct str namespace, str
         group_uid = o->uid;
     if (d->opt.is_silent || d->schedule.n_events >= NOTICES_MAX)
         return;
-    n = xcalloc(1, sizeof(*n) + namespace.n + name.n + uid.n + reason.n + message.n + group.n + group_uid.n);
+    n = xcalloc(1, sizeof(*n) + event->namespace.n + event->name.n + event->uid.n + event->reason.n + event->message.n +
+                       group.n + group_uid.n);
     text = (char *)(n + 1);
-    n->kind = kind;
-    n->type = type;
-    n->namespace = text_put(&text, namespace);
-    n->name = text_put(&text, name);
-    n->uid = text_put(&text, uid);
-    n->reason = text_put(&text, reason);
-    n->message = text_put(&text, message);
+    n->kind = event->event_kind;
+    n->type = event->event_type;
+    n->namespace = text_put(&text, event->namespace);
+    n->name = text_put(&text, event->name);
+    n->uid = text_put(&text, event->uid);
+    n->reason = text_put(&text, event->reason);
+    n->message = text_put(&text, event->message);
     n->group = text_put(&text, group);
     n->group_uid = text_put(&text, group_uid);
     list_push(&d->schedule.events, &n->link);
@@ -176,7 +176,9 @@ void schedule_tell(struct driver *d, const char *kind, struct str namespace, str
 
 void driver_warn(struct driver *d, struct str reason, struct str message)
 {
-    schedule_tell(d, "Queue", STR_NULL, STR("default"), STR_NULL, "Warning", reason, str_sub(message, 0, MESSAGE_MAX));
+    schedule_tell(d, &(struct decision){ DECIDE_EVENT, .name = STR("default"), .event_kind = "Queue",
+                                         .event_type = "Warning", .reason = reason,
+                                         .message = str_sub(message, 0, MESSAGE_MAX) });
 }
 
 /* `kubectl describe` finds Events by uid, which driver_warn() may not know yet. */

@@ -127,8 +127,8 @@ bool schedule_turn(struct driver *d);         /* a round, if it is time; true if
 bool schedule_flush(struct driver *d);        /* send Events while there is room */
 int64_t schedule_due(const struct driver *d); /* when to call them next, in run_ms; INT64_MAX: never */
 
-/* An Event on a Pod or PodGroup, when there is room. Best effort: many too many are dropped. */
-void schedule_tell(struct driver *d, const char *kind, struct str namespace, struct str name, struct str uid,
-                   const char *type, struct str reason, struct str message);
+/* Queue an Event for the object that 'event' (a DECIDE_EVENT) names. It is sent when there is room; when too many wait, it
+ * is dropped. */
+void schedule_tell(struct driver *d, const struct decision *event);
 
 #endif

@@ -43,12 +43,10 @@ static void check_job_spec(struct arena *a, const struct json *spec, struct str 
     struct json *job = object_new(a, JOB_API_VERSION, JOB_KIND, namespace, job_name);
     struct problems own = { .arena = ps->arena };
     struct admit_env quiet = *env;
-    struct plugin_set *set;
-    struct job decoded;
 
     quiet.mark = 0;
     json_set(job, "spec", json_copy(a, spec));
-    job_admit(a, job, NULL, &quiet, NULL, &decoded, &set, &own);
+    (void)job_admit(a, job, &(struct job_admit_env){ .env = &quiet }, NULL, &own);
     VEC_FOREACH(p, &own.list) {
         bool is_known = false;
 

@@ -7,14 +7,17 @@ void job_default(struct arena *a, struct json *obj, const struct admit_env *env)
     plugin_default(a, obj, env->mark);
 }
 
-void job_admit(struct arena *a, struct json *obj, const struct json *old, const struct admit_env *env,
-               const struct plugin_world *world, struct job *ret_job, struct plugin_set **ret_set, struct problems *ps)
+struct plugin_set *job_admit(struct arena *a, struct json *obj, const struct job_admit_env *env, struct job *ret_job,
+                             struct problems *ps)
 {
+    struct job *job = ret_job ? ret_job : arena_new(a, struct job);
     struct place root = { .node = obj };
+    struct plugin_set *set;
 
-    job_default(a, obj, env); /* on updates too: what was defaulted must not look like a change */
-    admit_job_check(&root, old, env, ps);
-    job_decode(a, obj, ret_job);
-    *ret_set = plugin_set_new(a, ret_job, world, ps);
+    job_default(a, obj, env->env); /* on updates too: what was defaulted must not look like a change */
+    admit_job_check(&root, env->old, env->env, ps);
+    job_decode(a, obj, job);
+    set = plugin_set_new(a, job, env->world, ps);
     problems_merge(ps);
+    return set;
 }

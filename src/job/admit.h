@@ -11,9 +11,15 @@
 /* The defaults alone, forced plugins included. Doing it twice is doing it once. */
 void job_default(struct arena *a, struct json *obj, const struct admit_env *env);
 
-/* Default 'obj' in place and add all problems to 'ps'. On create (old NULL) '*ret_set' gets the job's plugins, ready to
- * build pods with, and '*ret_job' the typed view; both are usable only when no error was added. 'a' outlives them. */
-void job_admit(struct arena *a, struct json *obj, const struct json *old, const struct admit_env *env,
-               const struct plugin_world *world, struct job *ret_job, struct plugin_set **ret_set, struct problems *ps);
+struct job_admit_env {
+    const struct json *old; /* the stored Job; NULL: this one is created */
+    const struct admit_env *env;
+    const struct plugin_world *world; /* NULL: plugins are checked as far as that goes without one */
+};
+
+/* Default 'obj' in place and add all problems to 'ps'. Returns the job's plugins, ready to build pods with, and sets
+ * '*ret_job' (may be NULL) to the typed view; both are usable only when no error was added, and live in 'a'. */
+struct plugin_set *job_admit(struct arena *a, struct json *obj, const struct job_admit_env *env, struct job *ret_job,
+                             struct problems *ps);
 
 #endif

@@ -145,10 +145,8 @@ static int check_rules(struct server *s, struct arena *a, struct json *job, stru
 {
     struct admit_env env = admission_env(s, object_namespace(job));
     struct problems ps = { .arena = a };
-    struct plugin_set *set;
-    struct job decoded;
 
-    job_admit(a, job, NULL, &env, NULL, &decoded, &set, &ps);
+    (void)job_admit(a, job, &(struct job_admit_env){ .env = &env }, NULL, &ps);
     return ps.n_errors ? err_set(e, ERR_INVALID, "the Job is invalid: %.*s", STR_ARG(problems_text(a, &ps))) : 0;
 }
 

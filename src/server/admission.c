@@ -86,11 +86,10 @@ static void admit_job_write(struct server_request *rq, struct json *object, cons
                             struct problems *ps)
 {
     struct admit_env env = env_of(rq);
-    struct plugin_set *set;
-    struct job job;
+    struct job_admit_env job_env = { .old = old ? old->root : NULL, .env = &env };
 
     env.is_clean = rq->is_clean;
-    job_admit(rq->arena, object, old ? old->root : NULL, &env, NULL, &job, &set, ps);
+    (void)job_admit(rq->arena, object, &job_env, NULL, ps);
     keep_creator(rq, object, old);
 }
 

@@ -30,10 +30,7 @@ static void mutate_job(struct admission_review *r)
 
 static void validate_job(struct admission_review *r)
 {
-    struct plugin_set *set;
-    struct job job;
-
-    job_admit(r->arena, r->object, r->old, &r->env, NULL, &job, &set, &r->problems);
+    (void)job_admit(r->arena, r->object, &(struct job_admit_env){ .old = r->old, .env = &r->env }, NULL, &r->problems);
 }
 
 static void admit_queue_review(struct admission_review *r)

@@ -103,10 +103,8 @@ static bool is_acceptable(struct advising *v)
     struct json *copy = json_copy(v->a, v->root);
     struct problems problems = { .arena = v->a };
     struct admit_env env = { 0 };
-    struct plugin_set *set;
-    struct job job;
 
-    job_admit(v->a, copy, NULL, &env, NULL, &job, &set, &problems);
+    (void)job_admit(v->a, copy, &(struct job_admit_env){ .env = &env }, NULL, &problems);
     if (problems.n_errors == 0)
         return true;
     v->out->state = ADVICE_BLOCKED;

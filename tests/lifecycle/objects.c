@@ -51,11 +51,9 @@ const char *h_job(struct h *h, const char *yaml)
     struct problems problems = { .arena = &h->arena };
     struct json *tree = parse_yaml(h, yaml);
     struct plugin_world mine = world;
-    struct plugin_set *set;
-    struct job job;
 
     mine.ctx = h;
-    job_admit(&h->arena, tree, NULL, &env, &mine, &job, &set, &problems);
+    (void)job_admit(&h->arena, tree, &(struct job_admit_env){ .env = &env, .world = &mine }, NULL, &problems);
     if (problems.n_errors)
         fail_msg("the test's own job: %.*s", STR_ARG(problems_join(&h->arena, &problems)));
     h->n_keys = 0; /* admission makes a pair only to see that it can */

@@ -160,8 +160,6 @@ int user_create_job(struct world *w, struct str text)
     struct admit_env env = { .mark = MARK_DEFAULT };
     autoarena a = { 0 };
     struct problems ps = { .arena = &a };
-    struct plugin_set *set;
-    struct job job;
     struct json *j;
     struct err e = { 0 };
 
@@ -169,7 +167,7 @@ int user_create_job(struct world *w, struct str text)
         world_break(w, "the simulation's own job: %s", e.text);
         return -1;
     }
-    job_admit(&a, j, NULL, &env, &world, &job, &set, &ps);
+    (void)job_admit(&a, j, &(struct job_admit_env){ .env = &env, .world = &world }, NULL, &ps);
     if (ps.n_errors) {
         world_log(w, "user", "job refused: %.*s", STR_ARG(problems_join(&a, &ps)));
         return -1;

@@ -487,13 +487,11 @@ static int admit_again(struct scenario *s, const struct map *changed, struct err
     for (size_t i = 0; i < s->objects.n; i++) {
         struct json *job = s->objects.v[i];
         struct problems ps = { .arena = s->arena };
-        struct plugin_set *set;
-        struct job view;
         struct str key = arena_fmt(s->arena, "%.*s/%.*s", STR_ARG(object_namespace(job)), STR_ARG(object_name(job)));
 
         if (map_get(changed, key) != job)
             continue;
-        job_admit(s->arena, job, NULL, &env, &world, &view, &set, &ps);
+        (void)job_admit(s->arena, job, &(struct job_admit_env){ .env = &env, .world = &world }, NULL, &ps);
         if (ps.n_errors)
             return err_set(e, ERR_INVALID, "the changed Job %.*s would be refused: %.*s", STR_ARG(object_name(job)),
                            STR_ARG(problems_join(s->arena, &ps)));

@@ -42,11 +42,9 @@ static struct str refusal(struct arena *a, const char *yaml)
     struct admit_env env = { .mark = MARK_DEFAULT };
     struct problems ps = { .arena = a };
     struct yaml_docs docs = { 0 };
-    struct plugin_set *set;
-    struct job job;
 
     assert_int_equal(yaml_parse(a, str_of(yaml), NULL, &docs, NULL), 0);
-    job_admit(a, docs.v[0], NULL, &env, NULL, &job, &set, &ps);
+    (void)job_admit(a, docs.v[0], &(struct job_admit_env){ .env = &env }, NULL, &ps);
     return problems_join(a, &ps);
 }
 
@@ -75,16 +73,14 @@ static void test_again(void **state)
 {
     struct admit_env env = { .mark = MARK_DEFAULT };
     struct problems ps = { 0 };
-    struct plugin_set *set;
     struct json *again;
     struct fixture f;
-    struct job job;
 
     (void)state;
     fixture_init(&f, JOB("{mpi: []}"));
     ps.arena = &f.arena;
     again = json_copy(&f.arena, f.root);
-    job_admit(&f.arena, again, f.root, &env, NULL, &job, &set, &ps);
+    (void)job_admit(&f.arena, again, &(struct job_admit_env){ .old = f.root, .env = &env }, NULL, &ps);
     assert_int_equal(ps.n_errors, 0);
     assert_true(json_equal(again, f.root));
     fixture_done(&f);

@@ -26,7 +26,8 @@ static inline void fixture_init(struct fixture *f, const char *text)
         fail_msg("the test's own YAML: %s", e.text);
     f->root = docs.v[0];
     json_set(json_get(f->root, "metadata"), "uid", json_str(&f->arena, STR("u-1")));
-    job_admit(&f->arena, f->root, NULL, &env, &world, &f->job, &f->set, &f->problems);
+    f->set = job_admit(&f->arena, f->root, &(struct job_admit_env){ .env = &env, .world = &world }, &f->job,
+                       &f->problems);
     if (f->problems.n_errors)
         fail_msg("the test's own job: %.*s", STR_ARG(problems_join(&f->arena, &f->problems)));
 }
