@@ -165,8 +165,13 @@ static void touch(struct store *s, uint64_t i)
     struct err e = { 0 };
 
     json_add(notes, STR("touched"), json_str(&a, STR("once")));
-    if (store_merge_patch(s, type, json_member_text(json_get(pod, "metadata"), "namespace"), name, STR_NULL, patch,
-                          NULL, &e) < 0)
+    if (store_apply(s,
+                    &(struct op){ .kind = OP_MERGE_PATCH,
+                                  .type = type,
+                                  .namespace = json_member_text(json_get(pod, "metadata"), "namespace"),
+                                  .name = name,
+                                  .body = patch },
+                    NULL, &e) < 0)
         die("patch", &e);
 }
 

@@ -182,8 +182,14 @@ int handle_binding(struct server_request *rq)
     if (check_named(rq, body, "Binding") < 0)
         return -1;
     store_set_dry(store, rq->is_dry);
-    rc = store_bind(store, rq->target.namespace, name, json_member_text(json_get(body, "metadata"), "uid"), body, NULL,
-                    &e);
+    rc = store_apply(store,
+                     &(struct op){ .kind = OP_BIND,
+                                   .type = type_by_kind(STR("v1"), STR("Pod")),
+                                   .namespace = rq->target.namespace,
+                                   .name = name,
+                                   .uid = json_member_text(json_get(body, "metadata"), "uid"),
+                                   .body = body },
+                     NULL, &e);
     store_set_dry(store, false);
     if (rc < 0)
         return fail_err(rq, &e);

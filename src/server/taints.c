@@ -137,8 +137,14 @@ static void taint_evict(struct server *s, const struct object *pod)
     json_add(c, STR("message"), json_str(&a, STR("Taint manager: deleting due to NoExecute taint")));
     clock_print(&now, clock_now_ms(s->opt.clock));
     json_add(c, STR("lastTransitionTime"), json_str(&a, buf_view(&now)));
-    (void)store_patch_status(s->opt.store, pod->type, pod->namespace, pod->name, pod->uid, patch, NULL,
-                             NULL); /* it goes, with or without */
+    (void)store_apply(s->opt.store,
+                      &(struct op){ .kind = OP_PATCH_STATUS,
+                                    .type = pod->type,
+                                    .namespace = pod->namespace,
+                                    .name = pod->name,
+                                    .uid = pod->uid,
+                                    .body = patch },
+                      NULL, NULL); /* it goes, with or without */
     (void)store_delete(s->opt.store, pod->type, pod->namespace, pod->name, &opt, NULL, NULL); /* else later */
 }
 

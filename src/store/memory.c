@@ -444,49 +444,34 @@ static int check_still(struct store *s, const struct object *o, struct str uid, 
 typedef int patch_f(struct arena *a, const struct object *o, const struct json *patch, struct json **ret,
                     struct err *e);
 
-static int patch_by(patch_f *rules, struct store *s, const struct resource_type *type, struct str namespace,
-                    struct str name, struct str uid, const struct json *patch, struct object **ret, struct err *e)
+static int apply_patch(struct store *s, patch_f *rules, const struct op *op, struct object **ret, struct err *e)
 {
     struct arena *a = scratch(s, e);
-    struct entry *entry = a ? find_warm(s, type, namespace, name) : NULL;
+    struct entry *entry = a ? find_warm(s, op->type, op->namespace, op->name) : NULL;
     struct json *tree;
 
     if (!a)
         return -1;
     if (!entry)
-        return not_found(s, type, name, e);
-    if (check_still(s, entry->object, uid, 0, e) < 0 || rules(a, entry->object, patch, &tree, e) < 0)
+        return not_found(s, op->type, op->name, e);
+    if (check_still(s, entry->object, op->uid, 0, e) < 0 || rules(a, entry->object, op->body, &tree, e) < 0)
         return -1;
     commit_update(s, entry, tree, ret);
     return 0;
 }
 
-int store_merge_patch(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
-                      struct str uid, const struct json *patch, struct object **ret, struct err *e)
+static int apply_bind(struct store *s, const struct op *op, struct object **ret, struct err *e)
 {
-    return patch_by(rules_patch, s, type, namespace, name, uid, patch, ret, e);
-}
-
-int store_patch_status(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
-                       struct str uid, const struct json *patch, struct object **ret, struct err *e)
-{
-    return patch_by(rules_patch_status, s, type, namespace, name, uid, patch, ret, e);
-}
-
-int store_bind(struct store *s, struct str namespace, struct str name, struct str uid, const struct json *binding,
-               struct object **ret, struct err *e)
-{
-    const struct resource_type *type = type_by_kind(STR("v1"), STR("Pod"));
     struct arena *a = scratch(s, e);
-    struct entry *entry = a ? find_warm(s, type, namespace, name) : NULL;
+    struct entry *entry = a ? find_warm(s, op->type, op->namespace, op->name) : NULL;
     struct json *tree;
 
     if (!a)
         return -1;
     if (!entry)
-        return not_found(s, type, name, e);
-    if (check_still(s, entry->object, uid, 0, e) < 0 ||
-        rules_bind(a, entry->object, binding, clock_now_ms(s->clock), &tree, e) < 0)
+        return not_found(s, op->type, op->name, e);
+    if (check_still(s, entry->object, op->uid, 0, e) < 0 ||
+        rules_bind(a, entry->object, op->body, clock_now_ms(s->clock), &tree, e) < 0)
         return -1;
     commit_change(s, entry, tree, ret);
     return 0;
@@ -533,13 +518,13 @@ int store_apply(struct store *s, const struct op *op, struct object **ret, struc
     case OP_UPDATE_STATUS:
         return store_update(s, op->body, STORE_STATUS, ret, e);
     case OP_MERGE_PATCH:
-        return store_merge_patch(s, op->type, op->namespace, op->name, op->uid, op->body, ret, e);
+        return apply_patch(s, rules_patch, op, ret, e);
     case OP_DELETE:
         return store_delete(s, op->type, op->namespace, op->name, &opt, ret, e);
     case OP_PATCH_STATUS:
-        return store_patch_status(s, op->type, op->namespace, op->name, op->uid, op->body, ret, e);
+        return apply_patch(s, rules_patch_status, op, ret, e);
     case OP_BIND:
-        return store_bind(s, op->namespace, op->name, op->uid, op->body, ret, e);
+        return apply_bind(s, op, ret, e);
     case OP_KIND_MAX:
         break;
     }

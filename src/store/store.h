@@ -142,19 +142,6 @@ int store_create(struct store *s, const struct json *body, struct object **ret, 
  * is missing is filled in as a create does. For clusters that are read from files. */
 int store_restore(struct store *s, const struct json *body, struct object **ret, struct err *e);
 int store_update(struct store *s, const struct json *body, enum store_part part, struct object **ret, struct err *e);
-int store_merge_patch(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
-                      struct str uid, const struct json *patch, struct object **ret, struct err *e);
-
-/* A strategic merge patch of the status subresource: only the patch's status is taken. metadata.resourceVersion in it
- * is a precondition. ERR_NOT_FOUND also for kinds without that subresource. */
-int store_patch_status(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
-                       struct str uid, const struct json *patch, struct object **ret, struct err *e);
-
-/* Give a Pod its node, once: 'binding' is a v1 Binding with target.name. spec.nodeName is set and the condition
- * PodScheduled becomes True; annotations of the Binding are added to those of the Pod. ERR_CONFLICT if the Pod has a
- * node already (also the same one), is being deleted, waits at scheduling gates, or is not the one of 'uid'. */
-int store_bind(struct store *s, struct str namespace, struct str name, struct str uid, const struct json *binding,
-               struct object **ret, struct err *e);
 
 struct store_delete_options {
     struct str uid;  /* precondition; empty: none */
@@ -175,7 +162,15 @@ int store_delete(struct store *s, const struct resource_type *type, struct str n
  * a changed one that of the state it would replace. */
 void store_set_dry(struct store *s, bool is_dry);
 
-/* Any op of a plan. */
+/* Any op of a plan (api/plan.h); patches and bindings have no function of their own.
+ *
+ * - OP_MERGE_PATCH: a merge patch of the main resource.
+ * - OP_PATCH_STATUS: a strategic merge patch of the status subresource; only the patch's status is taken.
+ *   metadata.resourceVersion in it is a precondition. ERR_NOT_FOUND also for kinds without that subresource.
+ * - OP_BIND: gives a Pod its node, once. The body is a v1 Binding with target.name. spec.nodeName is set and the
+ *   condition PodScheduled becomes True; annotations of the Binding are added to those of the Pod. ERR_CONFLICT if the
+ *   Pod has a node already (also the same one), is being deleted, waits at scheduling gates, or has another uid.
+ */
 int store_apply(struct store *s, const struct op *op, struct object **ret, struct err *e);
 
 /* ---- watching ---- */

@@ -220,9 +220,14 @@ int world_patch(struct world *w, const char *who, enum kind kind, struct str nam
     if (json_parse(&a, text, NULL, &patch, &e) < 0)
         world_break(w, "the simulation's own patch: %s", e.text);
     w->actor = who;
-    return wrote(w, world_is_broken(w)
-                        ? -1
-                        : store_merge_patch(w->store, sim_types[kind], STR(SIM_NS), name, STR_NULL, patch, NULL, NULL));
+    return wrote(w, world_is_broken(w) ? -1
+                                       : store_apply(w->store,
+                                                     &(struct op){ .kind = OP_MERGE_PATCH,
+                                                                   .type = sim_types[kind],
+                                                                   .namespace = STR(SIM_NS),
+                                                                   .name = name,
+                                                                   .body = patch },
+                                                     NULL, NULL));
 }
 
 /* ---- controllers ---- */

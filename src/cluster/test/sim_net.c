@@ -309,7 +309,13 @@ static void touch(struct sim_net *net, const struct request *r)
     json_set(json_need_object(&a, json_need_object(&a, patch, "metadata"), "annotations"), "sim.pumice.dev/touched",
              json_fmt(&a, "%u", ++net->touches));
     fault(net, r->client_id, "another writer came first", &r->op);
-    (void)store_merge_patch(net->store, r->op.type, r->op.namespace, r->op.name, STR_NULL, patch, NULL, NULL);
+    (void)store_apply(net->store,
+                      &(struct op){ .kind = OP_MERGE_PATCH,
+                                    .type = r->op.type,
+                                    .namespace = r->op.namespace,
+                                    .name = r->op.name,
+                                    .body = patch },
+                      NULL, NULL);
 }
 
 static void request_write(struct sim_net *net, struct request *r, struct object **ret, struct err *e)

@@ -257,7 +257,10 @@ static void nudge(struct world *w) /* some news, so that there is a round */
     struct err e = { 0 };
 
     json_set(json_find(patch, "metadata", "annotations", NULL), "nudge", json_fmt(&w->arena, "%u", ++n));
-    if (store_merge_patch(w->store, type_by_name(STR("node")), STR_NULL, STR("n2"), STR_NULL, patch, NULL, &e) < 0)
+    if (store_apply(
+            w->store,
+            &(struct op){ .kind = OP_MERGE_PATCH, .type = type_by_name(STR("node")), .name = STR("n2"), .body = patch },
+            NULL, &e) < 0)
         fail_msg("nudge: %s", e.text);
 }
 
@@ -344,8 +347,13 @@ static void change_claim(struct world *w, const char *patch)
 {
     struct err e = { 0 };
 
-    if (store_merge_patch(w->store, known_types()->claim, STR("ns"), STR("data"), STR_NULL, tree_of(&w->arena, patch),
-                          NULL, &e) < 0)
+    if (store_apply(w->store,
+                    &(struct op){ .kind = OP_MERGE_PATCH,
+                                  .type = known_types()->claim,
+                                  .namespace = STR("ns"),
+                                  .name = STR("data"),
+                                  .body = tree_of(&w->arena, patch) },
+                    NULL, &e) < 0)
         fail_msg("claim: %s", e.text);
     settle(w);
 }
@@ -414,8 +422,12 @@ static void change_volume(struct world *w, const char *patch)
 {
     struct err e = { 0 };
 
-    if (store_merge_patch(w->store, known_types()->volume, STR_NULL, STR("disk"), STR_NULL, tree_of(&w->arena, patch),
-                          NULL, &e) < 0)
+    if (store_apply(w->store,
+                    &(struct op){ .kind = OP_MERGE_PATCH,
+                                  .type = known_types()->volume,
+                                  .name = STR("disk"),
+                                  .body = tree_of(&w->arena, patch) },
+                    NULL, &e) < 0)
         fail_msg("volume: %s", e.text);
 }
 
@@ -994,7 +1006,13 @@ static void set_phase(struct world *w, const char *phase)
     struct json *patch = tree_of(&w->arena, arena_fmt(&w->arena, "{status: {phase: %s}}", phase).p);
     struct err e = { 0 };
 
-    if (store_patch_status(w->store, known_types()->pod, STR("ns"), STR("p"), STR_NULL, patch, NULL, &e) < 0)
+    if (store_apply(w->store,
+                    &(struct op){ .kind = OP_PATCH_STATUS,
+                                  .type = known_types()->pod,
+                                  .namespace = STR("ns"),
+                                  .name = STR("p"),
+                                  .body = patch },
+                    NULL, &e) < 0)
         fail_msg("%s: %s", phase, e.text);
 }
 
@@ -1369,8 +1387,14 @@ static void another_writer_is_not_answered_at_once(void **state)
         decide(&w, DECIDE_GROUP, "podgroup", "g")->status = tree_of(&puppet->arena, "{phase: Running, running: 1}");
         nudge(&w);
         settle(&w);
-        assert_int_equal(
-            store_merge_patch(w.store, known_types()->group, STR("ns"), STR("g"), STR_NULL, theirs, NULL, NULL), 0);
+        assert_int_equal(store_apply(w.store,
+                                     &(struct op){ .kind = OP_MERGE_PATCH,
+                                                   .type = known_types()->group,
+                                                   .namespace = STR("ns"),
+                                                   .name = STR("g"),
+                                                   .body = theirs },
+                                     NULL, NULL),
+                         0);
         settle(&w);
         clock_manual_advance(&w.clock, 10);
         arena_reset(&puppet->arena);

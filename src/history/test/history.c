@@ -515,10 +515,16 @@ static void test_real_controllers(void **state)
     add(&w, REAL_JOB("one", "10s"));
     add(&w, REAL_JOB("two", "10s"));
     future_run(w.f, STORY_BEGIN_MS + 4000);
-    if (store_patch_status(future_store(w.f), pods, STR("default"), STR("one-hand-1"), STR_NULL,
-                           tree_of(&w, "{status: {phase: Failed, containerStatuses: [{name: c, restartCount: 0, state:"
-                                       " {terminated: {exitCode: 3, reason: Error}}}]}}"),
-                           NULL, &e) < 0)
+    if (store_apply(
+            future_store(w.f),
+            &(struct op){
+                .kind = OP_PATCH_STATUS,
+                .type = pods,
+                .namespace = STR("default"),
+                .name = STR("one-hand-1"),
+                .body = tree_of(&w, "{status: {phase: Failed, containerStatuses: [{name: c, restartCount: 0, state:"
+                                    " {terminated: {exitCode: 3, reason: Error}}}]}}") },
+            NULL, &e) < 0)
         fail_msg("%s", e.text);
     future_run(w.f, STORY_BEGIN_MS + 60000);
     history_finish(w.h, future_now_ms(w.f));

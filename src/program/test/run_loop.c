@@ -71,9 +71,14 @@ static void set_status(struct fake *f, struct fake_pod *p, const char *phase, co
     struct str text = arena_fmt(
         &a, "{\"status\":{\"phase\":\"%s\",\"containerStatuses\":[{\"name\":\"c\",\"state\":%s}]}}", phase, state);
 
-    if (json_parse(&a, text, NULL, &patch, &e) < 0 ||
-        store_patch_status(f->store, known_types()->pod, p->object->namespace, p->object->name, p->object->uid, patch,
-                           NULL, &e) < 0)
+    if (json_parse(&a, text, NULL, &patch, &e) < 0 || store_apply(f->store,
+                                                                  &(struct op){ .kind = OP_PATCH_STATUS,
+                                                                                .type = known_types()->pod,
+                                                                                .namespace = p->object->namespace,
+                                                                                .name = p->object->name,
+                                                                                .uid = p->object->uid,
+                                                                                .body = patch },
+                                                                  NULL, &e) < 0)
         fail_msg("status of a pod: %s", e.text);
 }
 

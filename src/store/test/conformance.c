@@ -380,11 +380,24 @@ static void patches(void **state)
     must_create(body_of(pods, "p", "'spec':{'a':1,'b':2}"));
     assert_int_equal(patch(pods, "p", "{'spec':{'a':null,'c':[1]},'metadata':{'annotations':{'k':'v'}}}"), 0);
     assert_string_equal(printed(json_get(stored(pods, "p")->root, "spec")), "{\"b\":2,\"c\":[1]}");
-    assert_refused(store_merge_patch(store, pods, STR("a"), STR("p"), STR("wrong"), js("{'spec':{'z':1}}"), NULL, &err),
+    assert_refused(store_apply(store,
+                               &(struct op){ .kind = OP_MERGE_PATCH,
+                                             .type = pods,
+                                             .namespace = STR("a"),
+                                             .name = STR("p"),
+                                             .uid = STR("wrong"),
+                                             .body = js("{'spec':{'z':1}}") },
+                               NULL, &err),
                    ERR_CONFLICT);
-    assert_int_equal(
-        store_merge_patch(store, pods, STR("a"), STR("p"), stored(pods, "p")->uid, js("{'spec':{'z':1}}"), NULL, &err),
-        0);
+    assert_int_equal(store_apply(store,
+                                 &(struct op){ .kind = OP_MERGE_PATCH,
+                                               .type = pods,
+                                               .namespace = STR("a"),
+                                               .name = STR("p"),
+                                               .uid = stored(pods, "p")->uid,
+                                               .body = js("{'spec':{'z':1}}") },
+                                 NULL, &err),
+                     0);
     assert_refused(patch(pods, "p", "{'metadata':{'resourceVersion':'2'},'spec':{'z':2}}"), ERR_CONFLICT);
     (void)snprintf(text, sizeof(text), "{'metadata':{'resourceVersion':'%llu'},'spec':{'z':2}}",
                    (unsigned long long)stored(pods, "p")->rev);

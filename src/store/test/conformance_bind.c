@@ -11,12 +11,26 @@
 
 static int bind(const char *uid, const char *binding)
 {
-    return store_bind(store, STR("a"), STR("p"), str_of(uid), js("%s", binding), NULL, &err);
+    return store_apply(store,
+                       &(struct op){ .kind = OP_BIND,
+                                     .type = type_by_kind(STR("v1"), STR("Pod")),
+                                     .namespace = STR("a"),
+                                     .name = STR("p"),
+                                     .uid = str_of(uid),
+                                     .body = js("%s", binding) },
+                       NULL, &err);
 }
 
 static int patch_status(const struct resource_type *type, const char *name, const char *uid, const char *text)
 {
-    return store_patch_status(store, type, STR("a"), str_of(name), str_of(uid), js("%s", text), NULL, &err);
+    return store_apply(store,
+                       &(struct op){ .kind = OP_PATCH_STATUS,
+                                     .type = type,
+                                     .namespace = STR("a"),
+                                     .name = str_of(name),
+                                     .uid = str_of(uid),
+                                     .body = js("%s", text) },
+                       NULL, &err);
 }
 
 static const struct json *condition(const char *name)

@@ -180,7 +180,11 @@ __attribute__((unused)) static void must_update(const struct json *body, enum st
 
 __attribute__((unused)) static int patch(const struct resource_type *type, const char *name, const char *text)
 {
-    return store_merge_patch(store, type, STR("a"), str_of(name), STR_NULL, js("%s", text), NULL, &err);
+    return store_apply(
+        store,
+        &(struct op){
+            .kind = OP_MERGE_PATCH, .type = type, .namespace = STR("a"), .name = str_of(name), .body = js("%s", text) },
+        NULL, &err);
 }
 
 __attribute__((unused)) static int del(const struct resource_type *type, const char *name, int64_t grace_s,

@@ -187,7 +187,13 @@ void world_patch(struct world *w, const char *kind, const char *name, const char
     autoarena a = { 0 };
     struct err e;
 
-    if (store_merge_patch(w->store, type_of(kind), STR("ns"), str_of(name), STR_NULL, parse(&a, yaml), NULL, &e) < 0)
+    if (store_apply(w->store,
+                    &(struct op){ .kind = OP_MERGE_PATCH,
+                                  .type = type_of(kind),
+                                  .namespace = STR("ns"),
+                                  .name = str_of(name),
+                                  .body = parse(&a, yaml) },
+                    NULL, &e) < 0)
         fail_msg("patch %s: %s", name, e.text);
     world_turn(w);
 }
