@@ -306,29 +306,29 @@ static struct json *make_claims(const struct accounts *s, struct arena *a, const
     return claims;
 }
 
-int accounts_request(const struct accounts *s, struct arena *a, struct str namespace, struct str name,
-                     const struct json *request, int64_t now_ms, struct json **ret, struct err *e)
+int accounts_request(const struct accounts *s, struct arena *a, const struct account_request *rq, struct json **ret,
+                     struct err *e)
 {
-    const struct object *account = account_find(s, "ServiceAccount", namespace, name);
-    const struct json *spec = json_get(request, "spec"), *bound = json_get(spec, "boundObjectRef");
+    const struct object *account = account_find(s, "ServiceAccount", rq->namespace, rq->name);
+    const struct json *spec = json_get(rq->body, "spec"), *bound = json_get(spec, "boundObjectRef");
     struct json *claims, *answer, *status;
     autosecret token = { 0 };
     autobuf end = { 0 };
     int64_t life_s = 0;
 
     if (!account)
-        return err_set(e, ERR_NOT_FOUND, "serviceaccounts \"%.*s\" not found", STR_ARG(name));
+        return err_set(e, ERR_NOT_FOUND, "serviceaccounts \"%.*s\" not found", STR_ARG(rq->name));
     if (life_of(s, spec, &life_s, e) < 0)
         return -1;
-    claims = make_claims(s, a, account, audiences_of(s, a, spec), now_ms, life_s);
+    claims = make_claims(s, a, account, audiences_of(s, a, spec), rq->now_ms, life_s);
     if (json_is(bound, JSON_OBJECT) && bind_to(s, a, account, bound, json_get(claims, "kubernetes.io"), e) < 0)
         return -1;
     if (jwt_sign(s->keys[0], claims, &token, e) < 0)
         return -1;
-    answer = json_copy(a, request);
+    answer = json_copy(a, rq->body);
     json_set(json_need_object(a, answer, "spec"), "audiences", json_copy(a, json_get(claims, "aud")));
     json_set(json_get(answer, "spec"), "expirationSeconds", json_int(a, life_s));
-    clock_print(&end, now_ms + life_s * 1000);
+    clock_print(&end, rq->now_ms + life_s * 1000);
     status = json_set(answer, "status", json_object(a));
     json_set(status, "token", json_str(a, arena_str(a, buf_view(&token))));
     json_set(status, "expirationTimestamp", json_str(a, arena_str(a, buf_view(&end))));

@@ -29,11 +29,16 @@ void accounts_free(struct accounts *a); /* NULL is fine */
 #define TOKEN_LIFE_DEFAULT_S (INT64_C(24) * 3600)
 void accounts_set_life(struct accounts *s, int64_t max_s);
 
-/* POST …/serviceaccounts/NAME/token: 'request' is a TokenRequest (its status is filled in by a copy). 600 seconds at
- * least, an hour where nothing is said. ERR_INVALID names the field; ERR_NOT_FOUND: there is no such account, or not
- * what it is to be bound to; ERR_CONFLICT: that has another uid. */
-int accounts_request(const struct accounts *s, struct arena *a, struct str namespace, struct str name,
-                     const struct json *request, int64_t now_ms, struct json **ret, struct err *e);
+/* POST …/serviceaccounts/NAME/token. The answer is a copy of 'body' with its status filled in. A token is good for at
+ * least 600 seconds, for an hour if the body does not say. ERR_INVALID names the field; ERR_NOT_FOUND: the account, or
+ * the object that the token is to be bound to, does not exist; ERR_CONFLICT: that object has another uid. */
+struct account_request {
+    struct str namespace, name; /* of the ServiceAccount */
+    const struct json *body;    /* a TokenRequest */
+    int64_t now_ms;
+};
+int accounts_request(const struct accounts *s, struct arena *a, const struct account_request *rq, struct json **ret,
+                     struct err *e);
 
 /* Whose token is it? False, whatever is wrong with it. 'audiences' are those that the caller speaks for (none: the
  * server itself); '*ret_audiences' (may be NULL) are the ones that the token is for among them. */

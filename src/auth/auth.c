@@ -385,23 +385,25 @@ int auth_check_write(struct auth *auth, struct arena *a, const struct auth_calle
     return rbac_turn(auth->rbac, e) < 0 ? -1 : rbac_check_write(auth->rbac, a, &caller->who, object, old, e);
 }
 
-int auth_review(struct auth *auth, struct arena *a, const struct auth_caller *caller, struct str kind,
-                struct str namespace, const struct json *object, struct json **ret, struct err *e)
+int auth_review(struct auth *auth, struct arena *a, const struct auth_review *rq, struct json **ret, struct err *e)
 {
-    struct review_env env = { auth->rbac, &auth->authn, &caller->who, namespace, clock_now_ms(auth->clock) };
-    review_f *review = review_for(kind);
+    struct review_env env = { auth->rbac, &auth->authn, &rq->caller->who, rq->namespace, clock_now_ms(auth->clock) };
+    review_f *review = review_for(rq->kind);
 
     if (!review)
-        return err_set(e, ERR_NOT_FOUND, "%.*s is no review", STR_ARG(kind));
+        return err_set(e, ERR_NOT_FOUND, "%.*s is not a review", STR_ARG(rq->kind));
     if (rbac_turn(auth->rbac, e) < 0)
         return -1;
-    return review(&env, a, object, ret, e);
+    return review(&env, a, rq->object, ret, e);
 }
 
-int auth_token_request(struct auth *auth, struct arena *a, struct str namespace, struct str name,
-                       const struct json *request, struct json **ret, struct err *e)
+int auth_token_request(struct auth *auth, struct arena *a, const struct account_request *rq, struct json **ret,
+                       struct err *e)
 {
-    return accounts_request(auth->accounts, a, namespace, name, request, clock_now_ms(auth->clock), ret, e);
+    struct account_request now = *rq;
+
+    now.now_ms = clock_now_ms(auth->clock);
+    return accounts_request(auth->accounts, a, &now, ret, e);
 }
 
 void auth_metrics(const struct auth *auth, struct buf *out)

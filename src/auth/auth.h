@@ -128,10 +128,15 @@ int auth_check_write(struct auth *auth, struct arena *a, const struct auth_calle
                      const struct json *old, struct err *e);
 
 /* Reviews by kind (review.h): ERR_NOT_FOUND: it is none. And serviceaccounts/NAME/token. */
-int auth_review(struct auth *auth, struct arena *a, const struct auth_caller *caller, struct str kind,
-                struct str namespace, const struct json *object, struct json **ret, struct err *e);
-int auth_token_request(struct auth *auth, struct arena *a, struct str namespace, struct str name,
-                       const struct json *request, struct json **ret, struct err *e);
+struct auth_review {
+    const struct auth_caller *caller;
+    struct str kind, namespace; /* of the request */
+    const struct json *object;
+};
+int auth_review(struct auth *auth, struct arena *a, const struct auth_review *rq, struct json **ret, struct err *e);
+/* accounts_request() now: 'now_ms' is not used. */
+int auth_token_request(struct auth *auth, struct arena *a, const struct account_request *rq, struct json **ret,
+                       struct err *e);
 
 /* Lines for /metrics, appended. */
 void auth_metrics(const struct auth *auth, struct buf *out);

@@ -267,16 +267,8 @@ struct str authority_server_key(const struct authority *a)
     return buf_view(&a->set.key);
 }
 
-int authority_issue(const struct authority *a, struct str user, const struct str *groups, size_t n_groups,
-                    int64_t now_ms, int64_t life_ms, struct buf *ret_cert, struct buf *ret_key, struct err *e)
+int authority_issue(const struct authority *a, const struct certificate_spec *spec, struct buf *ret_cert,
+                    struct buf *ret_key, struct err *e)
 {
-    struct certificate_spec spec = {
-        .common_name = user,
-        .organizations = groups,
-        .n_organizations = n_groups,
-        .now_ms = now_ms,
-        .life_ms = life_ms,
-    };
-
-    return certificate_sign(&a->set.ca, &a->set.ca_key, &spec, ret_cert, ret_key, e);
+    return certificate_sign(&a->set.ca, &a->set.ca_key, spec, ret_cert, ret_key, e);
 }

@@ -35,9 +35,9 @@ const char *const *authority_names(const struct authority *a); /* ended by NULL;
 struct str authority_server_cert(const struct authority *a);
 struct str authority_server_key(const struct authority *a);
 
-/* A client: its key and certificate, good for 'life_ms'. The buffers are replaced. */
-int authority_issue(const struct authority *a, struct str user, const struct str *groups, size_t n_groups,
-                    int64_t now_ms, int64_t life_ms, struct buf *ret_cert, struct buf *ret_key, struct err *e);
+/* Issue a client certificate with a new key. The buffers are replaced. */
+int authority_issue(const struct authority *a, const struct certificate_spec *spec, struct buf *ret_cert,
+                    struct buf *ret_key, struct err *e);
 
 /* Has somebody beside us rotated it? Then it is read, and '*ret_changed' is true. */
 int authority_refresh(struct authority *a, int64_t now_ms, bool *ret_changed, struct err *e);

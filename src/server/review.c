@@ -10,7 +10,11 @@ int handle_review(struct server_request *rq)
 
     if (body_object(rq, &body) < 0)
         return -1;
-    if (auth_review(rq->server->opt.auth, rq->arena, &rq->caller, str_of(rq->type->kind), rq->target.namespace, body,
+    if (auth_review(rq->server->opt.auth, rq->arena,
+                    &(struct auth_review){ .caller = &rq->caller,
+                                           .kind = str_of(rq->type->kind),
+                                           .namespace = rq->target.namespace,
+                                           .object = body },
                     &answer, &e) < 0)
         return fail_err(rq, &e);
     reply_json(rq, 201, answer);
@@ -31,7 +35,9 @@ int handle_token(struct server_request *rq)
         return fail_not_found(rq, rq->type, t->name);
     if (!body)
         body = json_object(rq->arena);
-    if (auth_token_request(rq->server->opt.auth, rq->arena, t->namespace, t->name, body, &answer, &e) < 0)
+    if (auth_token_request(rq->server->opt.auth, rq->arena,
+                           &(struct account_request){ .namespace = t->namespace, .name = t->name, .body = body },
+                           &answer, &e) < 0)
         return fail_err(rq, &e);
     json_set(answer, "kind", json_str(rq->arena, STR("TokenRequest")));
     json_set(answer, "apiVersion", json_str(rq->arena, STR("authentication.k8s.io/v1")));

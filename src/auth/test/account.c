@@ -39,8 +39,10 @@ static struct json *ask(const char *spec, struct err *e)
     struct json *answer = NULL, *request = parse("{'apiVersion':'authentication.k8s.io/v1','kind':'TokenRequest'}");
 
     json_set(request, "spec", parse(spec));
-    return accounts_request(accounts, &here.arena, STR("ns"), STR("bot"), request, now_ms, &answer, e) == 0 ? answer
-                                                                                                            : NULL;
+    return accounts_request(accounts, &here.arena, &(struct account_request){ STR("ns"), STR("bot"), request, now_ms },
+                            &answer, e) == 0
+               ? answer
+               : NULL;
 }
 
 static struct str token_for(const char *spec)
@@ -163,9 +165,11 @@ static void what_cannot_be_had(void **state)
         if (e.code != cases[i].code || !strstr(e.text, cases[i].want))
             fail_msg("%s: %s", cases[i].spec, e.text);
     }
-    assert_int_equal(accounts_request(accounts, &here.arena, STR("ns"), STR("nobody"), json_object(&here.arena), now_ms,
-                                      &answer, &e),
-                     -1);
+    assert_int_equal(
+        accounts_request(accounts, &here.arena,
+                         &(struct account_request){ STR("ns"), STR("nobody"), json_object(&here.arena), now_ms },
+                         &answer, &e),
+        -1);
     assert_int_equal(e.code, ERR_NOT_FOUND);
 }
 

@@ -264,13 +264,23 @@ static void tokens(void **state)
     put("{'apiVersion':'rbac.authorization.k8s.io/"
         "v1','kind':'RoleBinding','metadata':{'name':'b','namespace':'lab'},'roleRef':{'kind':'ClusterRole',"
         "'name':'view'},'subjects':[{'kind':'ServiceAccount','name':'bot'}]}");
-    assert_int_equal(auth_token_request(auth, &here.arena, STR("lab"), STR("bot"), parse("{}"), &answer, &e), 0);
+    assert_int_equal(auth_token_request(
+                         auth, &here.arena,
+                         &(struct account_request){ .namespace = STR("lab"), .name = STR("bot"), .body = parse("{}") },
+                         &answer, &e),
+                     0);
     buf_str(&token, json_member_text(json_get(answer, "status"), "token"));
     assert_string_equal(as("GET /pods", &token, ""), "200 system:serviceaccount:lab:bot");
     assert_string_equal(as("POST /pods", &token, ""), "403 system:serviceaccount:lab:bot");
     assert_int_equal(
-        auth_review(auth, &here.arena, &admin, STR("SelfSubjectReview"), STR_NULL, parse("{}"), &answer, &e), 0);
-    assert_int_equal(auth_review(auth, &here.arena, &admin, STR("Pod"), STR_NULL, parse("{}"), &answer, &e), -1);
+        auth_review(auth, &here.arena,
+                    &(struct auth_review){ .caller = &admin, .kind = STR("SelfSubjectReview"), .object = parse("{}") },
+                    &answer, &e),
+        0);
+    assert_int_equal(auth_review(auth, &here.arena,
+                                 &(struct auth_review){ .caller = &admin, .kind = STR("Pod"), .object = parse("{}") },
+                                 &answer, &e),
+                     -1);
     assert_int_equal(
         auth_check_write(
             auth, &here.arena, &admin,

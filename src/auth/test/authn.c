@@ -35,7 +35,8 @@ static int begin(void **state)
         accounts_open(&(struct accounts_options){ here.dir, here.store, NULL }, &accounts, NULL) < 0)
         return -1;
     put("{'apiVersion':'v1','kind':'ServiceAccount','metadata':{'name':'bot','namespace':'ns'}}");
-    if (accounts_request(accounts, &here.arena, STR("ns"), STR("bot"), parse("{}"), now_ms, &answer, NULL) < 0)
+    if (accounts_request(accounts, &here.arena, &(struct account_request){ STR("ns"), STR("bot"), parse("{}"), now_ms },
+                         &answer, NULL) < 0)
         return -1;
     buf_str(&account_token, json_member_text(json_get(answer, "status"), "token"));
     authn = (struct authn){ users, accounts, true, 1000 };

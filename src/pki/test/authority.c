@@ -119,7 +119,10 @@ static void rotates(void **state)
 
     (void)state;
     buf_str(&first, authority_ca(a));
-    assert_int_equal(authority_issue(a, STR("ann"), NULL, 0, now_ms, DAY_MS, &cert, &key, NULL), 0);
+    assert_int_equal(
+        authority_issue(a, &(struct certificate_spec){ .common_name = STR("ann"), .now_ms = now_ms, .life_ms = DAY_MS },
+                        &cert, &key, NULL),
+        0);
     assert_int_equal(authority_rotate(a, true, now_ms, NULL), 0);
     assert_int_equal(check(authority_ca(a), authority_server_cert(a), authority_server_key(a)), 0);
     assert_int_equal(check(buf_view(&first), authority_server_cert(a), authority_server_key(a)), -1);

@@ -186,7 +186,10 @@ static void make_tokens(struct serve *s)
         struct json *request, *answer = NULL;
         struct err e;
         bool is_made = json_parse(a, (*t)->request, NULL, &request, &e) == 0 &&
-                       auth_token_request(s->auth, a, (*t)->namespace, (*t)->account, request, &answer, &e) == 0;
+                       auth_token_request(s->auth, a,
+                                          &(struct account_request){
+                                              .namespace = (*t)->namespace, .name = (*t)->account, .body = request },
+                                          &answer, &e) == 0;
 
         agent_token_came(s->agent, (*t)->id, answer, is_made ? NULL : &e);
         arena_done(&(*t)->arena);

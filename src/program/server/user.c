@@ -132,8 +132,7 @@ static int read_spec(struct people *p, const char *name, struct user_spec *ret, 
 static int credentials(struct people *p, struct kubeconfig_spec *config, struct buf *cert, struct buf *key,
                        struct err *e)
 {
-    const struct str *groups;
-    size_t n;
+    struct certificate_spec spec = { .common_name = config->user, .now_ms = p->now_ms, .life_ms = p->life_ms };
 
     if (p->o->token) {
         if (users_add_token(p->users, config->user, p->now_ms, p->life_ms, key, e) < 0)
@@ -141,8 +140,9 @@ static int credentials(struct people *p, struct kubeconfig_spec *config, struct 
         config->token = buf_view(key);
         return 0;
     }
-    if (users_add_certificate(p->users, p->arena, config->user, p->now_ms + p->life_ms, &groups, &n, e) < 0 ||
-        authority_issue(p->authority, config->user, groups, n, p->now_ms, p->life_ms, cert, key, e) < 0)
+    if (users_add_certificate(p->users, p->arena, config->user, p->now_ms + p->life_ms, &spec.organizations,
+                              &spec.n_organizations, e) < 0 ||
+        authority_issue(p->authority, &spec, cert, key, e) < 0)
         return -1;
     config->cert = buf_view(cert);
     config->key = buf_view(key);
