@@ -43,20 +43,22 @@ static void check_result(struct arena *a, const struct json *j)
 
 static void try_as(struct arena *a, const struct ownership *who, const struct json *live, struct json *config)
 {
-    struct json *once, *twice, *again, *before = json_copy(a, config);
+    struct json *before = json_copy(a, config);
+    struct applied once, twice, again;
     struct refusal why;
-    bool is_same;
 
     if (json_is(config, JSON_OBJECT)) {
         json_set(config, "apiVersion", json_str(a, who->api_version));
         json_set(config, "kind", json_str(a, who->kind));
     }
-    if (apply(a, who, live, config, true, &once, &is_same, &why) == 0) {
-        check_result(a, once);
-        must(apply(a, who, once, config, false, &twice, &is_same, &why) == 0 && is_same); /* it owns all it names */
+    if (ownership_apply(a, who, &(struct apply_request){ live, config, true }, &once, &why) == 0) {
+        check_result(a, once.object);
+        /* It owns all it names. */
+        must(ownership_apply(a, who, &(struct apply_request){ once.object, config, false }, &twice, &why) == 0 &&
+             twice.is_same);
         /* What nobody owned after the first is, after the second, of whoever wrote before the first apply. */
-        must(apply(a, who, twice, config, false, &again, &is_same, &why) == 0);
-        must(is_same && json_equal(twice, again));
+        must(ownership_apply(a, who, &(struct apply_request){ twice.object, config, false }, &again, &why) == 0);
+        must(again.is_same && json_equal(twice.object, again.object));
     }
     if (json_is(before, JSON_OBJECT))
         check_result(a, ownership_update(a, who, live, before));

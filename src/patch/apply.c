@@ -432,9 +432,10 @@ static int owners_of(struct arena *a, const struct ownership *who, const struct 
     return 0;
 }
 
-int apply(struct arena *a, const struct ownership *who, const struct json *live, const struct json *config, bool force,
-          struct json **ret, bool *ret_is_same, struct refusal *why)
+int ownership_apply(struct arena *a, const struct ownership *who, const struct apply_request *rq, struct applied *ret,
+                    struct refusal *why)
 {
+    const struct json *live = rq->live, *config = rq->config;
     struct manager like = self_of(who, true), *self;
     struct json *old, *new, *causes;
     struct fieldset *last;
@@ -455,7 +456,7 @@ int apply(struct arena *a, const struct ownership *who, const struct json *live,
     new = typed_merge(a, &who->type, old, config);
     new = apply_prune(a, who, new, &m, last);
     compare(a, who, old, new, &c);
-    causes = force ? json_array(a) : find_conflicts(a, &m, self, &c, NULL);
+    causes = rq->is_forced ? json_array(a) : find_conflicts(a, &m, self, &c, NULL);
     if (causes->n && str_is(who->manager, "kubectl"))
         causes = find_conflicts(a, &m, self, &c, still_as_applied(a, who, live));
     if (causes->n)
@@ -470,9 +471,9 @@ int apply(struct arena *a, const struct ownership *who, const struct json *live,
     new = stored_form(a, who, new);
     if (str_is(who->manager, "kubectl"))
         follow_last_applied(a, config, new);
-    *ret_is_same = live && json_equal(old, comparable(a, who, new)); /* as stored: an empty list is none */
+    ret->is_same = live && json_equal(old, comparable(a, who, new)); /* as stored: an empty list is none */
     set_managed(a, new, &m);
     keep_times(a, live, new);
-    *ret = new;
+    ret->object = new;
     return 0;
 }

@@ -2,7 +2,7 @@
  *
  * An applier says what it wants to be so; the fields it names become its own, those it named before and no longer
  * names are removed unless somebody else owns them too, and a field that another manager owns with another value is a
- * conflict, unless 'force'. Any other write (create, update, the other patches) takes what it changes away from all
+ * conflict, unless 'is_forced'. Any other write (create, update, the other patches) takes what it changes away from all
  * others: ownership_update() records it.
  *
  * Both are pure: live object and request in, new object out, with its metadata.managedFields. They neither fill in
@@ -36,9 +36,17 @@ struct fieldset *ownership_ignored(struct arena *a, bool has_status, bool is_cus
  * nobody owned stays so. If nothing but time stamps would change, they do not. */
 struct json *ownership_update(struct arena *a, const struct ownership *who, const struct json *live, struct json *obj);
 
-/* The object that 'config' makes of 'live' (NULL: it is created). '*ret_is_same': nothing but, perhaps, managedFields changed.
+/* The object that 'config' makes of 'live' (NULL: it is created). 'is_same': nothing but, perhaps, managedFields changed.
  * Refusals: 409 Conflict with a cause for each field, 400 for a configuration that is none. */
-int apply(struct arena *a, const struct ownership *who, const struct json *live, const struct json *config, bool force,
-          struct json **ret, bool *ret_is_same, struct refusal *why);
+struct apply_request {
+    const struct json *live, *config;
+    bool is_forced; /* fields of others are taken over, and nothing conflicts */
+};
+struct applied {
+    struct json *object;
+    bool is_same;
+};
+int ownership_apply(struct arena *a, const struct ownership *who, const struct apply_request *rq, struct applied *ret,
+                    struct refusal *why);
 
 #endif

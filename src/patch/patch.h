@@ -3,7 +3,7 @@
  *     patch_type_of()     415 for a type that the kind does not take
  *     patch_options()     422 for options that do not go with the type
  *     patch_object()      JSON Patch, JSON Merge Patch, strategic merge; then ownership_update() of the result
- *     apply()             server-side apply, in patch/apply.h
+ *     ownership_apply()   server-side apply, in patch/apply.h
  *
  * The refusals have the codes and words of the API server. Where it says no more than that the request was wrong, 'detail'
  * names the operation and what is wrong with it.

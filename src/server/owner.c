@@ -99,11 +99,13 @@ static int fail_refusal(struct server_request *rq, const struct refusal *why)
 int owner_apply(struct server_request *rq, const struct json *live, const struct json *config, struct json **ret)
 {
     struct ownership who = ownership_of(rq);
+    struct apply_request wanted = { live, config, .is_forced = param_flag(rq, "force") };
     struct refusal why = { 0 };
-    bool is_same;
+    struct applied applied;
 
-    if (apply(rq->arena, &who, live, config, param_flag(rq, "force"), ret, &is_same, &why) < 0)
+    if (ownership_apply(rq->arena, &who, &wanted, &applied, &why) < 0)
         return fail_refusal(rq, &why);
+    *ret = applied.object;
     rq->is_applied = true;
     return 0;
 }

@@ -98,7 +98,7 @@ static struct json *answer(struct arena *a, const struct json *rq)
     const struct resource_type *t;
     const struct schema *schema;
     struct json *result = json_object(a), *object = NULL;
-    bool is_same = false;
+    struct applied applied = { 0 };
     struct refusal why = { 0 };
 
     if (str_is(op, "decode"))
@@ -111,8 +111,10 @@ static struct json *answer(struct arena *a, const struct json *rq)
     if (json_is(live, JSON_NULL))
         live = NULL;
     if (str_is(op, "apply") &&
-        apply(a, &who, live, body, json_bool(json_get(rq, "force"), false), &object, &is_same, &why) < 0)
+        ownership_apply(a, &who, &(struct apply_request){ live, body, json_bool(json_get(rq, "force"), false) },
+                        &applied, &why) < 0)
         return refused(a, &why);
+    object = applied.object;
     if (str_is(op, "update"))
         object = ownership_update(a, &who, live, json_copy(a, body));
     for (int type = 0; type < 3; type++)
@@ -127,7 +129,7 @@ static struct json *answer(struct arena *a, const struct json *rq)
             json_set(json_get(object, "metadata"), "managedFields", json_copy(a, managed));
     }
     json_set(result, "object", object);
-    json_set(result, "same", json_bool_new(a, is_same));
+    json_set(result, "same", json_bool_new(a, applied.is_same));
     return result;
 }
 

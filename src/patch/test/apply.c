@@ -52,6 +52,18 @@ static const struct step {
     { "web", 'u', "{}", "null", "" },
 };
 
+/* The object alone. */
+static int apply(struct arena *a, const struct ownership *who, const struct apply_request *rq, struct json **ret,
+                 struct refusal *why)
+{
+    struct applied applied;
+
+    if (ownership_apply(a, who, rq, &applied, why) < 0)
+        return -1;
+    *ret = applied.object;
+    return 0;
+}
+
 static void add_path(void *ctx, struct str path, struct fieldset_node *node)
 {
     buf_fmt(ctx, " %.*s", STR_ARG(path));
@@ -85,14 +97,13 @@ static void tells_a_story(void **state)
                                      arena_cstr(&a, arena_fmt(&a, "2026-01-01T00:00:%02zuZ", i)));
         struct json *body = tree(&a, "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'x','uid':'u'}}");
         struct refusal why = { 0 };
-        bool is_same;
 
         if (s->how != 'u')
             json_remove(json_get(body, "metadata"), "uid");
         json_set(body, "data", tree(&a, s->body));
         if (s->how == 'u')
             obj = ownership_update(&a, &who, live, body);
-        else if (apply(&a, &who, live, body, s->how == 'f', &obj, &is_same, &why) < 0)
+        else if (apply(&a, &who, &(struct apply_request){ live, body, s->how == 'f' }, &obj, &why) < 0)
             obj = NULL;
         if (!obj || !s->want) {
             if (s->want || why.code != 409 || !str_is(why.message, s->said))
@@ -137,9 +148,8 @@ static void refuses(void **state)
         autoarena a = { 0 };
         struct refusal why;
         struct json *obj;
-        bool is_same;
 
-        assert_int_equal(apply(&a, &who, NULL, tree(&a, refused[i].config), false, &obj, &is_same, &why), -1);
+        assert_int_equal(apply(&a, &who, &(struct apply_request){ NULL, tree(&a, refused[i].config) }, &obj, &why), -1);
         assert_string_equal(arena_cstr(&a, why.message), refused[i].message);
         assert_int_equal(why.code, 400);
     }
@@ -154,15 +164,15 @@ static void merges_a_pod(void **state)
     autoarena a = { 0 };
     struct refusal why;
     struct json *pod, *both, *left;
-    bool is_same;
 
     assert_int_equal(
-        apply(&a, &ann, NULL,
-              tree(&a, "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'x','finalizers':['a/"
-                       "1']},'spec':{'containers':[{'name':'m',"
-                       "'image':'i','ports':[{'containerPort':80},{'containerPort':80,'protocol':'UDP'}]}],"
-                       "'tolerations':[{'key':'t'}]}}"),
-              false, &pod, &is_same, &why),
+        apply(&a, &ann,
+              &(struct apply_request){
+                  NULL, tree(&a, "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'x','finalizers':['a/"
+                                 "1']},'spec':{'containers':[{'name':'m',"
+                                 "'image':'i','ports':[{'containerPort':80},{'containerPort':80,'protocol':'UDP'}]}],"
+                                 "'tolerations':[{'key':'t'}]}}") },
+              &pod, &why),
         0);
     assert_string_equal(owners_of(&a, pod),
                         "ann+ .metadata.finalizers[=\"a/1\"] .spec.tolerations .spec.containers[name=\"m\"] "
@@ -172,19 +182,22 @@ static void merges_a_pod(void **state)
                         ".spec.containers[name=\"m\"].ports[containerPort=80,protocol=\"TCP\"].containerPort "
                         ".spec.containers[name=\"m\"].ports[containerPort=80,protocol=\"UDP\"].containerPort "
                         ".spec.containers[name=\"m\"].ports[containerPort=80,protocol=\"UDP\"].protocol;");
-    assert_int_equal(apply(&a, &bob, pod,
-                           tree(&a, "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'x','finalizers':['b/"
-                                    "1']},'spec':{'containers':[{'name':'s',"
-                                    "'image':'j'},{'name':'m','env':[{'name':'E','value':'1'}]}]}}"),
-                           false, &both, &is_same, &why),
+    assert_int_equal(apply(&a, &bob,
+                           &(struct apply_request){
+                               pod, tree(&a, "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'x','finalizers':['b/"
+                                             "1']},'spec':{'containers':[{'name':'s',"
+                                             "'image':'j'},{'name':'m','env':[{'name':'E','value':'1'}]}]}}") },
+                           &both, &why),
                      0);
     assert_string_equal(text_of(&a, json_find(both, "spec", "containers", NULL)),
                         "[{'name':'s','image':'j'},{'name':'m','image':'i','ports':[{'containerPort':80},"
                         "{'containerPort':80,'protocol':'UDP'}],'env':[{'name':'E','value':'1'}]}]");
     assert_string_equal(text_of(&a, json_find(both, "metadata", "finalizers", NULL)), "['a/1','b/1']");
-    assert_int_equal(apply(&a, &bob, both, tree(&a, "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'x'}}"), false,
-                           &left, &is_same, &why),
-                     0);
+    assert_int_equal(
+        apply(&a, &bob,
+              &(struct apply_request){ both, tree(&a, "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'x'}}") },
+              &left, &why),
+        0);
     assert_true(json_equal(json_get(left, "spec"), json_get(pod, "spec"))); /* and nothing of bob's is left */
     assert_string_equal(text_of(&a, json_find(left, "metadata", "finalizers", NULL)), "['a/1']");
 }
@@ -195,16 +208,15 @@ static void ignores_what_says_nothing(void **state)
     struct ownership ann = owner("Pod", "ann", "2026-01-01T00:00:00Z");
     autoarena a = { 0 };
     struct json *config = tree(&a, "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'x','finalizers':[]}}");
-    struct json *once, *twice;
+    struct applied once, twice;
     struct refusal why;
-    bool is_same = true;
 
-    assert_int_equal(apply(&a, &ann, NULL, config, false, &once, &is_same, &why), 0);
-    assert_false(is_same);
-    assert_string_equal(text_of(&a, once), "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'x'}}");
-    assert_int_equal(apply(&a, &ann, once, config, false, &twice, &is_same, &why), 0);
-    assert_true(is_same);
-    assert_true(json_equal(once, twice));
+    assert_int_equal(ownership_apply(&a, &ann, &(struct apply_request){ NULL, config }, &once, &why), 0);
+    assert_false(once.is_same);
+    assert_string_equal(text_of(&a, once.object), "{'apiVersion':'v1','kind':'Pod','metadata':{'name':'x'}}");
+    assert_int_equal(ownership_apply(&a, &ann, &(struct apply_request){ once.object, config }, &twice, &why), 0);
+    assert_true(twice.is_same);
+    assert_true(json_equal(once.object, twice.object));
 }
 
 /* ---- lists that nobody checked ---- */
@@ -257,7 +269,6 @@ static void is_not_slow(void **state)
     struct json *live, *meta, *list, *config, *obj;
     autoarena a = { 0 };
     struct refusal why;
-    bool is_same;
 
     live = tree(&a, "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'x','uid':'u'},'data':{}}");
     meta = json_get(live, "metadata");
@@ -273,11 +284,12 @@ static void is_not_slow(void **state)
                                                           "'fieldsType':'FieldsV1','fieldsV1':{'f:data':{'f:k%d':{}}}}",
                                                           i, i + 1))));
     config = tree(&a, "{'apiVersion':'v1','kind':'ConfigMap','metadata':{'name':'x'},'data':{'k7':'w'}}");
-    assert_int_equal(apply(&a, &who, live, config, false, &obj, &is_same, &why), -1);
+    assert_int_equal(apply(&a, &who, &(struct apply_request){ live, config }, &obj, &why), -1);
     assert_string_equal(arena_cstr(&a, why.message), "Apply failed with 1 conflict: conflict with \"m6\": .data.k7");
-    assert_int_equal(apply(&a, &who, live, config, true, &obj, &is_same, &why), 0);
+    assert_int_equal(apply(&a, &who, &(struct apply_request){ live, config, true }, &obj, &why), 0);
     json_push(list, json_copy(&a, json_first(list)));
-    assert_int_equal(apply(&a, &who, live, config, true, &obj, &is_same, &why), -1); /* one entry too many */
+    assert_int_equal(apply(&a, &who, &(struct apply_request){ live, config, true }, &obj, &why),
+                     -1); /* one entry too many */
 }
 
 /* ---- laws ---- */
@@ -356,9 +368,8 @@ static struct json *must_apply(struct arena *a, const char *manager, const struc
     };
     struct refusal why;
     struct json *obj;
-    bool is_same;
 
-    if (apply(a, &who, live, config, true, &obj, &is_same, &why) < 0)
+    if (apply(a, &who, &(struct apply_request){ live, config, true }, &obj, &why) < 0)
         fail_msg("%.*s", STR_ARG(why.message));
     return obj;
 }
