@@ -325,12 +325,19 @@ static int exec_start(struct exec_exec *x, struct err *e)
     int rc = !x->argv.n         ? open_attached(x, ends, e)
              : x->wanted.is_tty ? exec_open_terminal(x, ends, e)
                                 : open_pipes(x, ends, e);
+    struct agent_session_spec spec = {
+        .where = x->place,
+        .fds = { ends[IN], ends[OUT], ends[ERR] },
+        .wants_input = x->wanted.stdin_,
+        .is_tty = x->wanted.is_tty,
+        .argv = x->argv.v,
+        .n_argv = x->argv.n,
+        .ended = exec_on_ended,
+        .ctx = x,
+    };
 
-    if (rc == 0 && x->argv.n)
-        x->session = agent_exec(x->kubelet->opt.agent, &x->place, x->argv.v, x->argv.n, ends, x->wanted.is_tty,
-                                exec_on_ended, x, e);
-    else if (rc == 0)
-        x->session = agent_attach_to(x->kubelet->opt.agent, &x->place, ends, x->wanted.stdin_, exec_on_ended, x, e);
+    if (rc == 0)
+        x->session = (x->argv.n ? agent_exec : agent_attach_to)(x->kubelet->opt.agent, &spec, e);
     for (int i = 0; i < SOURCES; i++)
         if (ends[i] >= 0 && (i == IN || ends[i] != ends[IN]))
             close(ends[i]);

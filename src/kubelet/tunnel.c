@@ -150,8 +150,11 @@ static void *on_tunnel(void *ctx, struct forward_tunnel *wire, unsigned port)
         (void)err_errno(&e, "sockets");
     } else {
         t->source.fd = pair[0];
-        t->session = agent_forward(f->kubelet->opt.agent, f->place.namespace, f->place.pod, (uint16_t)port, pair[1],
-                                   tunnel_on_ended, t, &e);
+        t->session = agent_forward(
+            f->kubelet->opt.agent,
+            &(struct agent_session_spec){
+                .where = f->place, .port = (uint16_t)port, .fds = { pair[1] }, .ended = tunnel_on_ended, .ctx = t },
+            &e);
         close(pair[1]);
     }
     if (t->session) {

@@ -57,20 +57,17 @@ void agent_usage(struct agent *g, agent_usage_f f, void *ctx)
 {
 }
 
-uint64_t agent_exec(struct agent *g, const struct agent_place *where, const struct str *argv, size_t n,
-                    const int fds[3], bool is_tty, agent_ended_f ended, void *ctx, struct err *e)
+uint64_t agent_exec(struct agent *g, const struct agent_session_spec *spec, struct err *e)
 {
     return (uint64_t)err_set(e, ERR_INVALID, "nothing runs here") * 0;
 }
 
-uint64_t agent_attach_to(struct agent *g, const struct agent_place *where, const int fds[3], bool wants_input,
-                         agent_ended_f ended, void *ctx, struct err *e)
+uint64_t agent_attach_to(struct agent *g, const struct agent_session_spec *spec, struct err *e)
 {
     return (uint64_t)err_set(e, ERR_INVALID, "nothing runs here") * 0;
 }
 
-uint64_t agent_forward(struct agent *g, struct str namespace, struct str pod, uint16_t port, int fd,
-                       agent_ended_f ended, void *ctx, struct err *e)
+uint64_t agent_forward(struct agent *g, const struct agent_session_spec *spec, struct err *e)
 {
     return (uint64_t)err_set(e, ERR_INVALID, "nothing listens here") * 0;
 }

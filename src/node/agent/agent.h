@@ -226,21 +226,27 @@ struct str agent_log_file(const struct agent *g, struct arena *a, struct str pod
 /* What all of it uses; false: nobody counts it. */
 bool agent_pod_usage(const struct agent *g, struct str pod_uid, struct cgroup_stats *ret);
 
-/* Run a command in a container, on these descriptors ('is_tty': a socket, as box_exec() has it); carry bytes between a
- * socket and a port of the pod (shim_forward()). The descriptors stay the caller's. 'ended' is called once by agent_turn() or
- * agent_close(), with the exit status, or with why there is none. Returns what agent_session_end() takes; 0: it was not
- * begun. */
+/* Sessions: run a command in a container (shim_exec_on()), attach to a container (shim_attach()), carry bytes between a
+ * socket and a port of the pod (shim_forward()). The descriptors stay the caller's. agent_turn() or agent_close() calls
+ * 'ended' once, with the exit status or with why there is none. Returns the id for agent_session_end(); 0: not started. */
 typedef void (*agent_ended_f)(void *ctx, int exit_code, struct str why);
-uint64_t agent_exec(struct agent *g, const struct agent_place *where, const struct str *argv, size_t n,
-                    const int fds[3], bool is_tty, agent_ended_f ended, void *ctx, struct err *e);
-uint64_t agent_forward(struct agent *g, struct str namespace, struct str pod, uint16_t port, int fd,
-                       agent_ended_f ended, void *ctx, struct err *e);
+struct agent_session_spec {
+    struct agent_place where;
+    int fds[3];       /* agent_forward(): the socket is the first */
+    bool wants_input; /* agent_attach_to() */
+    bool is_tty;      /* agent_exec(): the descriptors are one socket, as box_exec() has it */
+    const struct str *argv;
+    size_t n_argv;
+    uint16_t port; /* agent_forward() */
+    agent_ended_f ended;
+    void *ctx;
+};
+uint64_t agent_exec(struct agent *g, const struct agent_session_spec *spec, struct err *e);
+uint64_t agent_attach_to(struct agent *g, const struct agent_session_spec *spec, struct err *e);
+uint64_t agent_forward(struct agent *g, const struct agent_session_spec *spec, struct err *e);
 /* The address that this node gave to a pod that runs, "10.88.0.2", in 'a'; reached by agent_socket(). ERR_CONFLICT: it does
  * not run here, or has the host's network. */
 int agent_pod_address(const struct agent *g, struct arena *a, struct str pod_uid, struct str *ret, struct err *e);
-/* What a container writes from now on, and its input if it has one: as shim_attach() has it. */
-uint64_t agent_attach_to(struct agent *g, const struct agent_place *where, const int fds[3], bool wants_input,
-                         agent_ended_f ended, void *ctx, struct err *e);
 void agent_session_end(struct agent *g, uint64_t id); /* kill it; 'ended' is not called any more */
 
 /* What pods and their containers use: 'f' is called for each pod (container empty) and each container that runs. */

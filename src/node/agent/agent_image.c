@@ -318,18 +318,6 @@ static enum agent_image_state tenant_refuse(struct agent_pod *p, const struct li
     return AGENT_IMAGE_FAILED;
 }
 
-/* Its registry cannot be reached: with what there is, if that may be. */
-static enum agent_image_state unreached(struct agent_pod *p, const struct life_action *action,
-                                        struct agent_image_pull *pull, const struct image *image, bool may_use,
-                                        bool has_waited, const char **ret_reason, struct err *e)
-{
-    if (may_use)
-        return go_without(p, action, pull, image);
-    if (!pull->err.code)
-        (void)err_set(&pull->err, ERR_IO, "its registry cannot be reached");
-    return agent_image_fail(p, action, pull, has_waited, ret_reason, e);
-}
-
 enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_action *action, bool has_waited,
                                         const char **ret_reason, struct err *e)
 {
@@ -362,8 +350,13 @@ enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_a
         return agent_image_wait_for(p, action, pull, login);
     if (pull->has_failed && (has_waited || now_ms < pull->until_ms))
         return agent_image_fail(p, action, pull, has_waited, ret_reason, e);
-    if (now_ms < pull->registry->unreached_ms)
-        return unreached(p, action, pull, image, may_use, has_waited, ret_reason, e);
+    if (now_ms < pull->registry->unreached_ms && may_use)
+        return go_without(p, action, pull, image);
+    if (now_ms < pull->registry->unreached_ms) {
+        if (!pull->err.code)
+            (void)err_set(&pull->err, ERR_IO, "its registry cannot be reached");
+        return agent_image_fail(p, action, pull, has_waited, ret_reason, e);
+    }
     if (image->from == IMAGE_STORED && (has_waited || (may_use && now_ms < pull->fresh_ms)))
         return has_waited ? pulled(p, action, pull) : was_there(p, action, name);
     return agent_image_wait_for(p, action, pull, login);

@@ -53,7 +53,8 @@ void agent_pod_probe(struct agent_pod *p, const struct life_action *action)
     if (exec) {
         JSON_FOREACH(word, json_get(exec, "command"))
             *vec_push(&a, &argv) = json_text(word, STR_NULL);
-        rc = shim_exec(p->shim, action->id, action->name, argv.v, argv.n, action->timeout_ms, &e);
+        rc = shim_exec(p->shim, action->id, &(struct shim_command){ action->name, argv.v, argv.n }, action->timeout_ms,
+                       &e);
     } else {
         read_target(p, &a, action, &target);
         rc = shim_probe(p->shim, action->id, &target, action->timeout_ms, &e);

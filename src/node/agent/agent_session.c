@@ -16,14 +16,14 @@ struct agent_session {
 
 static const uint64_t session_bit = (uint64_t)SESSION_ID << 63;
 
-static struct agent_session *agent_session_begin(struct agent_pod *p, agent_ended_f ended, void *ctx)
+static struct agent_session *agent_session_begin(struct agent_pod *p, const struct agent_session_spec *spec)
 {
     struct agent_session *s = xcalloc(1, sizeof(*s));
 
     s->pod = p;
     s->id = session_bit | ++p->agent->last_session;
-    s->ended = ended;
-    s->ctx = ctx;
+    s->ended = spec->ended;
+    s->ctx = spec->ctx;
     list_push(&p->agent->sessions, &s->link);
     return s;
 }
@@ -64,46 +64,46 @@ static struct agent_pod *pod_with(struct agent *g, const struct agent_place *whe
     return NULL;
 }
 
-uint64_t agent_attach_to(struct agent *g, const struct agent_place *where, const int fds[3], bool wants_input,
-                         agent_ended_f ended, void *ctx, struct err *e)
+uint64_t agent_attach_to(struct agent *g, const struct agent_session_spec *spec, struct err *e)
 {
-    struct agent_pod *p = pod_with(g, where, e);
+    struct agent_pod *p = pod_with(g, &spec->where, e);
     struct agent_session *s;
 
     if (!p)
         return 0;
-    s = agent_session_begin(p, ended, ctx);
-    if (shim_attach(p->shim, s->id, where->container, fds, wants_input, e) == 0)
+    s = agent_session_begin(p, spec);
+    if (shim_attach(p->shim, s->id, spec->where.container, spec->fds, spec->wants_input, e) == 0)
         return s->id;
     agent_session_forget(s);
     return 0;
 }
 
-uint64_t agent_exec(struct agent *g, const struct agent_place *where, const struct str *argv, size_t n,
-                    const int fds[3], bool is_tty, agent_ended_f ended, void *ctx, struct err *e)
+uint64_t agent_exec(struct agent *g, const struct agent_session_spec *spec, struct err *e)
 {
-    struct agent_pod *p = pod_with(g, where, e);
+    struct agent_pod *p = pod_with(g, &spec->where, e);
+    struct shim_command command = {
+        .container = spec->where.container, .argv = spec->argv, .n = spec->n_argv, .is_tty = spec->is_tty
+    };
     struct agent_session *s;
 
     if (!p)
         return 0;
-    s = agent_session_begin(p, ended, ctx);
-    if (shim_exec_on(p->shim, s->id, where->container, argv, n, fds, is_tty, e) == 0)
+    s = agent_session_begin(p, spec);
+    if (shim_exec_on(p->shim, s->id, &command, spec->fds, e) == 0)
         return s->id;
     agent_session_forget(s);
     return 0;
 }
 
-uint64_t agent_forward(struct agent *g, struct str namespace, struct str pod, uint16_t port, int fd,
-                       agent_ended_f ended, void *ctx, struct err *e)
+uint64_t agent_forward(struct agent *g, const struct agent_session_spec *spec, struct err *e)
 {
-    struct agent_pod *p = running_pod(g, namespace, pod, e);
+    struct agent_pod *p = running_pod(g, spec->where.namespace, spec->where.pod, e);
     struct agent_session *s;
 
     if (!p)
         return 0;
-    s = agent_session_begin(p, ended, ctx);
-    if (shim_forward(p->shim, s->id, port, fd, e) == 0)
+    s = agent_session_begin(p, spec);
+    if (shim_forward(p->shim, s->id, spec->port, spec->fds[0], e) == 0)
         return s->id;
     agent_session_forget(s);
     return 0;

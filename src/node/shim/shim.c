@@ -122,32 +122,30 @@ int shim_log_read(struct shim *s, struct str container, int attempt, int64_t byt
     return shim_shim_order(s, ORDER_LOG_READ, &text, e);
 }
 
-int shim_exec(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, int64_t timeout_ms,
-              struct err *e)
+int shim_exec(struct shim *s, uint64_t id, const struct shim_command *command, int64_t timeout_ms, struct err *e)
 {
     autobuf text = { 0 };
 
     wire_put_i64(&text, (int64_t)id);
-    wire_put_str(&text, container);
+    wire_put_str(&text, command->container);
     wire_put_i64(&text, timeout_ms);
-    wire_put_i64(&text, (int64_t)n);
-    for (size_t i = 0; i < n; i++)
-        wire_put_str(&text, argv[i]);
+    wire_put_i64(&text, (int64_t)command->n);
+    for (size_t i = 0; i < command->n; i++)
+        wire_put_str(&text, command->argv[i]);
     return shim_shim_order(s, ORDER_EXEC, &text, e);
 }
 
-int shim_exec_on(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, const int fds[3],
-                 bool is_tty, struct err *e)
+int shim_exec_on(struct shim *s, uint64_t id, const struct shim_command *command, const int fds[3], struct err *e)
 {
     struct wire_msg m = { .kind = ORDER_EXEC_ON, .n_fds = 3, .fds = { fds[0], fds[1], fds[2] } };
     autobuf text = { 0 };
 
     wire_put_i64(&text, (int64_t)id);
-    wire_put_str(&text, container);
-    wire_put_i64(&text, is_tty);
-    wire_put_i64(&text, (int64_t)n);
-    for (size_t i = 0; i < n; i++)
-        wire_put_str(&text, argv[i]);
+    wire_put_str(&text, command->container);
+    wire_put_i64(&text, command->is_tty);
+    wire_put_i64(&text, (int64_t)command->n);
+    for (size_t i = 0; i < command->n; i++)
+        wire_put_str(&text, command->argv[i]);
     m.payload = buf_view(&text);
     return wire_send(s->fd, &m, e);
 }

@@ -131,13 +131,16 @@ int shim_signal(struct shim *s, struct str container, int signo, struct err *e);
 /* All that a SHIM_LOG told of was read: 'bytes' is its 'log_bytes'. Only with 'log_ahead'. */
 int shim_log_read(struct shim *s, struct str container, int attempt, int64_t bytes, struct err *e);
 /* Run a command in the container (hook, exec probe): SHIM_RESULT with 'id' follows. After 'timeout_ms' it is killed. */
-int shim_exec(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, int64_t timeout_ms,
-              struct err *e);
+struct shim_command {
+    struct str container;
+    const struct str *argv;
+    size_t n;
+    bool is_tty; /* shim_exec_on(): the descriptors are one socket, and it gets a terminal; see box_exec() */
+};
+int shim_exec(struct shim *s, uint64_t id, const struct shim_command *command, int64_t timeout_ms, struct err *e);
 /* The same for somebody who waits at the other end: no time limit, and the command has these three descriptors, which
- * stay the caller's. 'is_tty': all three are one socket, and it gets a terminal: see box_exec(). SHIM_RESULT has no
- * text but why it was not run. */
-int shim_exec_on(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, const int fds[3],
-                 bool is_tty, struct err *e);
+ * stay the caller's. SHIM_RESULT has no text but why it was not run. */
+int shim_exec_on(struct shim *s, uint64_t id, const struct shim_command *command, const int fds[3], struct err *e);
 /* What a container writes from now on goes to fds[1] and fds[2] too (of a terminal all of it to the first), which must be
  * pipes; what is not read in time is lost there, and is in the log. 'wants_input': its input is sent over the socket
  * fds[0], one byte with a descriptor to write to, which is the terminal if it has one. SHIM_RESULT follows when the

@@ -119,16 +119,24 @@ static int open_in_host(const struct volume_set *s, const struct volume *v, stru
     return rc;
 }
 
-static int open_sub_path(struct arena *a, const struct volume_set *s, const struct volume *v, struct str text,
-                         int *ret_fd, struct err *e)
+/* For whom mounts are read: a container. */
+struct mount_reader {
+    struct volume_set *set;
+    struct arena *arena;
+    const struct vars *env;
+    struct volume_held *held;
+};
+
+static int open_sub_path(const struct mount_reader *r, const struct volume *v, struct str text, int *ret_fd,
+                         struct err *e)
 {
     struct str path;
     int rc;
 
-    if (volume_path_clean(a, text, &path, e) < 0)
+    if (volume_path_clean(r->arena, text, &path, e) < 0)
         return err_wrap(e, "subPath");
     if (v->kind->is_host)
-        rc = open_in_host(s, v, path, ret_fd, e);
+        rc = open_in_host(r->set, v, path, ret_fd, e);
     else
         rc = (v->kind->is_config ? open_config : open_in_volume)(v, path, ret_fd, e);
     return rc < 0 ? err_wrap(e, "subPath") : 0;
@@ -136,17 +144,17 @@ static int open_sub_path(struct arena *a, const struct volume_set *s, const stru
 
 /* ---- mounts ---- */
 
-static int read_mount(struct arena *a, const struct volume_set *s, const struct volume *v, const struct json *mount,
-                      const struct vars *env, struct volume_held *held, struct volume_mount *ret, struct err *e)
+static int read_mount(const struct mount_reader *r, const struct volume *v, const struct json *mount,
+                      struct volume_mount *ret, struct err *e)
 {
     struct str propagation = json_member_text(mount, "mountPropagation"), sub;
     struct stat st;
 
-    if (volume_target_clean(a, json_member_text(mount, "mountPath"), &ret->target, e) < 0)
+    if (volume_target_clean(r->arena, json_member_text(mount, "mountPath"), &ret->target, e) < 0)
         return -1;
     if (str_is(propagation, "Bidirectional"))
         return err_set(e, ERR_INVALID, "mountPropagation Bidirectional is not supported on this node");
-    if (sub_path_text(mount, env, &sub, e) < 0)
+    if (sub_path_text(mount, r->env, &sub, e) < 0)
         return -1;
     ret->fd = v->fd;
     ret->is_file = v->is_file;
@@ -154,9 +162,9 @@ static int read_mount(struct arena *a, const struct volume_set *s, const struct 
     ret->is_recursive_host = v->kind->is_host && str_is(propagation, "HostToContainer");
     if (sub.n == 0)
         return 0;
-    if (open_sub_path(a, s, v, sub, &ret->fd, e) < 0)
+    if (open_sub_path(r, v, sub, &ret->fd, e) < 0)
         return -1;
-    volume_mount_held_add(held, ret->fd);
+    volume_mount_held_add(r->held, ret->fd);
     if (fstat(ret->fd, &st) < 0)
         return io_errno(e, "look at subPath");
     ret->is_file = !S_ISDIR(st.st_mode);
@@ -178,18 +186,18 @@ static int sort_mounts(struct volume_mount *mounts, size_t n, struct err *e)
     return 0;
 }
 
-static int read_mounts(struct volume_set *s, struct arena *a, const struct json *list, const struct vars *env,
-                       struct volume_held *held, struct volume_mount *mounts, struct err *e)
+static int read_mounts(const struct mount_reader *r, const struct json *list, struct volume_mount *mounts,
+                       struct err *e)
 {
     size_t i = 0;
 
     JSON_FOREACH(mount, list) {
         struct str name = json_member_text(mount, "name");
-        const struct volume *v = volume_find(s, name);
+        const struct volume *v = volume_find(r->set, name);
 
         if (!v)
             return err_set(e, ERR_INVALID, "volumeMounts[%zu]: the pod has no volume \"%.*s\"", i, STR_ARG(name));
-        if (read_mount(a, s, v, mount, env, held, &mounts[i], e) < 0)
+        if (read_mount(r, v, mount, &mounts[i], e) < 0)
             return err_wrap(e, "volume \"%.*s\"", STR_ARG(name));
         i++;
     }
@@ -208,7 +216,7 @@ int volumes_mounts(struct volume_set *s, struct arena *a, const struct json *con
     if (json_count(json_get(container, "volumeDevices")))
         return err_set(e, ERR_INVALID, "container \"%.*s\": volumeDevices are not supported on this node",
                        STR_ARG(name));
-    if (read_mounts(s, a, list, env, held, mounts, e) < 0) {
+    if (read_mounts(&(struct mount_reader){ s, a, env, held }, list, mounts, e) < 0) {
         volume_mount_held_done(held);
         return err_wrap(e, "container \"%.*s\"", STR_ARG(name));
     }

@@ -162,7 +162,13 @@ static bool publish_take(struct run_publish *p, int fd)
     c->of = p;
     list_push(&p->connections, &c->link);
     if (find_target(p, &to, &e) == 0)
-        c->session = agent_forward(p->all->agent, to.namespace, to.pod, to.port, fd, publish_on_ended, c, &e);
+        c->session = agent_forward(p->all->agent,
+                                   &(struct agent_session_spec){ .where = { .namespace = to.namespace, .pod = to.pod },
+                                                                 .port = to.port,
+                                                                 .fds = { fd },
+                                                                 .ended = publish_on_ended,
+                                                                 .ctx = c },
+                                   &e);
     if (c->session)
         return true;
     publish_tell(p, e.text);

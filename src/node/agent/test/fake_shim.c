@@ -369,20 +369,18 @@ static void question(struct shim *s, uint64_t id)
     list_push(&s->questions, &q->link);
 }
 
-int shim_exec(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, int64_t timeout_ms,
-              struct err *e)
+int shim_exec(struct shim *s, uint64_t id, const struct shim_command *command, int64_t timeout_ms, struct err *e)
 {
-    ask("exec %.*s/%.*s", STR_ARG(s->pod), STR_ARG(container));
-    for (size_t i = 0; i < n; i++)
-        buf_fmt(&fake.asked, " %.*s", STR_ARG(argv[i]));
+    ask("exec %.*s/%.*s", STR_ARG(s->pod), STR_ARG(command->container));
+    for (size_t i = 0; i < command->n; i++)
+        buf_fmt(&fake.asked, " %.*s", STR_ARG(command->argv[i]));
     question(s, id);
     return 0;
 }
 
-int shim_exec_on(struct shim *s, uint64_t id, struct str container, const struct str *argv, size_t n, const int fds[3],
-                 bool is_tty, struct err *e)
+int shim_exec_on(struct shim *s, uint64_t id, const struct shim_command *command, const int fds[3], struct err *e)
 {
-    ask("exec on %.*s/%.*s", STR_ARG(s->pod), STR_ARG(container));
+    ask("exec on %.*s/%.*s", STR_ARG(s->pod), STR_ARG(command->container));
     question(s, id);
     return 0;
 }

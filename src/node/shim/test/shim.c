@@ -213,7 +213,7 @@ static void test_flood(void **state)
     stand_start(s, "loud", "!flood", 0);
     (void)stand_expect(s, SHIM_STARTED, "loud");
     sent = clock_mono_ms(&clock_real);
-    assert_int_equal(shim_exec(s, 5, STR("quiet"), echo, 2, 10000, NULL), 0);
+    assert_int_equal(shim_exec(s, 5, &(struct shim_command){ STR("quiet"), echo, 2 }, 10000, NULL), 0);
     while (!has_ended || !has_result) {
         assert_true(stand_wait(s, &ev, 60000));
         if (ev.kind == SHIM_RESULT) {
@@ -396,7 +396,7 @@ static void test_exec(void **state)
     struct shim_event ev;
     struct str argv[3] = { STR("sh"), STR("-c") };
 
-    assert_int_equal(shim_exec(s, 1, STR("main"), argv, 1, 1000, NULL), 0);
+    assert_int_equal(shim_exec(s, 1, &(struct shim_command){ STR("main"), argv, 1 }, 1000, NULL), 0);
     ev = stand_expect(s, SHIM_RESULT, "not there");
     assert_true(ev.id == 1 && !ev.is_ok && str_is(ev.text, "the container is not running"));
     stand_start(s, "main", "sleep 1000", 0);
@@ -405,7 +405,9 @@ static void test_exec(void **state)
         int64_t began = clock_mono_ms(&clock_real);
 
         argv[2] = str_of(cases[i].text);
-        assert_int_equal(shim_exec(s, 100 + i, STR("main"), argv, 3, cases[i].timed_out ? 300 : 20000, NULL), 0);
+        assert_int_equal(shim_exec(s, 100 + i, &(struct shim_command){ STR("main"), argv, 3 },
+                                   cases[i].timed_out ? 300 : 20000, NULL),
+                         0);
         ev = stand_expect(s, SHIM_RESULT, cases[i].text);
         if (ev.id != 100 + i || ev.exit_code != cases[i].exit_code || !str_is(ev.text, cases[i].want) ||
             ev.timed_out != cases[i].timed_out || ev.is_ok != (cases[i].exit_code == 0))
@@ -413,14 +415,14 @@ static void test_exec(void **state)
         assert_in_range(clock_mono_ms(&clock_real) - began, 0, 5000);
     }
     argv[2] = STR("head -c 1000000 /dev/zero");
-    assert_int_equal(shim_exec(s, 6, STR("main"), argv, 3, 20000, NULL), 0);
+    assert_int_equal(shim_exec(s, 6, &(struct shim_command){ STR("main"), argv, 3 }, 20000, NULL), 0);
     ev = stand_expect(s, SHIM_RESULT, "much");
     assert_true(ev.is_ok && ev.text.n == SHIM_OUTPUT_MAX);
     argv[0] = STR("!deaf"); /* a keeper that does not listen */
-    assert_int_equal(shim_exec(s, 7, STR("main"), argv, 1, 50, NULL), 0);
+    assert_int_equal(shim_exec(s, 7, &(struct shim_command){ STR("main"), argv, 1 }, 50, NULL), 0);
     ev = stand_expect(s, SHIM_RESULT, "deaf");
     assert_true(ev.timed_out && !ev.is_ok);
-    assert_int_equal(shim_exec(s, 8, STR("main"), argv, 0, 50, NULL), 0);
+    assert_int_equal(shim_exec(s, 8, &(struct shim_command){ STR("main"), argv, 0 }, 50, NULL), 0);
     assert_true(str_is(stand_expect(s, SHIM_RESULT, "nothing").text, "not a command"));
     stand_gone(s);
 }
@@ -436,7 +438,7 @@ static void test_many_execs(void **state)
     stand_start(s, "main", "sleep 1000", 0);
     (void)stand_expect(s, SHIM_STARTED, "sleep");
     for (uint64_t i = 0; i < SHIM_JOBS_MAX + 10; i++)
-        assert_int_equal(shim_exec(s, i, STR("main"), argv, 2, 100000, NULL), 0);
+        assert_int_equal(shim_exec(s, i, &(struct shim_command){ STR("main"), argv, 2 }, 100000, NULL), 0);
     assert_int_equal(shim_signal(s, STR("main"), SIGKILL, NULL), 0);
     for (int ended = 0; ended < 1 || results < SHIM_JOBS_MAX + 10;) {
         assert_true(stand_wait(s, &ev, 20000));
@@ -467,11 +469,15 @@ static void test_exec_on(void **state)
     struct shim_event ev;
 
     assert_true(pipe2(in, O_CLOEXEC) == 0 && pipe2(both, O_CLOEXEC) == 0);
-    assert_int_equal(shim_exec_on(s, 1, STR("main"), argv, 3, (int[]){ in[0], both[1], both[1] }, false, NULL), 0);
+    assert_int_equal(
+        shim_exec_on(s, 1, &(struct shim_command){ STR("main"), argv, 3 }, (int[]){ in[0], both[1], both[1] }, NULL),
+        0);
     assert_true(str_is(stand_expect(s, SHIM_RESULT, "not there").text, "the container is not running"));
     stand_start(s, "main", "sleep 1000", 0);
     (void)stand_expect(s, SHIM_STARTED, "sleep");
-    assert_int_equal(shim_exec_on(s, 2, STR("main"), argv, 3, (int[]){ in[0], both[1], both[1] }, false, NULL), 0);
+    assert_int_equal(
+        shim_exec_on(s, 2, &(struct shim_command){ STR("main"), argv, 3 }, (int[]){ in[0], both[1], both[1] }, NULL),
+        0);
     assert_int_equal(write(in[1], "hello\n", 6), 6);
     close(in[0]);
     close(in[1]);
@@ -481,14 +487,17 @@ static void test_exec_on(void **state)
     ev = stand_expect(s, SHIM_RESULT, "on");
     assert_true(ev.id == 2 && ev.exit_code == 5 && ev.text.n == 0 && !ev.timed_out);
     argv[2] = STR("sleep 1000");
-    assert_int_equal(shim_exec_on(s, 3, STR("main"), argv, 3, (int[]){ both[0], both[0], both[0] }, false, NULL), 0);
+    assert_int_equal(
+        shim_exec_on(s, 3, &(struct shim_command){ STR("main"), argv, 3 }, (int[]){ both[0], both[0], both[0] }, NULL),
+        0);
     assert_int_equal(shim_cancel(s, 4, NULL), 0); /* nobody */
     assert_int_equal(shim_cancel(s, 3, NULL), 0);
     ev = stand_expect(s, SHIM_RESULT, "cancelled");
     assert_true(ev.id == 3 && !ev.is_ok);
     for (uint64_t i = 0; i <= SHIM_SESSIONS_MAX; i++)
-        assert_int_equal(
-            shim_exec_on(s, 10 + i, STR("main"), argv, 3, (int[]){ both[0], both[0], both[0] }, false, NULL), 0);
+        assert_int_equal(shim_exec_on(s, 10 + i, &(struct shim_command){ STR("main"), argv, 3 },
+                                      (int[]){ both[0], both[0], both[0] }, NULL),
+                         0);
     ev = stand_expect(s, SHIM_RESULT, "too many");
     assert_true(ev.id == 10 + SHIM_SESSIONS_MAX && str_has(ev.text, STR("too many")));
     close(both[0]);
@@ -1169,7 +1178,7 @@ static void test_outlives(void **state)
     s = find_spawner(dir, &a, shims, found);
     check_found(&found[0]);
     assert_true(stand_is_alive(outliving->runs));
-    assert_int_equal(shim_exec(shims[0], 5, STR("runs"), argv, 1, 5000, NULL), 0);
+    assert_int_equal(shim_exec(shims[0], 5, &(struct shim_command){ STR("runs"), argv, 1 }, 5000, NULL), 0);
     assert_true(stand_expect(shims[0], SHIM_RESULT, "exec").is_ok);
     stand_start(shims[0], "ends", "exit 8", 2);
     (void)stand_expect(shims[0], SHIM_STARTED, "again");
@@ -1361,7 +1370,9 @@ static void check_terminal(struct shim *s)
     int pair[2], master;
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-    assert_int_equal(shim_exec_on(s, 9, STR("main"), argv, 3, (int[]){ pair[1], pair[1], pair[1] }, true, NULL), 0);
+    assert_int_equal(shim_exec_on(s, 9, &(struct shim_command){ STR("main"), argv, 3, .is_tty = true },
+                                  (int[]){ pair[1], pair[1], pair[1] }, NULL),
+                     0);
     close(pair[1]);
     assert_int_equal(recvmsg(pair[0], &m, 0), 1);
     assert_non_null(CMSG_FIRSTHDR(&m));
@@ -1422,7 +1433,7 @@ static void test_real_box(void **state)
         is_ready = str_has(buf_view(&lines), STR("2:ready "));
     }
     assert_true(str_has(buf_view(&lines), STR("1:pod-host ")));
-    assert_int_equal(shim_exec(s, 1, STR("main"), argv, 3, 5000, NULL), 0);
+    assert_int_equal(shim_exec(s, 1, &(struct shim_command){ STR("main"), argv, 3 }, 5000, NULL), 0);
     ev = stand_expect(s, SHIM_RESULT, "exec");
     if (!ev.is_ok || !str_ends(ev.text, STR("\nhere\n")))
         fail_msg("exec: %d \"%.*s\"", ev.exit_code, STR_ARG(ev.text));
