@@ -469,7 +469,7 @@ ON_OTHERS = {
         core(n, "endpoints"), GROUPS.format(n), f"/apis/metrics.k8s.io/v1beta1/namespaces/{n}/pods"))),
     "read logs": lambda p, n: tries(p, ("GET", core(n, "pods/m-pod/log")), ("GET", core(n, "pods/m-root/log"))),
     "read Secrets": lambda p, n: tries(p, ("GET", core(n, "secrets")), ("GET", core(n, "secrets/m-secret"))),
-    "exec, attach, port-forward, proxy in a pod that one could create": lambda p, n: entered(p, n, "m-pod"),
+    "exec, attach, port-forward, proxy in a pod that the tenant could create": lambda p, n: entered(p, n, "m-pod"),
     "exec, attach, port-forward, proxy in a pod with more rights": lambda p, n: entered(p, n, "m-root"),
     "change or delete pods, jobs, flows, templates, schedules": lambda p, n: tries(p, *(x for u in (
         core(n, "pods/m-pod"), batch(n, "jobs/m-job"), batch(n, "cronjobs/m-cron"), flow_url(n, "jobflows/m-flow"), flow_url(n, "jobtemplates/m-template"))
@@ -512,14 +512,14 @@ CLUSTER = ("/api/v1/nodes", "/api/v1/persistentvolumes", "/api/v1/namespaces", "
 ON_THE_MACHINE = {
     "read or write nodes, PersistentVolumes, namespaces, StorageClasses, queues, PriorityClasses, HyperNodes, CRDs, cluster roles, webhooks":
         lambda p: tries(p, *(x for u in CLUSTER for x in (("GET", u), ("POST", u, {"metadata": {"name": "m-x"}}), ("DELETE", f"{u}/default")))),
-    "a PersistentVolume with a hostPath or with somebody's claimRef": lambda p: tries(p, *(("POST", "/api/v1/persistentvolumes", {"metadata": {"name": "m-x"}, "spec": {
+    "a PersistentVolume with a hostPath or with the claimRef of another user": lambda p: tries(p, *(("POST", "/api/v1/persistentvolumes", {"metadata": {"name": "m-x"}, "spec": {
         "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], **more}}) for more in ({"hostPath": {"path": "/"}}, {"claimRef": {"namespace": "a", "name": "m-claim"}}))),
     "list or watch across namespaces": lambda p: tries(p, *(("GET", u) for u in ("/api/v1/pods", "/api/v1/secrets", "/api/v1/events", "/api/v1/pods?watch=1",
         "/apis/batch.volcano.sh/v1alpha1/jobs", "/apis/flow.volcano.sh/v1alpha1/jobflows"))),
     "impersonate users, groups, or accounts of other namespaces": lambda p: [x for who in (("ann",), ("kubernetes-admin", "system:masters"),
         ("bob", "system:masters"), ("system:serviceaccount:a:default",), ("system:anonymous",)) for x in tries(p, ("GET", core("b", "pods")), Impersonate_User=who[0],
         **({"Impersonate_Group": who[1]} if len(who) > 1 else {}))],
-    "metrics, reviews of others, why others' jobs wait, the node's API": lambda p: tries(p, ("GET", "/metrics"), ("GET", "/ui/explain/a/m-job"), ("GET", "/api/v1/nodes/x/proxy/pods"),
+    "metrics, access reviews of other users, explanations of others' jobs, the node's API": lambda p: tries(p, ("GET", "/metrics"), ("GET", "/ui/explain/a/m-job"), ("GET", "/api/v1/nodes/x/proxy/pods"),
         ("POST", "/apis/authentication.k8s.io/v1/tokenreviews", {"spec": {"token": "x"}}), ("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": {"user": "ann"}}),
         ("GET", "/apis/metrics.k8s.io/v1beta1/nodes")),
     "objects of kube-system and the Leases of nodes": lambda p: tries(p, ("GET", core("kube-system", "secrets")), ("GET", core("kube-system", "configmaps")),
@@ -534,8 +534,8 @@ ON_THE_MACHINE = {
         for d in DANGERS.values())),
     "jobs in any open queue": lambda p: tries(p, ("POST", batch("b", "jobs"), job("m-x", queue="others"))),
     "pods of any PriorityClass": lambda p: tries(p, ("POST", core("b", "pods"), pod("m-x", safe_spec(priorityClassName="m-high")))),
-    "pods that name their node, past the queues": lambda p: tries(p, ("POST", core("b", "pods"), pod("m-x", safe_spec(nodeName="m-node")))),
-    "ExternalName Services, and externalIPs (which lead nowhere here)": lambda p: tries(p, ("POST", core("b", "services"), service("m-x", type="ExternalName", externalName="m-service.a.svc")),
+    "pods that name their node and so bypass the queues": lambda p: tries(p, ("POST", core("b", "pods"), pod("m-x", safe_spec(nodeName="m-node")))),
+    "ExternalName Services, and externalIPs (which have no effect here)": lambda p: tries(p, ("POST", core("b", "services"), service("m-x", type="ExternalName", externalName="m-service.a.svc")),
         ("POST", core("b", "services"), service("m-x", externalIPs=["10.0.0.1"]))),
 }
 
