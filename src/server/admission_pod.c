@@ -2,8 +2,8 @@
 #include "server/server_internal.h"
 
 #include "api/pod/container.h"
+#include "api/pod/qos.h"
 #include "api/schema/schemas.h"
-#include "node/lifecycle/life.h"
 #include "image/reference.h"
 
 enum { GRACE_S = 30 };
@@ -170,7 +170,7 @@ static void set_status(struct arena *a, struct json *pod)
 {
     struct json *status = json_set(pod, "status", json_object(a)), *gated;
 
-    json_set(status, "qosClass", json_str(a, str_of(life_qos(json_get(pod, "spec")))));
+    json_set(status, "qosClass", json_str(a, str_of(pod_qos(json_get(pod, "spec")))));
     if (!json_count(json_find(pod, "spec", "schedulingGates", NULL)))
         return;
     gated = json_push(json_set(status, "conditions", json_array(a)), json_object(a));

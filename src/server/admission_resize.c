@@ -5,8 +5,8 @@
  */
 #include "server/server_internal.h"
 
+#include "api/pod/qos.h"
 #include "api/pod/resources.h"
-#include "node/lifecycle/life.h"
 
 static const char *const resize_lists[] = { "initContainers", "containers" };
 static const char *const resize_amounts[] = { "requests", "limits" };
@@ -127,7 +127,7 @@ void admit_pod_resize(struct server_request *rq, struct json *pod, struct json *
     }
     resize_take(rq->arena, pod, before, old);
     spec = place_member(&root, "spec");
-    if (strcmp(life_qos(spec.node), life_qos(json_get(old->root, "spec"))) != 0)
+    if (strcmp(pod_qos(spec.node), pod_qos(json_get(old->root, "spec"))) != 0)
         problem_error(ps, &spec, "Pod QOS Class may not change as a result of resizing");
     admit_pod_check(&root, false, ps);
 }

@@ -7,8 +7,8 @@
  */
 #include "server/server_internal.h"
 
+#include "api/pod/qos.h"
 #include "api/pod/resources.h"
-#include "node/lifecycle/life.h"
 
 static const struct resource_type *quota_type(void)
 {
@@ -98,7 +98,7 @@ static bool is_across(const struct json *spec)
 static bool is_in_scope(const struct json *pod, struct str scope, struct str operator_, const struct json *values)
 {
     const struct json *spec = json_get(pod, "spec");
-    bool ends = json_get(spec, "activeDeadlineSeconds"), is_best = strcmp(life_qos(spec), "BestEffort") == 0;
+    bool ends = json_get(spec, "activeDeadlineSeconds"), is_best = strcmp(pod_qos(spec), "BestEffort") == 0;
     struct str class = json_member_text(spec, "priorityClassName");
     bool is_listed = false;
 

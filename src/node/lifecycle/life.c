@@ -2,6 +2,7 @@
 #include "node/lifecycle/life_internal.h"
 
 #include "api/pod/container.h"
+#include "api/pod/qos.h"
 #include "base/clock.h"
 
 /* ---- small things ---- */
@@ -167,7 +168,7 @@ static struct life *life_begin(const struct object *pod, int64_t now_ms)
     l->policy = str_is(policy, "Never") ? LIFE_NEVER : str_is(policy, "OnFailure") ? LIFE_ON_FAILURE : LIFE_ALWAYS;
     if (clock_parse(json_member_text(json_get(pod->root, "status"), "startTime"), &l->start_ms, NULL) < 0)
         l->start_ms = now_ms;
-    l->qos = life_qos(spec);
+    l->qos = pod_qos(spec);
     l->make_ms = l->due_ms = now_ms;
     make_containers(l);
     if (phase_has_ended(pod, &phase)) {

@@ -184,7 +184,4 @@ struct life_event {
 };
 bool life_next_event(struct life *l, struct life_event *ret);
 
-/* What the pod asked for, as Kubernetes calls it: "Guaranteed", "Burstable", "BestEffort". */
-const char *life_qos(const struct json *pod_spec);
-
 #endif

@@ -1,7 +1,8 @@
-/* life_qos.c - how much a pod asked for: Guaranteed, Burstable, BestEffort */
-#include "node/lifecycle/life_internal.h"
+/* qos.c - how much a pod asked for: Guaranteed, Burstable, BestEffort */
+#include "api/pod/qos.h"
 
 #include "api/quantity.h"
+#include "base/util.h"
 
 static const char *const counted[] = { "cpu", "memory" };
 
@@ -42,7 +43,7 @@ static void qos_add_container(struct qos_sums *s, const struct json *resources)
     }
 }
 
-const char *life_qos(const struct json *pod_spec)
+const char *pod_qos(const struct json *pod_spec)
 {
     struct qos_sums s = { .all_limited = true };
     bool is_equal = true;
