@@ -8,6 +8,18 @@
 #define CONTROLLER_CONTROL_PLANE_H
 
 #include "api/plan.h"
+#include "api/pod/resources.h"
+#include "base/err.h"
+
+struct observed_object {
+    const struct resource_type *type;
+    const struct json *root;
+};
+
+struct observed_objects {
+    const struct observed_object *v;
+    size_t n;
+};
 
 /* ---- namespace.c: what every cluster and namespace has, and how a namespace ends ---- */
 
@@ -25,15 +37,9 @@ struct namespace_defaults_observed {
 /* Both exist, and the ConfigMap has these certificates. */
 void namespace_defaults_plan(const struct namespace_defaults_observed *o, struct plan *plan);
 
-struct namespace_content {
-    const struct resource_type *type;
-    const struct json *object;
-};
-
 struct namespace_end_observed {
-    const struct json *namespace; /* with a deletionTimestamp */
-    const struct namespace_content *pods, *others;
-    size_t n_pods, n_others; /* others: need not be listed while there are pods */
+    const struct json *namespace;         /* with a deletionTimestamp */
+    struct observed_objects pods, others; /* others: need not be listed while there are pods */
 };
 
 /* Delete its pods, then all else, then remove its finalizer "kubernetes". Pods go first, as in Kubernetes: a pod that is
@@ -43,6 +49,30 @@ void namespace_end_plan(const struct namespace_end_observed *o, int64_t now_ms, 
 
 /* An Event goes when it was not seen for an hour. */
 void event_expire_plan(const struct json *event, int64_t now_ms, struct plan *plan);
+
+/* ---- quota.c: what a ResourceQuota lets its namespace have, and what the namespace has ---- */
+
+struct quota_observed {
+    const struct json *quota;
+    struct observed_objects objects; /* all of its namespace, of each kind that it counts */
+};
+
+struct quota_change { /* of an object of its namespace */
+    const struct resource_type *type;
+    const struct json *object, *old; /* old: NULL: it is new */
+};
+
+/* Does a quota with this spec.hard name anything that objects of this kind take? */
+bool quota_counts(struct arena *a, const struct resources *hard, const struct resource_type *t);
+/* Does it count this object, by its kind and by the scopes of the quota? */
+bool quota_concerns(const struct json *quota, const struct quota_change *change);
+
+/* ERR_FORBIDDEN: it would be more than the namespace may have, or a pod does not say how much it takes. Only for a change
+ * that concerns the quota. */
+int quota_check(const struct quota_observed *o, const struct quota_change *change, struct err *e);
+
+/* The status: what it allows, and what is used of that. */
+void quota_plan(const struct quota_observed *o, struct plan *plan);
 
 /* ---- budget.c: how many pods of a PodDisruptionBudget may be evicted now ---- */
 

@@ -147,8 +147,8 @@ static void namespace_add_condition(struct arena *a, struct json *list, size_t r
 }
 
 /* People who wait for the end see what holds it. Written once for each reason: it would be news every time. */
-static void plan_remains(const struct json *namespace, const struct namespace_content *left, size_t n_left,
-                         int64_t now_ms, struct plan *plan)
+static void plan_remains(const struct json *namespace, const struct observed_objects *left, int64_t now_ms,
+                         struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct namespace_tally kinds = { 0 }, finalizers = { 0 };
@@ -161,9 +161,9 @@ static void plan_remains(const struct json *namespace, const struct namespace_co
 
     if (!status)
         return;
-    for (size_t i = 0; i < n_left; i++) {
-        tally_add(a, &kinds, type_resource(a, left[i].type));
-        JSON_FOREACH(f, json_find(left[i].object, "metadata", "finalizers", NULL))
+    for (size_t i = 0; i < left->n; i++) {
+        tally_add(a, &kinds, type_resource(a, left->v[i].type));
+        JSON_FOREACH(f, json_find(left->v[i].root, "metadata", "finalizers", NULL))
             tally_add(a, &finalizers, json_text(f, STR_NULL));
     }
     why[ENDING_CONDITIONS_FAILED] = tally_print(a, &kinds, "Some resources are remaining: ", " has ");
@@ -203,17 +203,18 @@ static void plan_let_go(const struct json *namespace, struct plan *plan)
 
 void namespace_end_plan(const struct namespace_end_observed *o, int64_t now_ms, struct plan *plan)
 {
-    const struct namespace_content *left = o->n_pods ? o->pods : o->others;
-    size_t n_left = o->n_pods ? o->n_pods : o->n_others;
+    const struct observed_objects *left = o->pods.n ? &o->pods : &o->others;
 
-    for (size_t i = 0; i < n_left; i++)
-        if (!json_find(left[i].object, "metadata", "deletionTimestamp", NULL))
-            plan_delete(plan, left[i].type, object_namespace(left[i].object), object_name(left[i].object),
-                        object_uid(left[i].object));
+    for (size_t i = 0; i < left->n; i++) {
+        const struct json *root = left->v[i].root;
+
+        if (!json_find(root, "metadata", "deletionTimestamp", NULL))
+            plan_delete(plan, left->v[i].type, object_namespace(root), object_name(root), object_uid(root));
+    }
     if (plan->ops.n)
         return;
-    if (n_left)
-        plan_remains(o->namespace, left, n_left, now_ms, plan);
+    if (left->n)
+        plan_remains(o->namespace, left, now_ms, plan);
     else
         plan_let_go(o->namespace, plan);
 }

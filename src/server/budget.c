@@ -5,8 +5,6 @@
  */
 #include "server/server_internal.h"
 
-#include "controller/control_plane.h"
-
 static struct budget_observed budget_observe(const struct server *s, struct arena *a, const struct object *budget)
 {
     struct budget_observed seen = { .budget = budget->root };

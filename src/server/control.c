@@ -25,6 +25,32 @@ const struct json **control_list(const struct server *s, struct arena *a, const 
     return l.roots.v;
 }
 
+struct control_observing {
+    struct arena *arena;
+    VEC(struct observed_object) objects;
+};
+
+static void control_observe_one(void *ctx, const struct object *o)
+{
+    struct control_observing *c = ctx;
+
+    *vec_push(c->arena, &c->objects) = (struct observed_object){ o->type, o->root };
+}
+
+struct observed_objects control_observe(const struct server *s, struct arena *a, struct str namespace,
+                                        bool (*wants)(const void *ctx, const struct resource_type *t), const void *ctx)
+{
+    struct control_observing c = { .arena = a };
+
+    for (size_t i = 0; i < n_type_rows; i++) {
+        const struct resource_type *t = type_at(i);
+
+        if (t && t->scope == SCOPE_NAMESPACED && t->use == TYPE_STORED && wants(ctx, t))
+            store_list(s->opt.store, t, namespace, control_observe_one, &c);
+    }
+    return (struct observed_objects){ c.objects.v, c.objects.n };
+}
+
 /* Somebody else was first: the planner looks again. */
 static bool control_was_late(const struct err *e)
 {

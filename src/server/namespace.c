@@ -1,8 +1,6 @@
 /* namespace.c - sees to what each namespace has and how it ends, and to old Events: as controller/namespace.c plans it */
 #include "server/server_internal.h"
 
-#include "controller/control_plane.h"
-
 enum { END_STEPS = 3 }; /* of one turn: pods, all else, the namespace */
 
 static const struct resource_type *namespace_type(void)
@@ -147,25 +145,16 @@ static bool is_pods(const struct resource_type *t)
     return !t->group[0] && strcmp(t->kind, "Pod") == 0;
 }
 
-/* Its pods, or all else. */
-static const struct namespace_content *namespace_observe(const struct server *s, struct arena *a, struct str namespace,
-                                                         bool pods, size_t *ret_n)
+static bool namespace_wants_pods(const void *pods, const struct resource_type *t)
 {
-    VEC(struct namespace_content) all = { 0 };
+    return is_pods(t) == *(const bool *)pods;
+}
 
-    for (size_t i = 0; i < n_type_rows; i++) {
-        const struct resource_type *t = type_at(i);
-        const struct json **roots;
-        size_t n;
-
-        if (!t || t->scope != SCOPE_NAMESPACED || t->use != TYPE_STORED || is_pods(t) != pods)
-            continue;
-        roots = control_list(s, a, t, namespace, &n);
-        for (size_t k = 0; k < n; k++)
-            *vec_push(a, &all) = (struct namespace_content){ t, roots[k] };
-    }
-    *ret_n = all.n;
-    return all.v;
+/* Its pods, or all else. */
+static struct observed_objects namespace_observe(const struct server *s, struct arena *a, struct str namespace,
+                                                 bool pods)
+{
+    return control_observe(s, a, namespace, namespace_wants_pods, &pods);
 }
 
 /* True: it deletes, and what comes of it may be looked at. */
@@ -175,9 +164,9 @@ static bool namespace_end_step(struct server *s, const struct object *namespace)
     struct plan plan = { .arena = &a };
     struct namespace_end_observed seen = { .namespace = namespace->root };
 
-    seen.pods = namespace_observe(s, &a, namespace->name, true, &seen.n_pods);
-    if (!seen.n_pods)
-        seen.others = namespace_observe(s, &a, namespace->name, false, &seen.n_others);
+    seen.pods = namespace_observe(s, &a, namespace->name, true);
+    if (!seen.pods.n)
+        seen.others = namespace_observe(s, &a, namespace->name, false);
     namespace_end_plan(&seen, server_now_ms(s), &plan);
     (void)control_apply(s, &plan); /* else again when something changes */
     return plan.ops.n && plan.ops.v[0].kind == OP_DELETE;

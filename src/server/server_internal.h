@@ -49,6 +49,7 @@
 #include "base/map.h"
 #include "base/util.h"
 #include "base/vec.h"
+#include "controller/control_plane.h"
 #include "json/problem.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -474,6 +475,9 @@ int64_t tell_statuses(struct server *s, const struct resource_type *type, struct
 /* The trees of all objects of a kind, of a namespace (empty: of all); borrowed until the next write. */
 const struct json **control_list(const struct server *s, struct arena *a, const struct resource_type *type,
                                  struct str namespace, size_t *ret_n);
+/* The same of all kinds that 'wants' says yes to. */
+struct observed_objects control_observe(const struct server *s, struct arena *a, struct str namespace,
+                                        bool (*wants)(const void *ctx, const struct resource_type *t), const void *ctx);
 /* Carry out a plan. -1: one of its writes failed, the others were tried all the same. */
 int control_apply(struct server *s, const struct plan *plan);
 

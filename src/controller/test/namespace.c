@@ -83,22 +83,23 @@ static void test_defaults(void **state)
 enum { CONTENTS = 8 };
 
 /* "Pod a, ConfigMap b-": '-' is being deleted; '!' has a finalizer and is being deleted */
-static void read_contents(struct arena *a, struct str text, struct namespace_content *list, size_t *ret_n)
+static void read_contents(struct arena *a, struct str text, struct observed_objects *ret)
 {
+    struct observed_object *list = arena_array(a, struct observed_object, CONTENTS);
     struct str item;
 
-    for (*ret_n = 0; text.n && (str_split(&text, ',', &item), true); (*ret_n)++) {
+    for (ret->v = list, ret->n = 0; text.n && (str_split(&text, ',', &item), true); ret->n++) {
         struct str kind;
         char end = item.p[item.n - 1];
 
-        assert_true(*ret_n < CONTENTS);
+        assert_true(ret->n < CONTENTS);
         while (item.p[0] == ' ')
             item = str_from(item, 1);
         (void)str_split(&item, ' ', &kind);
         if (end == '-' || end == '!')
             item.n--;
-        list[*ret_n].type = type_by_kind(STR("v1"), kind);
-        list[*ret_n].object = parse(
+        list[ret->n].type = type_by_kind(STR("v1"), kind);
+        list[ret->n].root = parse(
             a, arena_fmt(a, "{\"metadata\":{\"namespace\":\"n\",\"name\":\"%.*s\",\"uid\":\"u-%.*s\"%s%s}}",
                          STR_ARG(item), STR_ARG(item), end == '-' || end == '!' ? ",\"deletionTimestamp\":\"x\"" : "",
                          end == '!' ? ",\"finalizers\":[\"x/wait\"]" : "")
@@ -162,15 +163,14 @@ static void test_end(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autoarena a = { 0 };
         struct plan plan = { .arena = &a };
-        struct namespace_content pods[CONTENTS], others[CONTENTS];
-        struct namespace_end_observed seen = { .pods = pods, .others = others };
+        struct namespace_end_observed seen = { 0 };
         struct json *namespace = parse(&a, arena_fmt(&a, NAMESPACE("\"finalizers\":[%s]"), cases[i].finalizers).p);
 
         if (strcmp(cases[i].status, "{}") != 0)
             json_set(namespace, "status", parse(&a, cases[i].status));
         seen.namespace = namespace;
-        read_contents(&a, str_of(cases[i].pods), pods, &seen.n_pods);
-        read_contents(&a, str_of(cases[i].others), others, &seen.n_others);
+        read_contents(&a, str_of(cases[i].pods), &seen.pods);
+        read_contents(&a, str_of(cases[i].others), &seen.others);
         namespace_end_plan(&seen, now_ms, &plan);
         assert_plan(cases[i].label, &plan, cases[i].want);
     }
