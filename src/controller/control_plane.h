@@ -74,6 +74,43 @@ int quota_check(const struct quota_observed *o, const struct quota_change *chang
 /* The status: what it allows, and what is used of that. */
 void quota_plan(const struct quota_observed *o, struct plan *plan);
 
+/* ---- endpoints.c: who is behind a Service ---- */
+
+#define ENDPOINTS_SERVICE_LABEL "kubernetes.io/service-name" /* of slices: that of their Service */
+#define ENDPOINTS_MANAGER                                                                                              \
+    "endpointslice-controller.k8s.io" /* … and endpointslice.kubernetes.io/managed-by: who makes them */
+
+struct endpoints_observed {
+    const struct json *service; /* with a selector: who is behind the others is said by whoever made them. NULL: gone */
+    bool namespace_is_ending;
+    const struct json *const *pods; /* that it selects */
+    size_t n_pods;
+    const struct json *endpoints;     /* of its name; NULL: there are none */
+    const struct json *const *slices; /* of this controller, for it */
+    size_t n_slices;
+};
+
+/* Endpoints and EndpointSlices as Kubernetes makes them: ready pods with an address by the ports of the Service, those
+ * that are not ready apart, publishNotReadyAddresses, ports by name. Slices belong to the Service and go with it;
+ * Endpoints, which nobody owns there either, are deleted when the Service is gone. */
+void endpoints_plan(const struct endpoints_observed *o, struct plan *plan);
+
+/* ---- api_service.c: the Service default/kubernetes, by which programs in pods find the server ---- */
+
+#define API_SERVICE_NAMESPACE STR("default")
+#define API_SERVICE_NAME      STR("kubernetes")
+
+struct api_service_observed {
+    struct str address; /* of the server, for programs in pods */
+    uint16_t port;
+    const struct json *service, *endpoints, *slice; /* of that name; NULL: there is none */
+};
+
+/* All three have that address. What others have added stays. A Service with a selector is somebody's own and is left
+ * alone: api_service_is_foreign(). */
+void api_service_plan(const struct api_service_observed *o, struct plan *plan);
+bool api_service_is_foreign(const struct json *service); /* NULL: no */
+
 /* ---- budget.c: how many pods of a PodDisruptionBudget may be evicted now ---- */
 
 struct budget_observed {

@@ -68,26 +68,6 @@ bool workload_can_shrink(const struct json *ref);  /* it may have no pods, and s
 
 struct str workload_group_name(struct arena *a, struct str uid);
 
-/* ---- endpoints.c: who is behind a Service ---- */
-
-#define ENDPOINTS_SERVICE_LABEL "kubernetes.io/service-name" /* of slices: that of their Service */
-#define ENDPOINTS_MANAGER                                                                                              \
-    "endpointslice-controller.k8s.io" /* … and endpointslice.kubernetes.io/managed-by: who makes them */
-
-struct endpoints_observed {
-    const struct json *service;     /* with a selector: who is behind the others is said by whoever made them */
-    const struct json *const *pods; /* that it selects */
-    size_t n_pods;
-    const struct json *endpoints;     /* of its name; NULL: there are none */
-    const struct json *const *slices; /* of this controller, for it */
-    size_t n_slices;
-};
-
-/* Endpoints and EndpointSlices as Kubernetes makes them: ready pods with an address by the ports of the Service, those
- * that are not ready apart, publishNotReadyAddresses, ports by name. Slices belong to the Service and go with it;
- * Endpoints, which nobody owns there either, are deleted by the caller. */
-void endpoints_plan(const struct endpoints_observed *o, struct plan *plan);
-
 /* ---- gc.c: dependents of owners that are gone ---- */
 
 struct gc_owner {

@@ -5,7 +5,7 @@
  * there is room. Pods of one Service differ in their ports when it names them: those with the same are a group, which is
  * a subset of Endpoints, and has slices of its own.
  */
-#include "controller/controller.h"
+#include "controller/control_plane.h"
 
 #include "api/meta.h"
 #include "api/pod/status.h"
@@ -13,6 +13,10 @@
 #include "base/util.h"
 
 #include <stdlib.h>
+
+/* Who makes Endpoints. */
+#define MANAGED_BY "endpoints.kubernetes.io/managed-by"
+#define MANAGER    "endpoint-controller"
 
 enum { ADDRESSES_MAX = 1000, SLICE_MAX = 100 };
 
@@ -273,7 +277,7 @@ static void plan_endpoints(struct build *b)
     struct json *fresh = object_new(b->arena, "v1", "Endpoints", object_namespace(b->seen->service),
                                     object_name(b->seen->service));
 
-    endpoints_add_labels(b, fresh, "endpoints.kubernetes.io/managed-by", "endpoint-controller");
+    endpoints_add_labels(b, fresh, MANAGED_BY, MANAGER);
     json_set(fresh, "subsets", subsets_of(b));
     if (b->seen->endpoints)
         write_object(b, endpoints_type(), b->seen->endpoints, fresh, members);
@@ -419,10 +423,20 @@ static void plan_slices(struct build *b)
         plan_create(b->plan, slice_type(), nothing);
 }
 
+static void plan_endpoints_gone(const struct json *endpoints, struct plan *plan)
+{
+    if (str_is(object_label(endpoints, MANAGED_BY), MANAGER))
+        plan_delete(plan, endpoints_type(), object_namespace(endpoints), object_name(endpoints), object_uid(endpoints));
+}
+
 void endpoints_plan(const struct endpoints_observed *o, struct plan *plan)
 {
     struct build b = { .arena = plan->arena, .plan = plan, .seen = o };
 
+    if (!o->service && o->endpoints)
+        plan_endpoints_gone(o->endpoints, plan);
+    if (!o->service || o->namespace_is_ending || json_find(o->service, "metadata", "deletionTimestamp", NULL))
+        return;
     look_at_pods(&b);
     plan_endpoints(&b);
     plan_slices(&b);

@@ -68,11 +68,18 @@ static void control_log_failure(const struct server *s, const struct op *op, con
              LOG_STR("name", op->name), LOG_TEXT("error", e->text));
 }
 
-int control_apply(struct server *s, const struct plan *plan)
+void control_own(struct plan *plan)
+{
+    VEC_FOREACH(op, &plan->ops)
+        op->body = json_clone(plan->arena, op->body);
+}
+
+int control_apply(struct server *s, struct plan *plan)
 {
     struct err e;
     int rc = 0;
 
+    control_own(plan);
     VEC_FOREACH(op, &plan->ops)
         if (store_apply(s->opt.store, op, NULL, &e) < 0) {
             control_log_failure(s, op, &e);

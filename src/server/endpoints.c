@@ -8,7 +8,6 @@
 #include "server/server_internal.h"
 
 #include "base/log.h"
-#include "controller/controller.h"
 
 enum { PAUSE_MS = 100, RETRY_MS = 1000 };
 
@@ -179,37 +178,39 @@ static void endpoints_add_service(struct server *s, const struct object *o)
 
 /* ---- what is to be done ---- */
 
-static bool is_kept_by_us(const struct object *o)
+static const struct json *endpoints_find(const struct server *s, int what, struct str namespace, struct str name)
 {
-    return str_is(object_label(o->root, "endpoints.kubernetes.io/managed-by"), "endpoint-controller");
+    const struct object *o = store_get(s->opt.store, endpoints_type_of(what), namespace, name);
+
+    return o ? o->root : NULL;
 }
 
-/* Slices go with their owner; nobody owns Endpoints. */
-static void remove_endpoints(struct server *s, struct str namespace, struct str name)
+/* Its Service may be gone. */
+static void endpoints_look_at_gone(struct server *s, struct str namespace, struct str name)
 {
-    const struct object *o = store_get(s->opt.store, endpoints_type_of(ENDPOINTS), namespace, name);
-    struct store_delete_options opt = { .propagation = PROPAGATE_BACKGROUND };
+    autoarena a = { 0 };
+    struct plan plan = { .arena = &a };
+    struct endpoints_observed seen = { .endpoints = endpoints_find(s, ENDPOINTS, namespace, name) };
 
-    if (o && is_kept_by_us(o) && !store_get(s->opt.store, endpoints_type_of(SERVICES), namespace, name))
-        (void)store_delete(s->opt.store, endpoints_type_of(ENDPOINTS), namespace, name, &opt, NULL,
-                           NULL); /* else at the next start */
+    if (endpoints_find(s, SERVICES, namespace, name))
+        return;
+    endpoints_plan(&seen, &plan);
+    (void)control_apply(s, &plan); /* else at the next start */
 }
 
 /* All that there still is of these. */
-static const struct json **endpoints_collect(struct server *s, struct arena *a, int what,
-                                             const struct endpoints_service *v, const struct map *names,
-                                             struct held *held, size_t *ret_n)
+static const struct json **endpoints_collect(const struct server *s, struct arena *a, int what,
+                                             const struct endpoints_service *v, size_t *ret_n)
 {
+    const struct map *names = what == PODS ? &v->pods : &v->slices;
     const struct json **list = arena_array(a, const struct json *, map_count(names) + 1);
 
     *ret_n = 0;
     MAP_FOREACH(const struct name *, n, names) {
-        const struct object *o = store_get(s->opt.store, endpoints_type_of(what), v->namespace, n->text);
+        const struct json *root = endpoints_find(s, what, v->namespace, n->text);
 
-        if (!o)
-            continue;
-        held_one(held, o);
-        list[(*ret_n)++] = o->root;
+        if (root)
+            list[(*ret_n)++] = root;
     }
     return list;
 }
@@ -234,26 +235,19 @@ static int endpoints_apply(struct server *s, struct endpoints_service *v, const 
 static void endpoints_settle(struct server *s, struct endpoints_service *v)
 {
     autoarena a = { 0 };
-    autoheld held = { .arena = &a };
-    const struct object *service = store_get(s->opt.store, endpoints_type_of(SERVICES), v->namespace, v->name),
-                        *endpoints;
-    struct endpoints_observed seen = { 0 };
+    struct endpoints_observed seen = { .namespace_is_ending = namespace_is_ending(s, v->namespace) };
     struct plan plan = { .arena = &a };
 
     v->due_ms = 0;
     v->done_ms = clock_mono_ms(s->opt.clock);
-    if (!service || json_find(service->root, "metadata", "deletionTimestamp", NULL) ||
-        namespace_is_ending(s, v->namespace))
+    seen.service = endpoints_find(s, SERVICES, v->namespace, v->name);
+    if (!seen.service) /* its news are on their way */
         return;
-    held_one(&held, service);
-    seen.service = service->root;
-    seen.pods = endpoints_collect(s, &a, PODS, v, &v->pods, &held, &seen.n_pods);
-    seen.slices = endpoints_collect(s, &a, SLICES, v, &v->slices, &held, &seen.n_slices);
-    endpoints = store_get(s->opt.store, endpoints_type_of(ENDPOINTS), v->namespace, v->name);
-    if (endpoints)
-        held_one(&held, endpoints);
-    seen.endpoints = endpoints ? endpoints->root : NULL;
+    seen.pods = endpoints_collect(s, &a, PODS, v, &seen.n_pods);
+    seen.slices = endpoints_collect(s, &a, SLICES, v, &seen.n_slices);
+    seen.endpoints = endpoints_find(s, ENDPOINTS, v->namespace, v->name);
     endpoints_plan(&seen, &plan);
+    control_own(&plan);
     VEC_FOREACH(op, &plan.ops)
         if (endpoints_apply(s, v, op) < 0)
             v->due_ms = v->done_ms + RETRY_MS;
@@ -279,7 +273,7 @@ static void service_changed(struct server *s, const struct watch_event *ev)
 
     if (ev->kind == WATCH_DELETED) {
         forget_service(s->endpoints, v);
-        remove_endpoints(s, o->namespace, o->name);
+        endpoints_look_at_gone(s, o->namespace, o->name);
     } else if (!v || !has_same_selector(v, o)) {
         endpoints_add_service(s, o);
     } else {
@@ -363,7 +357,7 @@ void endpoints_begin(struct server *s)
         endpoints_add_service(s, *o);
     held_add(&all, s, endpoints_type_of(ENDPOINTS), STR_NULL);
     VEC_FOREACH(o, &all.objects) /* of Services that went when nobody looked */
-        remove_endpoints(s, (*o)->namespace, (*o)->name);
+        endpoints_look_at_gone(s, (*o)->namespace, (*o)->name);
 }
 
 void endpoints_done(struct server *s)

@@ -479,7 +479,9 @@ const struct json **control_list(const struct server *s, struct arena *a, const 
 struct observed_objects control_observe(const struct server *s, struct arena *a, struct str namespace,
                                         bool (*wants)(const void *ctx, const struct resource_type *t), const void *ctx);
 /* Carry out a plan. -1: one of its writes failed, the others were tried all the same. */
-int control_apply(struct server *s, const struct plan *plan);
+int control_apply(struct server *s, struct plan *plan);
+/* The bodies of a plan get text of their own: what was observed is borrowed until the first write. */
+void control_own(struct plan *plan);
 
 /* ---- endpoints.c, api_service.c ---- */
 

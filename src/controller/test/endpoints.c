@@ -7,6 +7,8 @@
 
 #include "fixture.h"
 
+#include "controller/control_plane.h"
+
 enum { OBJECTS = 32 };
 
 struct world { /* what is there */
@@ -61,7 +63,12 @@ static void put_slice(struct world *w, const struct op *op)
 static size_t settle(struct world *w)
 {
     struct plan plan = { .arena = w->arena };
-    struct endpoints_observed seen = { w->service, w->pods, w->n_pods, w->endpoints, w->slices, w->n_slices };
+    struct endpoints_observed seen = { .service = w->service,
+                                       .pods = w->pods,
+                                       .n_pods = w->n_pods,
+                                       .endpoints = w->endpoints,
+                                       .slices = w->slices,
+                                       .n_slices = w->n_slices };
 
     endpoints_plan(&seen, &plan);
     VEC_FOREACH(op, &plan.ops) {
@@ -214,10 +221,49 @@ static void test_many(void **state)
     assert_int_equal(settle(w), 0);
 }
 
+/* ---- what is not planned ---- */
+
+#define OURS   "endpoint-controller"
+#define DELETE "delete Endpoints n/s uid u-e background\n"
+
+static void test_ends(void **state)
+{
+    static const struct {
+        const char *label, *manager;
+        bool has_service, is_deleting, namespace_ends;
+        const char *want;
+    } cases[] = {
+        { "the Service is gone", OURS, false, false, false, DELETE },
+        { "with its namespace", OURS, false, false, true, DELETE },
+        { "Endpoints of others stay", "somebody", false, false, false, "" },
+        { "the Service is going", OURS, true, true, false, "" },
+        { "its namespace is going", OURS, true, false, true, "" },
+    };
+    (void)state;
+
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        autoarena a = { 0 };
+        struct plan plan = { .arena = &a };
+        struct endpoints_observed seen = { .namespace_is_ending = cases[i].namespace_ends };
+        struct json *service = service_new(&a, "\"ports\":[{\"port\":80}]");
+
+        if (cases[i].is_deleting)
+            json_set(json_get(service, "metadata"), "deletionTimestamp", json_str(&a, STR("x")));
+        seen.service = cases[i].has_service ? service : NULL;
+        seen.endpoints = parse(&a, arena_fmt(&a,
+                                             "{\"metadata\":{\"name\":\"s\",\"namespace\":\"n\",\"uid\":\"u-e\","
+                                             "\"labels\":{\"endpoints.kubernetes.io/managed-by\":\"%s\"}}}",
+                                             cases[i].manager)
+                                       .p);
+        endpoints_plan(&seen, &plan);
+        assert_plan(cases[i].label, &plan, cases[i].want);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_life), cmocka_unit_test(test_names),
-                                        cmocka_unit_test(test_many) };
+                                        cmocka_unit_test(test_many), cmocka_unit_test(test_ends) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
