@@ -1,8 +1,8 @@
 /* box.c - a process becomes a container: the order of the steps, then the life of process 1
  *
- * The order matters. The root is complete before it is entered, because the host's /proc and /dev are needed for it.
- * Users are looked up in the new root before that too, by descriptor. Process 1 is confined before it forks: the program
- * may be one that traces it.
+ * The order matters. The root is completed before it is entered, because the steps need the host's /proc and /dev.
+ * Users are looked up in the new root before that too, by descriptor. Process 1 is confined before it forks, because
+ * the program may trace it.
  */
 #include "node/container/box_internal.h"
 #include "os/wire.h"
@@ -18,7 +18,7 @@
 
 enum { CANNOT_START = 128 };
 
-/* ---- telling ---- */
+/* ---- reports ---- */
 
 static void report_failed(int report, const char *reason, const char *text)
 {
@@ -26,10 +26,10 @@ static void report_failed(int report, const char *reason, const char *text)
 
     (void)snprintf(r.reason, sizeof(r.reason), "%s", reason);
     (void)snprintf(r.text, sizeof(r.text), "%s", text);
-    (void)send(report, &r, sizeof(r), MSG_NOSIGNAL); /* nobody there: we go anyway */
+    (void)send(report, &r, sizeof(r), MSG_NOSIGNAL); /* no reader: we exit anyway */
 }
 
-/* -1: the other side is gone. */
+/* -1: the reader is gone. */
 static int report_simple(int report, enum box_report_kind kind, int status)
 {
     struct box_report r = { .kind = kind, .status = status };
@@ -47,7 +47,8 @@ static int report_started(int report, pid_t program)
 
 /* ---- building ---- */
 
-/* The container sees its own group as the top. Old kernels without this show more in /proc/self/cgroup, no harm. */
+/* The container sees its own cgroup as the root. Kernels without cgroup namespaces show more in /proc/self/cgroup;
+ * harmless. */
 static int hide_groups(struct box *b, struct err *e)
 {
     (void)b;
@@ -58,7 +59,7 @@ static int hide_groups(struct box *b, struct err *e)
 
 static const struct {
     int (*run)(struct box *b, struct err *e);
-    const char *reason; /* if it fails */
+    const char *reason; /* of the failure report */
 } steps[] = {
     { hide_groups, box_create_error },   { box_root_make, box_create_error },  { box_fill, box_create_error },
     { box_fill_dev, box_create_error },  { box_add_mounts, box_create_error }, { box_find_who, box_config_error },
@@ -79,8 +80,9 @@ static void container_box_build(struct box *b, int report)
 
 /* ---- process 1 ---- */
 
-/* Nobody in the container may look into us: /proc/1/exe and /proc/1/root lead to the host. A process that is not
- * "dumpable" is closed to all without CAP_SYS_PTRACE where its program was started: not to box_exec(). */
+/* Keep the container from inspecting this process: /proc/1/exe and /proc/1/root lead to the host. A process that is
+ * not dumpable is closed to all without CAP_SYS_PTRACE in the user namespace where its program was started;
+ * box_exec() has it. */
 static void keep_out(void)
 {
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -92,7 +94,7 @@ static int exit_code(int status)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Take all that ended. True with the status when 'program' is among them. */
+/* Reap all children that ended. True, with the status, when 'program' is among them. */
 static bool box_reap(pid_t program, int *ret_status)
 {
     bool is_over = false;
@@ -107,7 +109,7 @@ static bool box_reap(pid_t program, int *ret_status)
     return is_over;
 }
 
-/* With the last return of this process the kernel kills whatever else the container runs. */
+/* When this process exits, the kernel kills everything else in the container. */
 static _Noreturn void watch_over(pid_t program, int report)
 {
     sigset_t all;
@@ -125,7 +127,7 @@ static _Noreturn void watch_over(pid_t program, int report)
     _exit(exit_code(status));
 }
 
-/* Outside of the container's sight, or in it and as confined as the program. */
+/* Start the program: as a confined parent in the container, or as an invisible one outside of it. */
 static pid_t box_start(struct box *b, struct box_program *program)
 {
     if (b->spec->join)
@@ -138,7 +140,7 @@ static pid_t box_start(struct box *b, struct box_program *program)
 
 static void box_give_up(const struct box_spec *s)
 {
-    (void)close_range(0, 2, 0); /* so that the readers see the end when the program closes its own */
+    (void)close_range(0, 2, 0); /* so that readers see end-of-file when the program closes its own */
     (void)!chdir("/");
     if (s->join)
         box_keep_cap(CAP_KILL);
@@ -175,6 +177,6 @@ _Noreturn void box_run(const struct box_spec *s, int report)
     }
     box_give_up(s);
     if (report_started(report, pid) < 0)
-        _exit(CANNOT_START); /* nobody would ever ask how it went */
+        _exit(CANNOT_START); /* the shim is gone */
     watch_over(pid, report);
 }

@@ -1,8 +1,8 @@
 /* box_calls.c - which system calls a container may use
  *
- * What is not in here does not exist for a container (ENOSYS), so that a call that a later kernel brings is refused until
- * somebody has looked at it. What is in here and may not be used is forbidden (EPERM). docs/design/system-calls.md says
- * where this differs from what other runtimes allow, and why; a test compares the two.
+ * A call that is not listed here does not exist for a container (ENOSYS), so a call of a later kernel is refused
+ * until it has been reviewed. A listed call that the container lacks the capability for is denied (EPERM).
+ * docs/design/system-calls.md explains where this differs from other runtimes; a test compares the two.
  */
 #include "node/container/box_internal.h"
 
@@ -16,7 +16,7 @@
 #define CALL_NEVER  0
 
 static const struct {
-    uint64_t caps; /* one of these is enough */
+    uint64_t caps; /* any one of these allows the calls */
     const char *names;
 } call_groups[] = {
     { CALL_ALWAYS,
@@ -81,8 +81,8 @@ static const struct {
       "userfaultfd vm86 vm86old" },
 };
 
-/* What the library does not know by its name: calls that are younger, whose numbers are the same everywhere; and those of
- * 32-bit programs that it takes for parts of socketcall() and ipc(). */
+/* Calls that libseccomp does not resolve by name: newer ones, whose numbers are the same on all architectures; and
+ * calls of 32-bit programs that it treats as parts of socketcall() and ipc(). */
 static const struct {
     const char *name;
     int nr;
@@ -134,7 +134,7 @@ static const struct {
     { "msgctl", 402, SCMP_ARCH_X86 },
 };
 
-/* What the arguments decide. */
+/* Calls that are allowed or denied by their arguments. */
 static const struct {
     const char *name;
     enum box_call_rule rule;
@@ -143,10 +143,9 @@ static const struct {
     { "socket", BOX_CALL_SOCKET }, { "ioctl", BOX_CALL_IOCTL },   { "socketcall", BOX_CALL_SOCKETCALL },
 };
 
-/* vsock sockets know nothing of network namespaces; the kernel's own ciphers are for nobody who needs them by sockets, and
- * were a way to its memory more than once. */
+/* vsock ignores network namespaces. AF_ALG is rarely needed and has been a way into kernel memory more than once. */
 const uint32_t box_call_families[BOX_CALL_FAMILIES] = { AF_ALG, AF_VSOCK };
-/* Plain, 32-bit, those of an old version number, and the question which it is. */
+/* Default, 32-bit, each with an old version number, and the query for the current one. */
 const uint32_t box_call_personalities[BOX_CALL_PERSONALITIES] = { PER_LINUX, PER_LINUX32, UNAME26,
                                                                   PER_LINUX32 | UNAME26, UINT32_MAX };
 

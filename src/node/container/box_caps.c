@@ -1,12 +1,12 @@
-/* box_caps.c - capabilities: which a container has, and giving up the others */
+/* box_caps.c - capabilities: the set of a container, and dropping the others */
 #include "node/container/box_internal.h"
 
 #include <errno.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
 
-/* The set every container runtime gives, without MKNOD: nothing here filters devices by number. (Even with MKNOD
- * added a node of one's own cannot be opened on the root or in /dev, but it can in a volume that allows devices.) */
+/* The default set of container runtimes, without MKNOD: nothing here filters devices by number. (Even with MKNOD
+ * added, a new device node cannot be opened on the root or in /dev, but it can in a volume that allows devices.) */
 static const char *const default_caps[] = {
     "AUDIT_WRITE", "CHOWN",   "DAC_OVERRIDE", "FOWNER",  "FSETID", "KILL",       "NET_BIND_SERVICE",
     "NET_RAW",     "SETFCAP", "SETGID",       "SETPCAP", "SETUID", "SYS_CHROOT", NULL,
@@ -30,8 +30,8 @@ static int find_cap(struct str name, cap_value_t *ret)
     return cap_from_name(text, ret);
 }
 
-/* Those we can give: what we do not have ourselves nobody gets. A call for each, so it is asked once: forks inherit
- * both the set and the answer. */
+/* The capabilities this process can grant: its bounding set. One system call each, so they are read once; forks
+ * inherit the answer. */
 static uint64_t all_caps(void)
 {
     static uint64_t all;
@@ -66,8 +66,8 @@ static int read_names(const struct str *names, size_t n, const char *verb, uint6
         if (str_eq_nocase(names[i], STR("ALL")))
             continue;
         if (find_cap(names[i], &cap) < 0)
-            return err_set(e, ERR_INVALID, "capability \"%.*s\" to %s: there is no such capability", STR_ARG(names[i]),
-                           verb);
+            return err_set(e, ERR_INVALID, "cannot %s capability \"%.*s\": no such capability", verb,
+                           STR_ARG(names[i]));
         *ret |= bit(cap);
     }
     return 0;
@@ -102,14 +102,14 @@ int box_find_caps(struct box *b, struct err *e)
     return 0;
 }
 
-/* ---- giving up ---- */
+/* ---- dropping ---- */
 
 int box_caps_bound(uint64_t caps, struct err *e)
 {
     for (cap_value_t cap = 0; cap < cap_max_bits() && cap < 64; cap++)
         if (!(caps & bit(cap)) && cap_drop_bound(cap) < 0)
-            return err_errno(e, "drop capability %d", cap);
-    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* there are none unless somebody started us so */
+            return err_errno(e, "drop capability %d from the bounding set", cap);
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* empty, unless our parent set some */
     return 0;
 }
 
@@ -145,5 +145,5 @@ void box_keep_cap(int cap)
     uint64_t kept = cap < 0 ? 0 : bit(cap);
 
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    (void)set_caps(kept, kept); /* giving up cannot fail */
+    (void)set_caps(kept, kept); /* dropping cannot fail */
 }

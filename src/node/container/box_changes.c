@@ -1,9 +1,9 @@
-/* box_changes.c - where a container's changes can lie, and what is left there */
+/* box_changes.c - directories for a container's changes: which file systems can hold them, and removing empty ones */
 #include "node/container/box_internal.h"
 
 #include <sys/vfs.h>
 
-/* By their names: to look for them would take five times the calls. */
+/* By fixed names: listing the directories would take five times the system calls. */
 bool box_layer_remove(int dir, const char *path)
 {
     static const struct {
@@ -18,12 +18,13 @@ bool box_layer_remove(int dir, const char *path)
     autoclose int layer = openat(dir, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     for (size_t i = 0; layer >= 0 && i < ARRAY_LEN(parts); i++)
-        (void)unlinkat(layer, parts[i].name, parts[i].flags); /* what was changed stays, and so does the layer */
+        (void)unlinkat(layer, parts[i].name,
+                       parts[i].flags); /* a directory with changes stays, and so does the layer */
     return unlinkat(dir, path, AT_REMOVEDIR) == 0;
 }
 
-/* File systems that cannot be the upper layer of an overlay (no whiteouts, no attributes, or an overlay themselves).
- * Asking first is cheaper than a failed mount; what is not in the list is found out by trying. */
+/* File systems that cannot hold the upper layer of an overlay: no whiteouts, no extended attributes, or an overlay
+ * themselves. Checking first is cheaper than a failed mount; types that are not listed are tried. */
 bool box_can_hold_changes(int dir)
 {
     static const uint32_t types[] = {

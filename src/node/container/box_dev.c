@@ -1,9 +1,9 @@
-/* box_dev.c - /dev: the few devices every container has, those granted, terminals, shared memory
+/* box_dev.c - /dev: default devices, granted devices, terminals, shared memory
  *
- * Devices are the host's, bound read-only over empty files of a tmpfs that allows no device: they can be read and
- * written, but not be given another mode or owner, and a node somebody makes beside them cannot be opened. It works
- * alike for root and for ordinary users. /dev/shm is a directory of that tmpfs, which is as large as shared memory may
- * be.
+ * Devices are bind mounts of the host's, read-only, over empty files of a tmpfs mounted nodev. A container can read
+ * and write them, but not change their mode or owner, and a device node it creates beside them cannot be opened. This
+ * works the same for root and for ordinary users. /dev/shm is a directory of that tmpfs, whose size is that of shared
+ * memory.
  */
 #include "node/container/box_internal.h"
 
@@ -39,13 +39,13 @@ static int is_device(const char *host)
     return stat(host, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode));
 }
 
-/* Nobody else is in this directory yet: a name is as good as a descriptor. */
+/* No other process uses this directory yet, so a name is as safe as a descriptor. */
 static int add_usual(int dev, const char *host, struct err *e)
 {
     const char *name = host + sizeof("/dev/") - 1;
     autoclose int mount = clone_device(host);
 
-    if (mount < 0 && errno == ENOENT) /* a host without it (minimal containers): a program may never miss it */
+    if (mount < 0 && errno == ENOENT) /* a host without it, such as a minimal container; programs may not need it */
         return 0;
     if (mount < 0 || mknodat(dev, name, S_IFREG | 0666, 0) < 0 || box_mount_attach_at(mount, dev, name) < 0)
         return err_errno(e, "device %s", host);
@@ -58,11 +58,11 @@ static int add_granted(struct box *b, const struct box_device *d, struct err *e)
     int mount;
 
     if (!is_device(host))
-        return err_set(e, ERR_NOT_FOUND, "device \"%s\": there is no such device on the host", host);
+        return err_set(e, ERR_NOT_FOUND, "device \"%s\": no such device on this machine", host);
     mount = clone_device(host);
     if (mount < 0)
         return err_errno(e, "device \"%s\"", host);
-    (void)box_ids_map(b, mount); /* a group that may use it is one of the container's */
+    (void)box_ids_map(b, mount); /* maps the group that may use it */
     if (box_put(b, mount, d->path.n ? d->path : d->host, BOX_FILE, e) < 0)
         return err_wrap(e, "device \"%s\"", host);
     return 0;
@@ -72,7 +72,7 @@ static int add_granted(struct box *b, const struct box_device *d, struct err *e)
 
 static const char pts[] = "pts", shm[] = "shm";
 
-/* Where terminals will be: nobody sees this directory any more then. */
+/* The mount point of devpts, which hides it later. */
 int box_dev_empty(struct box *b)
 {
     return mkdirat(b->dev, pts, 0755) < 0 && errno != EEXIST ? -1 : box_mount_clone(b->dev, pts, false);
@@ -82,14 +82,14 @@ static int put_below(int dev, const char *name, int take_mount)
 {
     autoclose int mount = take_mount;
 
-    (void)mkdirat(dev, name, 0755); /* is there in the host's /dev, which cannot be written to */
+    (void)mkdirat(dev, name, 0755); /* exists in the host's /dev, which is read-only */
     return box_mount_attach_at(mount, dev, name);
 }
 
 static int add_pts(const struct box *b, int dev, struct err *e)
 {
-    /* 5 is the group "tty"; a user namespace with one id does not have it. All containers of a machine share some 3000
-     * terminals (kernel.pty.max), so none may take them all. */
+    /* 5 is the group "tty"; a user namespace with one id does not have it. All containers of a machine share some
+     * 3000 terminals (kernel.pty.max), so each gets at most 256. */
     char tty[16];
     const struct box_option opt[] = { { "newinstance", NULL }, { "ptmxmode", "0666" }, { "mode", "0620" },
                                       { "max", "256" },        { "gid", tty },         { 0 } };
@@ -116,8 +116,8 @@ static bool is_shm_given(const struct box *b)
     return false;
 }
 
-/* Files of no length are no less memory of the kernel's, and count for nothing else: one for each page of the size, and
- * some for a size that is small. */
+/* Empty files use kernel memory that the size limit does not count: allow one for each page of the size, and a
+ * minimum. */
 static void file_count(char text[32], int64_t bytes)
 {
     enum { PAGE = 4096, FILES_MIN = 1024 };
@@ -130,13 +130,13 @@ static int64_t shm_bytes(const struct box *b)
     return b->spec->shm_bytes > 0 ? b->spec->shm_bytes : (int64_t)64 << 20;
 }
 
-/* A directory of the file system of /dev, which is of its size: a second file system would cost more than all devices.
- * It is a mount point all the same, as programs expect. */
+/* A directory of the tmpfs of /dev, which has the size of shared memory: a second tmpfs would cost more than all
+ * devices. It is still a mount point, as programs expect. */
 static int share_dev(int dev)
 {
     autoclose int mount = -1;
 
-    if (mkdirat(dev, shm, 01777) < 0 || fchmodat(dev, shm, 01777, 0) < 0) /* whatever the umask is */
+    if (mkdirat(dev, shm, 01777) < 0 || fchmodat(dev, shm, 01777, 0) < 0) /* independent of the umask */
         return -1;
     mount = box_mount_clone(dev, shm, false);
     return mount < 0 ? -1 : box_mount_attach_at(mount, dev, shm);
@@ -151,7 +151,7 @@ static int add_shm(const struct box *b, int dev, struct err *e)
     if (is_shm_given(b))
         return 0;
     if (!b->spec->is_privileged)
-        return share_dev(dev) < 0 ? err_errno(e, "make /dev/shm") : 0;
+        return share_dev(dev) < 0 ? err_errno(e, "create /dev/shm") : 0;
     (void)snprintf(size, sizeof(size), "%" PRId64, shm_bytes(b));
     file_count(files, shm_bytes(b));
     mount = box_mount_new("tmpfs", opt, QUIET, e);
@@ -165,7 +165,7 @@ static void add_mqueue(int dev)
     int mount = box_mount_new("mqueue", NULL, QUIET, NULL);
 
     if (mount >= 0)
-        (void)put_below(dev, "mqueue", mount); /* some kernels have none; few programs look */
+        (void)put_below(dev, "mqueue", mount); /* optional: some kernels have none */
 }
 
 /* ---- /dev itself ---- */
@@ -195,7 +195,7 @@ static int new_dev(const struct box *b, struct err *e)
     file_count(files, bytes);
     if (!b->spec->is_privileged)
         return box_mount_new("tmpfs", opt, QUIET, e);
-    mount = box_mount_clone(AT_FDCWD, "/dev", b->is_inner); /* all devices: the host's own */
+    mount = box_mount_clone(AT_FDCWD, "/dev", b->is_inner); /* privileged: the host's own /dev, with all devices */
     if (mount >= 0 && box_mount_set(mount, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID, false) == 0)
         return mount;
     (void)err_errno(e, "copy the host's /dev");

@@ -1,7 +1,7 @@
 /* box_exec.c - a command in a running container
  *
- * The one who waits stays outside of the container's pid namespace, so nothing in it can see or signal him; the child
- * is inside, and may no more than the container when it is born there.
+ * The waiting process stays outside of the container's pid namespace, so nothing inside can see or signal it. The
+ * child is inside, and is already confined when it is born there.
  */
 #include "node/container/box_internal.h"
 #include "os/wire.h"
@@ -24,8 +24,8 @@ static _Noreturn void box_exec_give_up(int code, const char *text)
     _exit(code);
 }
 
-/* The container may have put a link where its working directory was. One that leads through /proc/self/fd would lead
- * to the host: of what we inherited some descriptors are directories there. */
+/* The container may have replaced its working directory by a symbolic link. A link through /proc/self/fd would lead
+ * to the host, since some inherited descriptors are directories there. */
 static int enter_cwd(const struct box *b, struct err *e)
 {
     struct str cwd = b->spec->cwd.n ? b->spec->cwd : STR("/");
@@ -34,8 +34,8 @@ static int enter_cwd(const struct box *b, struct err *e)
     return fd < 0 || fchdir(fd) < 0 ? err_errno(e, "chdir to \"%.*s\"", STR_ARG(cwd)) : 0;
 }
 
-/* All at once, or one after the other: an ordinary user may not enter those of the host, where a pod with hostNetwork
- * is. He need not: our parent is in them too. The pid namespace is for the child: box_program_join(). */
+/* All at once, or one by one: an ordinary user may not enter those of the host, where a pod with hostNetwork is. It
+ * need not: our parent is in them too. The child enters the pid namespace in box_program_join(). */
 static int enter_namespaces(int init)
 {
     static const int all[] = { CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP, CLONE_NEWNS };
@@ -51,7 +51,7 @@ static int enter_namespaces(int init)
     return 0;
 }
 
-/* The number of a process in our /proc; -1: it has ended. */
+/* The pid in our /proc of the process behind a pidfd; -1: it has ended. */
 static int64_t pid_of(int pidfd)
 {
     char path[64], line[128];
@@ -75,14 +75,14 @@ static int open_root(int init)
     fd = pid > 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
     if (pid > 0 && syscall(SYS_pidfd_send_signal, init, 0, NULL, 0) == 0)
         return fd;
-    if (fd >= 0) /* of whoever has the number now */
+    if (fd >= 0) /* the pid may belong to another process now */
         close(fd);
     errno = ESRCH;
     return -1;
 }
 
-/* setns() ends at the root of the mount namespace. Whether that is the root of the container depends on what it was
- * made in: in a chroot it would be the machine's own. So the root is that of process 1. */
+/* setns() leaves us at the root of the mount namespace. If the container was made in a chroot, that is the machine's
+ * root, not the container's. So use the root of process 1. */
 static int box_exec_enter(struct box *b, int init, struct err *e)
 {
     b->root = open_root(init);
@@ -101,13 +101,13 @@ static int find_identity(struct box *b, struct err *e)
     return box_find_who(b, e) < 0 || box_find_caps(b, e) < 0 ? -1 : 0;
 }
 
-/* We are not in its user namespace yet. */
+/* This process is not in the container's user namespace yet. */
 static uid_t terminal_owner(const struct box *b)
 {
     return b->spec->enters_user_ns ? box_ids_outer(b, b->who.uid) : b->who.uid;
 }
 
-/* What the container has at this path may be anything; only the kernel's own terminals have a number. */
+/* The container may have put anything at this path; only the kernel's terminals answer TIOCGPTN. */
 static int box_exec_open_terminal(const struct box *b, int *ret_master)
 {
     unsigned number;
@@ -118,8 +118,7 @@ static int box_exec_open_terminal(const struct box *b, int *ret_master)
         return -1;
     slave = ioctl(*ret_master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (slave >= 0)
-        (void)!fchown(slave, terminal_owner(b),
-                      (gid_t)-1); /* else it is found by its name, and cannot be opened by it */
+        (void)!fchown(slave, terminal_owner(b), (gid_t)-1); /* so that the program can open it by name */
     return slave;
 }
 
@@ -132,11 +131,12 @@ static int take_terminal(const struct box *b, struct err *e)
     slave = box_exec_open_terminal(b, &master);
     if (slave < 0 || wire_send_fd(0, "t", 1, master, 0) < 0 || dup2(slave, 0) < 0 || dup2(slave, 1) < 0 ||
         dup2(slave, 2) < 0)
-        return err_errno(e, "a terminal in the container");
+        return err_errno(e, "create a terminal in the container");
     return 0;
 }
 
-/* SIGTERM (and its like) mean: time is up. The program leads a group of its own, which goes with it. */
+/* SIGTERM, SIGINT and SIGHUP mean that the time limit has passed. The program leads its own process group, which is
+ * killed too. */
 static _Noreturn void box_exec_wait_for(pid_t program)
 {
     sigset_t set;

@@ -1,7 +1,7 @@
-/* box_fill.c - what is mounted into a root: /proc, /sys, /run, /tmp, hidden directories, volumes
+/* box_fill.c - mounts in a root: /proc, /sys, /run, /tmp, masks, volumes
  *
- * /proc and /sys are made while the host's are still mounted: in a user namespace the kernel gives a new one only to
- * those who see all of an old one.
+ * /proc and /sys are created while the host's are still mounted: in a user namespace the kernel allows a new one only
+ * to a process that sees an old one completely.
  */
 #include "node/container/box_internal.h"
 #include "base/clock.h"
@@ -15,13 +15,13 @@
 
 enum { QUIET = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
 
-/* ---- files of the kernel that speak of the whole machine ---- */
+/* ---- kernel files that expose the whole machine ---- */
 
 static struct kernel_file {
-    bool is_proc; /* in /proc, else in /sys */
+    bool is_proc; /* in /proc; else in /sys */
     const char *name;
-    bool is_masked; /* else read-only */
-    bool is_absent; /* when it was looked for last */
+    bool is_masked; /* hide it; else make it read-only */
+    bool is_absent; /* as of the last check */
 } kernel_files[] = {
     { true, "acpi", true, false },
     { true, "asound", true, false },
@@ -41,12 +41,12 @@ static struct kernel_file {
     { true, "sysrq-trigger", false, false },
 };
 
-/* Most kernels lack half of them, and to find that out in a /proc that is new takes as long as to hide one. All show
- * the same, so it is looked for in the host's; but a module may bring one at any time. */
+/* Most kernels lack half of these files, and finding that out in a new /proc takes as long as masking one. All
+ * instances of /proc show the same files, so check the host's; a module may add one at any time, so check again. */
 enum { LOOK_AGAIN_MS = 500, TRUST_MS = 1000 };
 static int64_t looked_ms = INT64_MIN / 2;
 
-/* Only what the kernel itself says counts: not what is mounted there, nor a /proc that shows processes alone. */
+/* Trust only the kernel's own /proc and /sys: not a mount over them, nor a /proc that shows processes only. */
 static bool is_absent(const struct kernel_file *f)
 {
     autoclose int top = open(f->is_proc ? "/proc" : "/sys", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -77,7 +77,7 @@ static int new_empty(struct box *b)
 {
     static const struct box_option opt[] = { { "mode", "0755" }, { "size", "4k" }, { 0 } };
 
-    if (b->spec->is_privileged) /* its /dev is the host's */
+    if (b->spec->is_privileged) /* its /dev is the host's: no place for an empty directory */
         return box_mount_new("tmpfs", opt, QUIET | MOUNT_ATTR_RDONLY, NULL);
     return box_dev_empty(b);
 }
@@ -92,7 +92,7 @@ static int make_empty(struct box *b, int dir, const char *name)
             close(mount);
         return -1;
     }
-    b->empty = mount; /* a mount can be copied once it is attached */
+    b->empty = mount; /* a mount can be cloned only after it is attached */
     return 0;
 }
 
@@ -115,7 +115,7 @@ static int mask_file(int dir, const char *name)
     return box_mount_attach_at(copy, dir, name);
 }
 
-/* What is not there needs no mask. */
+/* A missing file needs no mask. */
 static bool fill_is_missing(int no)
 {
     return no == ENOENT || no == ENOTDIR || no == EACCES;
@@ -136,7 +136,7 @@ static int mask(struct box *b, struct str path, struct err *e)
 
     if (target < 0)
         return fill_is_missing(errno) ? 0 : err_errno(e, "open \"%.*s\"", STR_ARG(path));
-    return mask_at(b, target, "") < 0 ? err_errno(e, "hide \"%.*s\"", STR_ARG(path)) : 0;
+    return mask_at(b, target, "") < 0 ? err_errno(e, "mask \"%.*s\"", STR_ARG(path)) : 0;
 }
 
 static int freeze_at(int dir, const char *name)
@@ -148,7 +148,7 @@ static int freeze_at(int dir, const char *name)
     return box_mount_set(copy, QUIET | MOUNT_ATTR_RDONLY, false) < 0 ? -1 : box_mount_attach_at(copy, dir, name);
 }
 
-/* By their names: what the kernel shows there nobody else can change. */
+/* By name: only the kernel creates these files. */
 static int mask_kernel(struct box *b, struct err *e)
 {
     bool is_known = clock_mono_ms(&clock_real) < looked_ms + TRUST_MS;
@@ -162,7 +162,8 @@ static int mask_kernel(struct box *b, struct err *e)
         if (dir < 0 || (is_known && f->is_absent))
             continue;
         if ((f->is_masked ? mask_at(b, dir, f->name) : freeze_at(dir, f->name)) < 0)
-            return err_errno(e, "%s /%s/%s", f->is_masked ? "hide" : "protect", f->is_proc ? "proc" : "sys", f->name);
+            return err_errno(e, "%s /%s/%s", f->is_masked ? "mask" : "make read-only", f->is_proc ? "proc" : "sys",
+                             f->name);
     }
     return 0;
 }
@@ -174,7 +175,7 @@ struct proc_copy {
     int mount;
 };
 
-/* A mount can be copied by those who are in its namespace. */
+/* A mount can be cloned only from within its namespace. */
 static int copy_proc(void *arg)
 {
     struct proc_copy *c = arg;
@@ -185,8 +186,9 @@ static int copy_proc(void *arg)
     return 0;
 }
 
-/* A new one would be of our own processes: it belongs to whoever makes it, and nobody who may mount is to be seen among
- * theirs. So it is a copy, got by a process that goes where it is and has our descriptors and memory. */
+/* A new /proc would show our own pid namespace, and a process that may still mount must not be visible in the other
+ * one. So clone the /proc that is mounted there, in a helper process that enters that mount namespace and shares our
+ * memory and descriptors. */
 static int join_proc(const struct box_join *join, struct err *e)
 {
     static char stack[64 << 10] __attribute__((aligned(16)));
@@ -196,11 +198,11 @@ static int join_proc(const struct box_join *join, struct err *e)
 
     (void)proc_wait(pid);
     if (c.mount < 0)
-        return err_set(e, ERR_IO, "there is none of these processes");
+        return err_set(e, ERR_IO, "the processes to join have ended");
     if (fstatfs(c.mount, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC)
         return c.mount;
     close(c.mount);
-    return err_set(e, ERR_FORBIDDEN, "a container has mounted something else there");
+    return err_set(e, ERR_FORBIDDEN, "a container has mounted another file system over it");
 }
 
 static int fill_proc(struct box *b, struct err *e)
@@ -208,14 +210,14 @@ static int fill_proc(struct box *b, struct err *e)
     const struct box_join *join = b->spec->join;
     int mount = join ? join_proc(join, e) : box_mount_new("proc", NULL, QUIET, e);
 
-    /* With the processes of others there may be no right to a new one; what the host shows is what it would show. */
+    /* In another pid namespace the kernel may refuse a new /proc; a copy of the host's shows the same. */
     if (mount < 0 && (b->spec->has_host_pids || (join && join->proc < 0)) && b->is_inner)
         mount = box_mount_clone(AT_FDCWD, "/proc", true);
     if (mount < 0 && b->is_inner)
-        return err_wrap(e, "/proc: the kernel refuses a new one here, parts of the present one are hidden from us "
-                           "(as in a container that is not privileged)");
+        return err_wrap(e, "mount /proc: the kernel refuses it where parts of the current /proc are masked, as in "
+                           "an unprivileged container");
     if (mount < 0)
-        return err_wrap(e, "/proc");
+        return err_wrap(e, "mount /proc");
     return box_attach(b, b->proc = mount, STR("/proc"), BOX_DIR, e);
 }
 
@@ -226,7 +228,7 @@ static int attach_below(struct box *b, int mount, const char *path)
     return target < 0 ? -1 : box_mount_attach(mount, target);
 }
 
-/* What programs look at for their limits, alone or with what the host has mounted it with. */
+/* cgroup v1: the controllers programs read their limits from, alone or mounted together as on the host. */
 static void fill_controllers(struct box *b)
 {
     static const struct {
@@ -253,7 +255,7 @@ static void fill_controllers(struct box *b)
     (void)box_mount_set(top, MOUNT_ATTR_RDONLY, false);
 }
 
-/* Programs look there for their limits; they do without. */
+/* Programs read their limits there; optional. */
 static void fill_cgroup(struct box *b)
 {
     struct statfs fs;
@@ -277,39 +279,39 @@ static int fill_sys(struct box *b, struct err *e)
     unsigned attr = QUIET | (b->spec->is_privileged ? 0 : MOUNT_ATTR_RDONLY);
     int mount = box_mount_new("sysfs", NULL, attr, e), dir;
 
-    if (mount < 0 && b->is_inner) { /* not the owner of the network namespace, or the host's is partly hidden */
+    if (mount < 0 && b->is_inner) { /* not the owner of the network namespace, or part of the host's /sys is hidden */
         mount = box_mount_clone(AT_FDCWD, "/sys", true);
         if (mount >= 0 && box_mount_set(mount, QUIET | MOUNT_ATTR_RDONLY, true) < 0) {
             close(mount);
             mount = -1;
         }
-        if (mount < 0) { /* an empty one */
+        if (mount < 0) { /* an empty directory instead */
             if (box_make(b, STR("/sys"), BOX_DIR, &dir, e) < 0)
                 return -1;
             return close(dir);
         }
     }
     if (mount < 0)
-        return err_wrap(e, "/sys");
+        return err_wrap(e, "mount /sys");
     if (box_attach(b, b->sys = mount, STR("/sys"), BOX_DIR, e) < 0)
         return -1;
     fill_cgroup(b);
     return 0;
 }
 
-/* ---- /run, /tmp: with the host's files only; an image has its own ---- */
+/* ---- /run, /tmp: with the host's files only; images have their own ---- */
 
 static int fill_put_part(struct box *b, int take_mount, struct str path, struct err *e)
 {
     int part = fcntl(take_mount, F_DUPFD_CLOEXEC, 3);
 
     if (part >= 0)
-        box_part(b, part); /* read-only with the root */
+        box_part(b, part); /* made read-only with the root */
     return box_put(b, take_mount, path, BOX_DIR, e);
 }
 
-/* On disk, where the container's other changes are: what programs keep there may be larger than memory. Among them, if
- * the layer over the host's files has one that is empty. */
+/* On disk, with the container's other changes: programs may store more there than fits in memory. If the layer over
+ * the host's files has an opaque /tmp, the root's overlay serves. */
 static int fill_tmp(struct box *b, struct err *e)
 {
     int mount;
@@ -329,7 +331,8 @@ static bool has_mounts_in_run(const struct box *b)
     return false;
 }
 
-/* Among the other changes, too. Directories for mounts (the token of an account) are made faster in memory. */
+/* Like /tmp; but if volumes are mounted in it (the token of an account), a tmpfs, where directories are created
+ * faster. */
 static int fill_run(struct box *b, struct err *e)
 {
     static const struct box_option opt[] = { { "mode", "0755" }, { "nr_inodes", "65536" }, { 0 } };
@@ -339,12 +342,12 @@ static int fill_run(struct box *b, struct err *e)
         return 0;
     mount = box_mount_new("tmpfs", opt, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, e);
     if (mount < 0)
-        return err_wrap(e, "/run");
-    (void)mkdirat(mount, "lock", 0755); /* it is new and empty */
+        return err_wrap(e, "mount /run");
+    (void)mkdirat(mount, "lock", 0755); /* cannot exist: the tmpfs is new */
     return fill_put_part(b, mount, STR("/run"), e);
 }
 
-/* A file that another one should lie over, where no overlay has put it there. */
+/* Mount the file of 'over' over the host's where no overlay does. */
 static int fill_change(struct box *b, struct str path, struct err *e)
 {
     autoclose int target = path_open_in(b->root, path, O_PATH);
@@ -362,7 +365,7 @@ static int fill_change(struct box *b, struct str path, struct err *e)
 
 static int fill_hide(struct box *b, struct err *e)
 {
-    if (b->over >= 0 && !b->has_bare) /* they are gone */
+    if (b->over >= 0 && !b->has_bare) /* the overlay hides them */
         return 0;
     VEC_FOREACH(path, &b->spec->hidden)
         if ((S_ISREG(box_over_look(b, *path)) ? fill_change(b, *path, e) : mask(b, *path, e)) < 0)
@@ -382,21 +385,21 @@ int box_fill(struct box *b, struct err *e)
 
 /* ---- volumes ---- */
 
-/* A mount over a file of /proc could fool programs, ours included, about what they ask the kernel. */
+/* A mount over a file of /proc could deceive programs, ours included, that read it. */
 static int check_target(const struct stat *root, int target, struct err *e)
 {
     struct statfs fs;
     struct stat st;
 
     if (fstat(target, &st) < 0)
-        return err_errno(e, "look at the place");
+        return err_errno(e, "stat the mount point");
     if (st.st_dev == root->st_dev && st.st_ino == root->st_ino)
-        return err_set(e, ERR_INVALID, "nothing can be mounted over the root");
-    if (st.st_dev == root->st_dev) /* the root's own file system */
+        return err_set(e, ERR_INVALID, "cannot mount over the root directory");
+    if (st.st_dev == root->st_dev) /* on the root's file system: not /proc */
         return 0;
     if (fstatfs(target, &fs) < 0)
-        return err_errno(e, "look at the place");
-    return fs.f_type == PROC_SUPER_MAGIC ? err_set(e, ERR_INVALID, "nothing can be mounted in /proc") : 0;
+        return err_errno(e, "stat the mount point");
+    return fs.f_type == PROC_SUPER_MAGIC ? err_set(e, ERR_INVALID, "cannot mount below /proc") : 0;
 }
 
 static int fill_add_mount(struct box *b, const struct stat *root, const struct box_mount *m, struct err *e)
@@ -405,7 +408,7 @@ static int fill_add_mount(struct box *b, const struct stat *root, const struct b
     struct stat st;
 
     if (fstat(m->fd, &st) < 0)
-        return err_errno(e, "look at it");
+        return err_errno(e, "stat the source");
     if (box_make(b, m->target, S_ISDIR(st.st_mode) ? BOX_DIR : BOX_FILE, &target, e) < 0)
         return -1;
     (void)box_ids_map(b, m->fd);
@@ -413,8 +416,8 @@ static int fill_add_mount(struct box *b, const struct stat *root, const struct b
         return -1;
     if (!b->spec->is_privileged && !S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode) &&
         box_mount_set(m->fd, MOUNT_ATTR_NODEV, true) < 0)
-        return err_errno(e, "forbid devices in it");
-    return box_mount_attach(m->fd, target) < 0 ? err_errno(e, "attach it") : 0;
+        return err_errno(e, "set nodev");
+    return box_mount_attach(m->fd, target) < 0 ? err_errno(e, "attach the mount") : 0;
 }
 
 int box_add_mounts(struct box *b, struct err *e)
@@ -422,7 +425,7 @@ int box_add_mounts(struct box *b, struct err *e)
     struct stat root;
 
     if (fstat(b->root, &root) < 0)
-        return err_errno(e, "look at the root");
+        return err_errno(e, "stat the root directory");
     VEC_FOREACH(m, &b->spec->mounts)
         if (fill_add_mount(b, &root, m, e) < 0)
             return err_wrap(e, "mount \"%.*s\"", STR_ARG(m->target));

@@ -2,12 +2,12 @@
  *
  * As root of the machine: one overlay over "/", and one over each other file system that is mounted below it.
  *
- * As root of a user namespace the kernel refuses an overlay over a directory with mounts of the host below it (one
- * could look behind them). Then the root is a directory of ours with one overlay for each directory of "/"; directories with mounts
- * below are put together in the same way, level by level. What we may not even open (/root of an ordinary user) is an
- * empty directory.
+ * As root of a user namespace the kernel refuses an overlay over a directory with mounts of the host below it,
+ * because the overlay would reveal what they cover. Then the root is a new directory with one overlay for each
+ * directory of "/"; directories with mounts below them are composed in the same way, level by level. A directory that
+ * this user may not open (/root) is shown empty.
  *
- * Root of the machine sees them through a veil (box_veil.c), but for the homes that it was given.
+ * Root of the machine sees the files through a veil (box_veil.c), except in the homes it was given.
  */
 #include "node/container/box_internal.h"
 #include "node/container/host_layer.h"
@@ -17,10 +17,10 @@
 
 struct host {
     struct box *box;
-    int nothing;                       /* box_spec.veil; -1: there is none */
-    VEC(struct box_host_mount) mounts; /* below "/", without those of our own /proc, /sys … */
+    int nothing;                       /* box_spec.veil; -1: none */
+    VEC(struct box_host_mount) mounts; /* without /proc, /sys …, which the container has of its own */
     VEC(struct str)
-    whole; /* directories that 'over' stands for as a whole (host_layer.h), with all that is mounted below */
+    whole; /* directories that 'over' replaces completely (host_layer.h), with all mounts below */
 };
 
 static bool is_hidden(const struct host *h, struct str path)
@@ -39,7 +39,7 @@ static bool is_in_home(const struct host *h, struct str path)
     return false;
 }
 
-/* Nobody can look behind a veil, nor make a place for a mount there. */
+/* Is this path behind a directory that the veil closes? Then no mount point can be created there. */
 static bool is_veiled(const struct host *h, struct str path)
 {
     struct stat st;
@@ -53,7 +53,7 @@ static bool is_veiled(const struct host *h, struct str path)
     return false;
 }
 
-/* A home is put in its place like a file system of its own: before those that are mounted in it. */
+/* Add a home as if it were a mount of its own, before the mounts inside it. */
 static void box_host_add_home(struct host *h, struct str home)
 {
     struct box_host_mount own = {
@@ -66,7 +66,7 @@ static void box_host_add_home(struct host *h, struct str home)
             at = i;
     for (size_t i = 0; i < at; i++)
         if (str_eq(h->mounts.v[i].path, home))
-            return; /* it is one */
+            return; /* the home is a mount itself */
         else if (box_is_below(home, h->mounts.v[i].path))
             own.attr = h->mounts.v[i].attr;
     (void)vec_push(&h->box->arena, &h->mounts);
@@ -83,7 +83,7 @@ static int find_mounts(struct host *h, struct err *e)
     VEC_FOREACH(m, &list->all) {
         bool is_skipped = m->is_dull || is_hidden(h, m->path) || (m->is_shown && is_veiled(h, m->path));
 
-        if (!m->is_below || (is_skipped && m->is_ours)) /* behind our own the kernel lets us look, and nothing shows */
+        if (!m->is_below || (is_skipped && m->is_ours)) /* our own mounts: the kernel allows an overlay over them */
             continue;
         *vec_push(&h->box->arena, &h->mounts) = *m;
         h->mounts.v[h->mounts.n - 1].is_shown &= !is_skipped;
@@ -96,7 +96,7 @@ static int find_mounts(struct host *h, struct err *e)
 
 /* ---- one directory of the host ---- */
 
-/* An overlay over 'lower', or, where there can be none, the same files read-only. */
+/* An overlay over 'lower' or, where that is not possible, the same files read-only. */
 static int bare_layer(struct host *h, int lower, struct str path, bool is_dir, bool has_over, unsigned attr)
 {
     int mount = is_dir && !(attr & MOUNT_ATTR_RDONLY) ? box_overlay(h->box, lower, path, has_over, attr, NULL) : -1;
@@ -119,7 +119,7 @@ static int bare_layer(struct host *h, int lower, struct str path, bool is_dir, b
     return mount;
 }
 
-/* The same behind the veil, if there is one. */
+/* The same behind the veil, if the container has one. */
 static int layer(struct host *h, int lower, struct str path, bool is_dir, bool has_over, unsigned attr)
 {
     autoclose int veil = -1;
@@ -134,8 +134,7 @@ static int layer(struct host *h, int lower, struct str path, bool is_dir, bool h
     return veil < 0 ? -1 : bare_layer(h, veil, path, is_dir, has_over, attr);
 }
 
-/* Show a file system of the host that is mounted somewhere below "/". One that cannot be shown is left out: an empty
- * directory is there in its place. */
+/* Show one of the host's file systems below "/". If that fails, an empty directory stays in its place. */
 static int place_mount(struct host *h, const struct box_host_mount *m, struct err *e)
 {
     autoclose int from = -1;
@@ -150,7 +149,8 @@ static int place_mount(struct host *h, const struct box_host_mount *m, struct er
             return 0;
     from = open(arena_cstr(&h->box->arena, m->path), O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (from < 0 || statx(from, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &st) < 0 ||
-        (!m->is_home && !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))) /* a directory above it was renamed */
+        (!m->is_home &&
+         !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))) /* no mount here: a parent directory was renamed */
         return 0;
     is_dir = S_ISDIR(st.stx_mode);
     mount = (m->is_home ? bare_layer : layer)(h, from, m->path, is_dir, true, m->attr);
@@ -172,7 +172,7 @@ static int place_mounts(struct host *h, struct err *e)
 enum {
     MAX_FILES = 16,
     MAX_DEPTH = 8
-}; /* files bound one by one: "/" has a few, a directory with more is bound whole */
+}; /* most files bound one by one: "/" has a few; a directory with more is bound as a whole */
 
 static bool is_mount_point(const struct host *h, struct str path)
 {
@@ -195,7 +195,7 @@ static bool may_list(int dir)
     return faccessat(dir, "", R_OK | X_OK, AT_EACCESS | AT_EMPTY_PATH) == 0;
 }
 
-/* How many entries a directory has, and how many of them are files. */
+/* Count the entries of a directory, and the files among them. */
 static size_t box_host_count_entries(int dir, size_t *ret_files)
 {
     autodir *d = dir_open(dir, ".");
@@ -218,7 +218,7 @@ static int attach_layer(struct host *h, int from, int to, const char *name, stru
     return mount < 0 ? 0 : box_mount_attach(mount, target);
 }
 
-/* The kernel refuses an overlay over the host's own; this one is as good. */
+/* Use the copy in 'over' where the kernel refuses an overlay over the host's directory. */
 static int attach_whole(struct host *h, int to, const char *name, struct str path)
 {
     autoclose int from = path_open_in(h->box->over, path, O_PATH | O_DIRECTORY);
@@ -244,10 +244,11 @@ static int compose_dir(struct host *h, int from, int to, const char *name, struc
     if (fd < 0 || fstat(fd, &st) < 0)
         return 0;
     if (mkdirat(to, name, st.st_mode & 07777) < 0)
-        return err_errno(e, "make \"%.*s\"", STR_ARG(path));
+        return err_errno(e, "create \"%.*s\"", STR_ARG(path));
     if (box_has_own(path) || is_mount_point(h, path) || !may_list(fd))
         return 0;
-    if (box_host_count_entries(fd, &n_files) == 0) /* /media, /opt …: as good as an overlay, and cheaper */
+    if (box_host_count_entries(fd, &n_files) ==
+        0) /* empty (/media, /opt …): a directory serves as well as an overlay, and is cheaper */
         return 0;
     if (has_mounts_below(h, path) && box_host_is_whole(h, path))
         return attach_whole(h, to, name, path) < 0 ? err_errno(e, "mount \"%.*s\"", STR_ARG(path)) : 0;
@@ -294,11 +295,11 @@ static int compose_entry(struct host *h, int from, int to, const struct dirent *
         return compose_dir(h, from, to, name, path, depth, e);
     if (S_ISLNK(st.st_mode) ? compose_link(from, to, name) < 0
                             : S_ISREG(st.st_mode) && compose_file(h, from, to, name, path) < 0)
-        return err_errno(e, "\"%.*s\"", STR_ARG(path));
+        return err_errno(e, "copy \"%.*s\"", STR_ARG(path));
     return 0;
 }
 
-/* Make of 'to' (a directory of ours) what 'from' is on the host; 'path' is "" for "/". */
+/* Make 'to', a new directory, show what 'from' has on the host; 'path' is "" for "/". */
 static int compose(struct host *h, int from, int to, struct str path, int depth, struct err *e)
 {
     autodir *d = dir_open(from, ".");
@@ -319,7 +320,7 @@ static int compose_root(struct host *h, int from, struct err *e)
         return -1;
     box_part(b, b->root);
     if (box_mount_attach(b->root, b->state) < 0)
-        return err_errno(e, "attach the root");
+        return err_errno(e, "attach the root file system");
     return compose(h, from, b->root, STR_NULL, 0, e);
 }
 
@@ -332,7 +333,7 @@ static int overlay_root(struct box *b, int lower, struct err *e)
         return -1;
     box_part(b, b->root);
     b->is_overlay = true;
-    return box_mount_attach(b->root, b->state) < 0 ? err_errno(e, "attach the root") : 0;
+    return box_mount_attach(b->root, b->state) < 0 ? err_errno(e, "attach the root file system") : 0;
 }
 
 static int show_host(struct host *h, int lower, struct err *e)
@@ -344,11 +345,12 @@ static int show_host(struct host *h, int lower, struct err *e)
     if (shown < 0 || find_mounts(h, e) < 0)
         return -1;
     if (b->is_inner || overlay_root(b, shown, e) < 0) {
-        /* An overlay that failed as real root: the state directory cannot hold it, or "/" cannot be below one. */
+        /* The overlay failed as root of the machine: the state directory cannot hold an upper layer, or "/" cannot be
+         * a lower one. */
         if (!b->is_inner && !b->has_tmp_state && box_use_tmp_state(b, e) == 0 && overlay_root(b, shown, e) == 0)
             return place_mounts(h, e);
         if (compose_root(h, lower, e) < 0)
-            return err_wrap(e, "the host's files");
+            return err_wrap(e, "compose the root from the host's files");
     }
     return place_mounts(h, e);
 }

@@ -1,9 +1,9 @@
-/* box_ids.c - ids of the container that are others on the machine: of its files, and of its processes
+/* box_ids.c - mapping of the container's ids, for its files and its processes
  *
- * The container's ids 0…65535 are those from spec->id_base on. Files of the image and of volumes keep their ids where
- * they lie, and are seen with the container's through mounts that map them; where a file system cannot do that they
- * belong to nobody in the container, and what it writes there has the ids of the machine. The user namespace is entered
- * last, when all is mounted: nothing that the container runs has a right over its own mounts or its network.
+ * The container's ids 0…65535 are those from spec->id_base on outside. Files of the image and of volumes keep their
+ * ids on disk and are shown with the container's through idmapped mounts. On a file system that does not support
+ * them, files belong to nobody in the container, and new files get the ids of the machine. The user namespace is
+ * entered last, after all mounts: programs in the container have no rights over its mounts or its network.
  */
 #include "node/container/box_internal.h"
 
@@ -28,14 +28,14 @@ uint32_t box_ids_outer(const struct box *b, uint32_t id)
     return b->spec->id_base + id;
 }
 
-/* Only who has an id of the container's can make a file in a mount that maps ids. */
+/* A file in an idmapped mount can be created only by a process with one of the container's ids. */
 void box_ids_begin(const struct box *b)
 {
     if (!b->spec->id_base)
         return;
     (void)setfsgid(b->spec->id_base);
     (void)setfsuid(b->spec->id_base);
-    box_caps_raise(); /* the change has taken those away that open files of others */
+    box_caps_raise(); /* the change of ids drops the capabilities to open files of others */
 }
 
 void box_ids_end(const struct box *b)
@@ -54,11 +54,11 @@ void box_ids_end(const struct box *b)
 static int ids_check(const char *what, uint32_t id, struct err *e)
 {
     return id < BOX_IDS ? 0
-                        : err_set(e, ERR_FORBIDDEN, "%s %u: the pod has ids 0 to %d, in a user namespace of its own",
-                                  what, id, BOX_IDS - 1);
+                        : err_set(e, ERR_FORBIDDEN, "%s %u: the user namespace of this pod has only ids 0 to %d", what,
+                                  id, BOX_IDS - 1);
 }
 
-/* Without a user namespace processes have the machine's ids from the start. */
+/* Without a user namespace, processes run with the ids of the machine. */
 static void ids_shift(struct box *b)
 {
     b->who.uid += b->spec->id_base;
@@ -67,7 +67,7 @@ static void ids_shift(struct box *b)
         *g += b->spec->id_base;
 }
 
-/* Of an ordinary user's run group 0 is the group of that user. */
+/* In a run of an ordinary user, group 0 is that user's group. */
 static void ids_leave_root_group(struct box *b)
 {
     size_t n = 0;
@@ -108,6 +108,6 @@ int box_ids_enter(const struct box_spec *s, struct err *e)
         return err_errno(e, "become root of the pod's user namespace");
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* a change of ids clears it */
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    close(s->user_ns); /* process 1 has no descriptor that the program could want */
+    close(s->user_ns); /* process 1 keeps no descriptor of use to the program */
     return 0;
 }

@@ -1,7 +1,7 @@
 /* box_mount.c - the kernel's mount calls, and paths that cannot leave a root
  *
- * A mount is made unattached, gets its flags, and only then is put in its place by descriptor: there is no moment at
- * which it is visible and too permissive, and no path is looked up twice.
+ * A mount is created detached, gets its flags, and is attached by descriptor only then. So it is never visible with
+ * too many permissions, and no path is resolved twice.
  */
 #include "node/container/box_internal.h"
 
@@ -12,7 +12,7 @@ enum { MAX_LINKS = 40 }; /* as the kernel */
 
 /* ---- mounts ---- */
 
-/* The kernel leaves messages in the context: "e overlay: ...". The last one is nearest to the cause. */
+/* The kernel leaves messages in the context: "e overlay: ...". Report the last one, which is nearest to the cause. */
 static int context_error(int fs, const char *type, struct err *e)
 {
     int no = errno;
@@ -83,11 +83,11 @@ int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursi
     const char *name = fd >= 0 || !path ? "" : path;
 
     copy = box_mount_clone(dir, name, is_recursive);
-    /* An ordinary user may not look below the mounts of the host: then they come along. */
+    /* An ordinary user may not uncover what the host's mounts hide: then clone them too. */
     if (copy < 0 && errno == EINVAL && !is_recursive)
         copy = box_mount_clone(dir, name, is_recursive = true);
     if (copy < 0)
-        return err_errno(e, "copy the mount%s%s", *name ? " of " : "", name);
+        return err_errno(e, "clone the mount%s%s", *name ? " of " : "", name);
     if (is_read_only && box_mount_set(copy, MOUNT_ATTR_RDONLY, is_recursive) < 0) {
         (void)err_errno(e, "make %s read-only", *name ? name : "the mount");
         close(copy);
@@ -104,14 +104,14 @@ bool box_is_below(struct str path, struct str dir)
     return dir.n <= 1 || str_eq(path, dir) || path_is_below(path, dir);
 }
 
-/* A path on its way through the root: 'done' is without links, 'rest' is still to be walked. */
+/* A path being resolved: 'done' has no links, 'rest' is still to be walked. */
 struct box_mount_walk {
     struct box *box;
     char done[PATH_MAX], rest[PATH_MAX];
     int links;
 };
 
-/* Take the first part of 'rest'. */
+/* Remove the first part of 'rest'. */
 static bool next_part(struct box_mount_walk *w, char part[NAME_MAX + 1])
 {
     char *p = w->rest + strspn(w->rest, "/");
@@ -148,7 +148,7 @@ static int go_down(struct box_mount_walk *w, const char *part)
     return 0;
 }
 
-/* What a link says comes before the rest. An absolute one begins at the root again. */
+/* Put the target of a link before the rest. An absolute one starts at the root again. */
 static int box_mount_follow(struct box_mount_walk *w, int dir, const char *part)
 {
     char target[PATH_MAX], rest[PATH_MAX];
@@ -181,8 +181,8 @@ static int box_mount_make_one(int dir, const char *part, bool is_file)
     return fd < 0 ? -1 : close(fd);
 }
 
-/* For an ordinary user most directories of the host belong to nobody, and nobody can make anything in them. The top
- * of an overlay is ours, whatever is below it: one is laid over such a directory. */
+/* In a user namespace most directories of the host belong to nobody, and nothing can be created in them. The top
+ * directory of an overlay always belongs to us: mount one over such a directory. */
 static int make_ours(struct box_mount_walk *w, int *dir)
 {
     int mount = w->box->is_inner ? box_overlay(w->box, *dir, str_of(w->done), false, MOUNT_ATTR_NODEV, NULL) : -1;
@@ -239,7 +239,7 @@ static int make_path(struct box *b, struct str path, enum box_made kind)
     return errno ? -1 : path_open_in(b->root, str_of(w.done), O_PATH);
 }
 
-/* The usual case: all but the last part is there, and it is no link. -1: it is not. */
+/* The usual case: only the last part is missing, and its parent is no link. -1: another case. */
 static int make_last(struct box *b, struct str path, enum box_made kind)
 {
     ptrdiff_t slash = str_rfind_char(path, '/');
@@ -267,15 +267,15 @@ int box_make(struct box *b, struct str path, enum box_made kind, int *ret_fd, st
             fd = make_path(b, path, kind);
         box_ids_end(b);
     }
-    if (fd < 0 && errno == ELOOP) /* those of /proc lead to whatever we have open at the moment: never followed */
+    if (fd < 0 && errno == ELOOP) /* links of /proc lead to our own open files: never followed */
         return err_set(e, ERR_INVALID,
-                       "\"%.*s\" leads through a link of /proc, or round in circles; give a path without",
+                       "\"%.*s\" has a link loop or goes through a link of /proc; use a path without links",
                        STR_ARG(path));
     if (fd < 0)
-        return err_errno(e, "make %s \"%.*s\"", names[kind], STR_ARG(path));
+        return err_errno(e, "create %s \"%.*s\"", names[kind], STR_ARG(path));
     if (fstat(fd, &st) < 0 || S_ISDIR(st.st_mode) != (kind == BOX_DIR)) {
         close(fd);
-        return err_set(e, ERR_INVALID, "\"%.*s\" is there and is not a %s", STR_ARG(path), names[kind]);
+        return err_set(e, ERR_INVALID, "\"%.*s\" exists and is not a %s", STR_ARG(path), names[kind]);
     }
     *ret_fd = fd;
     return 0;

@@ -1,9 +1,9 @@
-/* box_mounts.c - the mounts of the host, as /proc/self/mountinfo tells
+/* box_mounts.c - the mounts of the host, from /proc/self/mountinfo
  *
- * The mount namespace of a container begins as a copy of that of the process it is forked from. So the list is made in
- * there, once, goes with the fork, and is made anew when the kernel says that a mount has come, gone or changed. It
- * says so on a descriptor of mountinfo, once for all who share that one: the process that lists has one, and each that
- * it forks gets another of its own.
+ * The mount namespace of a container starts as a copy of that of the process it is forked from. So that process lists
+ * the mounts once; forks inherit the list, and it is read again when the kernel reports a change. The kernel reports
+ * a change once per open file of mountinfo: the listing process has one, and gives each process that it forks
+ * another.
  */
 #include "node/container/box_internal.h"
 
@@ -13,10 +13,10 @@
 
 static const char mountinfo[] = "/proc/self/mountinfo";
 
-/* Not the host's: the container gets its own. */
+/* Directories that the container has of its own. */
 static const char *const own_dirs[] = { "/proc", "/sys", "/dev", "/run", "/tmp" };
 
-/* Nothing here is software for a container, and there may be hundreds of mounts. */
+/* No software for a container is here, and there may be hundreds of mounts. */
 static const char *const dull_dirs[] = {
     "/boot",
     "/efi",
@@ -57,14 +57,14 @@ static bool is_dull_type(struct str type)
     return false;
 }
 
-/* ---- a line ---- */
+/* ---- a line of mountinfo ---- */
 
 static bool is_octal(const char *p)
 {
     return p[0] >= '0' && p[0] <= '3' && p[1] >= '0' && p[1] <= '7' && p[2] >= '0' && p[2] <= '7';
 }
 
-/* "\040" stands for a blank. */
+/* "\040" is an escaped blank. */
 static struct str mounts_unescape(struct arena *a, struct str s)
 {
     char *p;
@@ -98,8 +98,8 @@ static unsigned attr_of(struct str options)
     return attr;
 }
 
-/* "27 1 254:0 / /home rw,relatime shared:1 - ext4 /dev/vda rw": fields 0 id, 1 that of the mount it is in, 4 mount
- * point, 5 options; the type follows "-", and the source. */
+/* "27 1 254:0 / /home rw,relatime shared:1 - ext4 /dev/vda rw": field 0 is the id, 1 the parent's id, 4 the mount
+ * point, 5 the options; after "-" come the type and the source. */
 static void add_line(struct arena *a, struct str line, struct box_mounts *l)
 {
     struct str field[6], word;
@@ -120,7 +120,7 @@ static void add_line(struct arena *a, struct str line, struct box_mounts *l)
     *vec_push(a, &l->all) = m;
 }
 
-/* ---- what one sees ---- */
+/* ---- which mounts are visible ---- */
 
 static const struct box_host_mount *mounts_find(const struct box_mounts *l, uint64_t id)
 {
@@ -130,7 +130,7 @@ static const struct box_host_mount *mounts_find(const struct box_mounts *l, uint
     return NULL;
 }
 
-/* Is 'm' mounted in 'other', or in what is? */
+/* Is 'm' mounted in 'other', directly or not? */
 static bool is_inside(const struct box_mounts *l, const struct box_host_mount *m, const struct box_host_mount *other)
 {
     for (size_t i = 0; m && m != other && i < l->all.n; i++)
@@ -138,8 +138,8 @@ static bool is_inside(const struct box_mounts *l, const struct box_host_mount *m
     return m == other;
 }
 
-/* Is this mount what one sees at its path, not one that others were mounted over? What lies on the way to it and is not
- * what it is mounted in may hide it: then the kernel tells. */
+/* Is this mount visible at its path, or covered by another? Any mount on the way that it is not mounted in may cover
+ * it: then ask the kernel. */
 static bool is_visible(struct arena *a, const struct box_mounts *l, const struct box_host_mount *m)
 {
     autoclose int fd = -1;
@@ -162,7 +162,7 @@ static int list_mounts(struct arena *a, struct box_mounts *ret, struct err *e)
     struct str rest, line;
 
     *ret = (struct box_mounts){ 0 };
-    if (file_read(AT_FDCWD, mountinfo, 0, SIZE_MAX, &text) < 0) /* the kernel has a bound for mounts */
+    if (file_read(AT_FDCWD, mountinfo, 0, SIZE_MAX, &text) < 0) /* the kernel limits the number of mounts */
         return err_errno(e, "read %s", mountinfo);
     rest = arena_str(a, buf_view(&text));
     while (str_split(&rest, '\n', &line))
@@ -175,11 +175,11 @@ static int list_mounts(struct arena *a, struct box_mounts *ret, struct err *e)
     return 0;
 }
 
-/* ---- what is known ---- */
+/* ---- the inherited list ---- */
 
 static struct {
-    int news; /* of the process that lists, for it alone; -1: it does not */
-    int next; /* for the process it forks next, at a number that is not closed there */
+    int news; /* the listing process's own mountinfo; -1: not prepared */
+    int next; /* for the next fork, at a descriptor number that the fork keeps open */
     bool is_listed;
     struct arena arena;
     struct box_mounts list;
@@ -194,13 +194,13 @@ static bool mounts_has_news(int fd)
 {
     struct pollfd p = { .fd = fd, .events = POLLPRI };
 
-    return poll(&p, 1, 0) != 0; /* an error is news, too */
+    return poll(&p, 1, 0) != 0; /* an error counts as a change */
 }
 
 void box_mounts_prepare(void)
 {
     if (known.news >= 0)
-        close(known.news); /* of a namespace that we may have left */
+        close(known.news); /* of a mount namespace we may have left */
     if (known.next >= 0)
         close(known.next);
     known.news = open_news();

@@ -1,4 +1,4 @@
-/* box_prepare.c - what is done once for all containers, in the process whose children they are */
+/* box_prepare.c - work done once for all containers, in a common ancestor */
 #include "node/container/box_internal.h"
 
 void box_prepare(void)

@@ -1,11 +1,11 @@
-/* box_program.c - the program itself: a process takes its identity, gives up the rest, and executes
+/* box_program.c - the program itself: a process takes its identity, drops the rest, and executes
  *
- * Whoever may trace a process has all that the process has. So whoever the container can see is confined first, and
- * executes the program then: process 1 confines itself before it forks, and a process that joins others is confined
- * before it is born among them.
+ * A process that can be traced gives all it has to the tracer. So every process that the container can see is
+ * confined first and executes the program afterwards: process 1 confines itself before it forks, and a process that
+ * joins another pid namespace is confined before it is born there.
  *
- * Children are made by vfork(): they borrow our memory until they execute, so nothing is copied, and one that fails can
- * leave the reason in our own struct.
+ * Children are made by vfork(): they borrow our memory until execve(), so nothing is copied, and a child that fails
+ * leaves the reason in our struct.
  */
 #include "node/container/box_internal.h"
 #include "node/userns/user.h"
@@ -28,7 +28,7 @@ const char box_config_error[] = "CreateContainerConfigError";
 
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/* ---- before ---- */
+/* ---- preparation ---- */
 
 static char *env_pair(struct arena *a, const char *name, struct str value)
 {
@@ -64,14 +64,14 @@ int box_program_init(struct arena *a, const struct box_spec *s, struct box_progr
     return 0;
 }
 
-/* Programs take a HOME for granted; it is known only with the user. */
+/* Programs expect HOME; its value is known only with the user. */
 static void box_program_add_home(struct arena *a, struct box_program *p)
 {
     if (!env_value(p->spec, STR("HOME=")))
         p->envp[p->spec->env.n] = env_pair(a, "HOME=", p->who->home.n ? p->who->home : STR("/"));
 }
 
-/* ---- giving up ---- */
+/* ---- confinement ---- */
 
 static int program_fail(struct box_program *p, const char *reason)
 {
@@ -83,7 +83,7 @@ static int program_fail(struct box_program *p, const char *reason)
 static int filter_calls(const struct box_program *p, struct err *e)
 {
     if (p->spec->is_privileged || p->spec->has_no_seccomp) {
-        /* Keys of the session we were started from are not the container's; others cannot ask for keys at all. */
+        /* Leave the session keyring of whoever started us; with the seccomp filter there are no key calls at all. */
         (void)syscall(SYS_keyctl, 1 /* KEYCTL_JOIN_SESSION_KEYRING */, NULL);
         return 0;
     }
@@ -96,26 +96,25 @@ static int box_program_set_limits(const struct box_spec *s, struct err *e)
         struct rlimit limit = { l->soft, l->hard };
 
         if (setrlimit((__rlimit_resource_t)l->resource, &limit) < 0)
-            return err_errno(e, "set limit %d", l->resource);
+            return err_errno(e, "set resource limit %d", l->resource);
     }
     return 0;
 }
 
 static int set_groups(const struct box_program *p, struct err *e)
 {
-    /* Of an ordinary user root inside is that user: what a group of its opens outside, it opens inside too. */
+    /* For an ordinary user, root inside is that user: keep its groups, which may open devices. */
     if (user_is_ordinary() && p->who->uid == 0 && p->spec->groups.n == 0)
         return 0;
     if (setgroups(p->who->groups.n, p->who->groups.v) == 0)
         return 0;
-    /* A user namespace with one id: groups cannot be changed at all. Those of /etc/group are a courtesy; those asked
-     * for are not. */
+    /* A user namespace with one id: groups cannot be changed. Those of /etc/group are optional; requested ones are
+     * not. */
     if (errno == EPERM && p->spec->groups.n == 0)
         return 0;
     if (errno == EPERM || errno == EINVAL)
         return err_set(e, ERR_FORBIDDEN,
-                       "supplementary groups: this user has no subordinate ids for them (pumice doctor says how to get "
-                       "some)");
+                       "supplementary groups: this user has no subordinate ids for them; run: pumice doctor");
     return err_errno(e, "set supplementary groups");
 }
 
@@ -126,27 +125,25 @@ static int set_ids(const struct box_program *p, struct err *e)
     if (set_groups(p, e) < 0)
         return -1;
     if (setresgid(w->gid, w->gid, w->gid) < 0)
-        return errno != EINVAL ? err_errno(e, "set group %u", w->gid)
-                               : err_set(e, ERR_FORBIDDEN,
-                                         "group %u: this user has no subordinate ids for it (pumice doctor says how to "
-                                         "get some)",
-                                         w->gid);
+        return errno != EINVAL
+                   ? err_errno(e, "set group %u", w->gid)
+                   : err_set(e, ERR_FORBIDDEN, "group %u: this user has no subordinate ids for it; run: pumice doctor",
+                             w->gid);
     if (setresuid(w->uid, w->uid, w->uid) < 0)
         return errno != EINVAL
                    ? err_errno(e, "set user %u", w->uid)
-                   : err_set(e, ERR_FORBIDDEN,
-                             "user %u: this user has no subordinate ids for it (pumice doctor says how to get some)",
+                   : err_set(e, ERR_FORBIDDEN, "user %u: this user has no subordinate ids for it; run: pumice doctor",
                              w->uid);
     return 0;
 }
 
-/* Another user than root loses all capabilities with the change; as in other runtimes none are handed on. */
+/* A change to another user than root drops all capabilities; as in other runtimes, none are kept as ambient. */
 static int set_identity(const struct box_program *p, struct err *e)
 {
     if (box_caps_bound(p->caps, e) < 0)
         return -1;
     if (p->spec->has_new_privileges_off && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-        return err_errno(e, "turn new privileges off");
+        return err_errno(e, "set no_new_privs");
     if (set_ids(p, e) < 0)
         return -1;
     return p->who->uid == 0 ? box_caps_set(p->caps, e) : 0;
@@ -163,7 +160,7 @@ int box_program_confine(struct box_program *p)
 
 /* ---- in the child ---- */
 
-/* None is ignored: the spawner sees to that, and its children to those that it ignores itself. */
+/* The spawner resets ignored signals to their defaults, and so do its children with the ones they ignore. */
 static void unblock_signals(void)
 {
     sigset_t none;
@@ -181,7 +178,7 @@ static bool is_dir(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* In the words of other runtimes, which people search for. */
+/* Same texts as other runtimes, which people search for. */
 static void say_exec_error(struct box_program *p, const char *path, int no)
 {
     struct stat st;
@@ -189,8 +186,8 @@ static void say_exec_error(struct box_program *p, const char *path, int no)
     p->not_found = no == ENOENT;
     if (no == ENOENT && lstat(path, &st) == 0)
         (void)err_set(&p->err, ERR_NOT_FOUND,
-                      "exec: \"%s\": no such file or directory (it is there, but its interpreter "
-                      "or library loader is not)",
+                      "exec: \"%s\": no such file or directory (the file exists, but its interpreter "
+                      "or library loader does not)",
                       path);
     else if (no == ENOENT)
         (void)err_set(&p->err, ERR_NOT_FOUND, "exec: \"%s\": stat %s: no such file or directory", path, path);
@@ -209,7 +206,7 @@ static bool goes_on(int no)
     return no == ENOENT || no == ENOTDIR || no == EACCES || no == ELOOP || no == ENAMETOOLONG || no == ESTALE;
 }
 
-/* Returns only if nothing in the PATH can be executed. */
+/* Returns only if no entry of PATH can be executed. */
 static void exec_in_path(struct box_program *p)
 {
     struct str rest = str_of(p->path), dir, name = str_of(p->argv[0]);
@@ -236,12 +233,12 @@ static void exec_in_path(struct box_program *p)
     (void)err_set(&p->err, ERR_NOT_FOUND, "exec: \"%s\": executable file not found in $PATH", name.p);
 }
 
-/* Returns only if it cannot. */
+/* Returns only on failure. */
 static void box_program_become(struct box_program *p)
 {
-    (void)setsid(); /* fails only if we lead a session already */
+    (void)setsid(); /* fails only if we are a session leader already */
     if (p->spec->has_tty && ioctl(0, TIOCSCTTY, 0) < 0) {
-        (void)err_errno(&p->err, "make descriptor 0 the controlling terminal");
+        (void)err_errno(&p->err, "set the controlling terminal");
         (void)program_fail(p, box_start_error);
         return;
     }
@@ -286,7 +283,7 @@ pid_t box_program_start(struct arena *a, struct box_program *p)
     return program_started(p, pid);
 }
 
-/* ---- starting among others ---- */
+/* ---- starting in another pid namespace ---- */
 
 enum { STACK_BYTES = 256 << 10 };
 
@@ -296,16 +293,17 @@ static int program_born(void *arg)
     return 127;
 }
 
-/* In a process between, which nobody in there sees. The program is our caller's child (CLONE_PARENT). */
+/* In an intermediate process that the pid namespace cannot see. The program becomes our caller's child
+ * (CLONE_PARENT). */
 static void bear(struct box_program *p, char *stack)
 {
     if (p->pids >= 0 && setns(p->pids, CLONE_NEWPID) < 0) {
-        (void)err_errno(&p->err, "join the container's processes");
+        (void)err_errno(&p->err, "join the pid namespace");
         (void)program_fail(p, box_create_error);
         return;
     }
     if (p->pids >= 0)
-        close(p->pids); /* the caller's stays */
+        close(p->pids); /* vfork() shares memory, not descriptors: the caller's stays open */
     if (box_program_confine(p) < 0)
         return;
     p->pid = clone(program_born, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD, p);
@@ -336,7 +334,7 @@ pid_t box_program_join(struct arena *a, struct box_program *p)
 
 /* ---- shared by run and exec ---- */
 
-static enum { NOT_ASKED, FIRST_NAMESPACE, OTHER_NAMESPACE } user_namespace; /* of this process and its children */
+static enum { NOT_ASKED, FIRST_NAMESPACE, OTHER_NAMESPACE } user_namespace; /* of this process and its forks */
 
 static bool ask_user_namespace(void)
 {
@@ -363,7 +361,7 @@ bool box_groups_are_fixed(void)
     return file_read(AT_FDCWD, "/proc/self/setgroups", 0, 8, &text) >= 0 && str_starts(buf_view(&text), STR("deny"));
 }
 
-/* They wait until somebody asks for them. SIGCHLD ignored would take the exit status away. */
+/* Signals stay pending until sigwait(). An ignored SIGCHLD would discard exit statuses. */
 void box_block_signals(void)
 {
     struct sigaction plain = { .sa_handler = SIG_DFL };
@@ -374,7 +372,7 @@ void box_block_signals(void)
     (void)sigaction(SIGCHLD, &plain, NULL);
 }
 
-/* Wishes: lowering it needs a capability, and a container runs as well without. */
+/* Best effort: lowering it needs a capability, and the container runs without. */
 void box_set_oom_score(int adj)
 {
     char text[16];

@@ -1,7 +1,7 @@
 /* box_root.c - the root of a container: an overlay, and the step into it
  *
- * The new root is attached over the container's own state directory: a place in the mount namespace nobody else looks
- * at. What lies in that directory is used by descriptor from then on, which sees below the mount.
+ * The new root is attached over the container's own state directory, in a mount namespace that no other process uses.
+ * The contents of that directory are reached by descriptor from then on, which sees below the mount.
  */
 #include "node/container/box_internal.h"
 #include "node/container/host_layer.h"
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/xattr.h>
 
-/* ---- where changes go ---- */
+/* ---- the directory for changes ---- */
 
 int box_use_tmp_state(struct box *b, struct err *e)
 {
@@ -18,7 +18,7 @@ int box_use_tmp_state(struct box *b, struct err *e)
     int mount = box_mount_new("tmpfs", opt, MOUNT_ATTR_NODEV, e);
 
     if (mount < 0)
-        return err_wrap(e, "directory for changes");
+        return err_wrap(e, "mount a tmpfs for the container's changes");
     if (box_mount_attach(mount, b->state) < 0) {
         (void)err_errno(e, "mount over \"%.*s\"", STR_ARG(b->spec->upper));
         close(mount);
@@ -36,11 +36,11 @@ static int open_state(struct box *b, struct err *e)
     const char *dir = arena_cstr(&b->arena, b->spec->upper);
 
     if (b->spec->upper.n == 0)
-        return err_set(e, ERR_INVALID, "there is no directory for the container's changes");
+        return err_set(e, ERR_INVALID, "no directory for the container's changes");
     b->state = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (b->state < 0 && errno == ENOENT) { /* mostly it is there, and to ask by mkdir() is to wait for those who do */
+    if (b->state < 0 && errno == ENOENT) { /* usually it exists, and mkdir() would wait for the lock of its parent */
         if (mkdir(dir, 0700) < 0 && errno != EEXIST)
-            return err_errno(e, "make %s", dir);
+            return err_errno(e, "create %s", dir);
         b->state = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
     if (b->state < 0)
@@ -50,8 +50,8 @@ static int open_state(struct box *b, struct err *e)
 
 /* ---- an overlay ---- */
 
-/* "upper<n>" and "work<n>", both new: a container starts with nothing of an earlier one, and an overlay of ours refuses a
- * second mount of its work directory. "at<n>" says where it lies in the root, unless it is the root. */
+/* Create new "upper<n>" and "work<n>": a container starts without changes of an earlier one, and an overlay refuses a
+ * work directory that is in use. "at<n>" has the mount point, unless it is the root. */
 static int make_layer_dirs(struct box *b, struct str path, char upper[16], char work[16], struct err *e)
 {
     char at[16];
@@ -62,37 +62,37 @@ static int make_layer_dirs(struct box *b, struct str path, char upper[16], char 
         if (mkdirat(b->state, work, 0700) == 0)
             break;
         if (errno != EEXIST)
-            return err_errno(e, "make \"%s\" in \"%.*s\"", work, STR_ARG(b->spec->upper));
+            return err_errno(e, "create \"%s\" in \"%.*s\"", work, STR_ARG(b->spec->upper));
     }
     (void)snprintf(at, sizeof(at), "at%u", b->n_state++);
     if (mkdirat(b->state, upper, 0755) < 0)
-        return err_errno(e, "make \"%s\" in \"%.*s\"", upper, STR_ARG(b->spec->upper));
+        return err_errno(e, "create \"%s\" in \"%.*s\"", upper, STR_ARG(b->spec->upper));
     if (path.n > 1 && symlinkat(arena_cstr(&b->arena, path), b->state, at) < 0)
-        return err_errno(e, "make \"%s\" in \"%.*s\"", at, STR_ARG(b->spec->upper));
+        return err_errno(e, "create \"%s\" in \"%.*s\"", at, STR_ARG(b->spec->upper));
     return 0;
 }
 
-/* The overlay's top directory has mode and owner of the upper one. An owner from outside our user namespace (it
- * shows as "nobody") cannot be given: root's it is. */
+/* The top directory of an overlay has mode and owner of the upper one. An owner from outside of our user namespace
+ * (shown as nobody) cannot be set: root is used. */
 static int copy_top(struct box *b, int lower, const char *upper, struct err *e)
 {
     enum { NOBODY = 65534 };
     struct stat st;
 
     if (fstat(lower, &st) < 0)
-        return err_errno(e, "look at the lower layer");
+        return err_errno(e, "stat the lower layer");
     if (b->is_inner && st.st_uid == NOBODY)
         st.st_uid = 0;
     if (b->is_inner && st.st_gid == NOBODY)
         st.st_gid = 0;
     if ((st.st_uid || st.st_gid) && fchownat(b->state, upper, st.st_uid, st.st_gid, 0) < 0 && !b->is_inner)
-        return err_errno(e, "give \"%s\" its owner", upper);
+        return err_errno(e, "set the owner of \"%s\"", upper);
     if ((st.st_mode & 07777) != 0755 && fchmodat(b->state, upper, st.st_mode & 07777, 0) < 0)
-        return err_errno(e, "give \"%s\" its mode", upper);
+        return err_errno(e, "set the mode of \"%s\"", upper);
     return 0;
 }
 
-/* "/proc/self/fd/5", or "/proc/self/fd/6:/proc/self/fd/5": what comes first lies above. */
+/* "/proc/self/fd/5", or "/proc/self/fd/6:/proc/self/fd/5": the first is the upper one. */
 static void lower_paths(char *ret, size_t size, int lower, int over)
 {
     int n = over < 0 ? 0 : snprintf(ret, size, "/proc/self/fd/%d:", over);
@@ -127,20 +127,20 @@ int box_overlay(struct box *b, int lower, struct str path, bool has_over, unsign
     char upper[16], work[16], lower_path[80], upper_path[64], work_path[64];
     struct box_option opt[10] = {
         { "source", "pumice" },
-        { "lowerdir", lower_path }, /* by descriptor: a path may hold ":", and may have been mounted over */
+        { "lowerdir", lower_path }, /* by descriptor: a path may contain ":", or be covered by a mount */
         { "upperdir", upper_path },
         { "workdir", work_path },
-        { "volatile", NULL }, /* it is thrown away: nothing needs to reach the disk */
+        { "volatile", NULL }, /* the changes are deleted later: never sync them */
     };
     size_t n = 5;
 
     if (b->is_inner) {
         opt[n++].key = "userxattr";
-    } else { /* what was changed is above as a whole, for whoever copies it from there; a user's is so anyway */
+    } else { /* keep changed files whole, so that they can be copied from the upper layer; userxattr implies it */
         opt[n++] = (struct box_option){ "metacopy", "off" };
         opt[n++] = (struct box_option){ "redirect_dir", "off" };
     }
-    if (over >= 0) /* it is in memory, and programs are to see one file system all the same */
+    if (over >= 0) /* 'over' is in memory; show one file system all the same */
         opt[n] = (struct box_option){ "xino", "on" };
     if (make_layer_dirs(b, path, upper, work, e) < 0 || copy_top(b, lower, upper, e) < 0)
         return -1;
@@ -160,7 +160,7 @@ int box_plain_dir(struct box *b, const char *what, mode_t mode, unsigned attr, i
     while (mkdirat(b->state, name, mode) < 0 && errno == EEXIST);
     mount = box_mount_clone(b->state, name, false);
     if (mount < 0 || box_mount_set(mount, attr, false) < 0) {
-        (void)err_errno(e, "directory \"%s\" in \"%.*s\"", name, STR_ARG(b->spec->upper));
+        (void)err_errno(e, "create \"%s\" in \"%.*s\"", name, STR_ARG(b->spec->upper));
         if (mount >= 0)
             close(mount);
         return -1;
@@ -183,8 +183,8 @@ static int image_overlay(struct box *b, int lower, struct err *e)
     return box_use_tmp_state(b, e) < 0 ? -1 : box_overlay(b, lower, STR_NULL, false, MOUNT_ATTR_NODEV, e);
 }
 
-/* With the container's ids. An overlay takes only what is attached somewhere, so it is put over the image itself: in our
- * mount namespace, which nobody else sees. */
+/* Map the container's ids. An overlay needs an attached lower layer, so attach the mapped clone over the image
+ * itself; this mount namespace is ours alone. */
 static int map_image(const struct box *b, int lower)
 {
     int mount = b->spec->id_base ? box_mount_clone(lower, "", false) : -1;
@@ -212,21 +212,21 @@ static int root_image(struct box *b, struct err *e)
         return err_wrap(e, "image directory \"%.*s\"", STR_ARG(b->spec->root));
     b->root = mount;
     box_part(b, mount);
-    return box_mount_attach(mount, b->state) < 0 ? err_errno(e, "attach the root") : 0;
+    return box_mount_attach(mount, b->state) < 0 ? err_errno(e, "attach the root file system") : 0;
 }
 
 int box_root_make(struct box *b, struct err *e)
 {
     b->over = -1;
-    /* Nothing we mount may show outside, nor may what is mounted there later show here. */
+    /* Mounts must not propagate out of this namespace, nor into it. */
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        return err_errno(e, "make the mounts private");
+        return err_errno(e, "make mounts private");
     if (open_state(b, e) < 0)
         return -1;
     return b->spec->root.n ? root_image(b, e) : box_root_host(b, e);
 }
 
-/* ---- ready: protect and enter ---- */
+/* ---- protect and enter ---- */
 
 int box_root_protect(struct box *b, struct err *e)
 {
@@ -241,11 +241,10 @@ int box_root_protect(struct box *b, struct err *e)
 int box_enter(struct box *b, struct err *e)
 {
     if (fchdir(b->root) < 0)
-        return err_errno(e, "enter the root");
-    /* The old root ends up over the new one, at the same place, where it can be taken off without a directory for
-     * it. */
+        return err_errno(e, "chdir to the root");
+    /* The old root ends up mounted over the new one, where it can be unmounted without a directory of its own. */
     if (syscall(SYS_pivot_root, ".", ".") < 0)
-        return err_errno(e, "change the root (pivot_root)");
+        return err_errno(e, "pivot_root");
     if (umount2(".", MNT_DETACH) < 0)
         return err_errno(e, "detach the host's root");
     if (fchdir(b->cwd) < 0)

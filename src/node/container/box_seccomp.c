@@ -1,18 +1,19 @@
-/* box_seccomp.c - the filter of system calls
+/* box_seccomp.c - the seccomp filter
  *
- * A list of what is allowed (box_calls.c) as a program for the kernel: for each set of calls that the processor has, the
- * numbers in order, those that follow each other and get the same answer as one range, and a search by halves among the
- * ranges. The kernel tries all numbers when it loads a filter, to remember which are always allowed, so steps count.
+ * The list of allowed calls (box_calls.c) compiled to a BPF program. For each architecture that the processor runs,
+ * the call numbers are sorted, neighbours with the same answer are merged into ranges, and the ranges are searched by
+ * bisection. The kernel runs the filter for every number when it is loaded, to cache the calls that are always
+ * allowed, so the number of steps counts.
  *
  *     load arch; not ours ──▶ ENOSYS
  *     load nr; those of x32 have bit 30 and are beyond the last ──▶ ENOSYS
- *     nr >= middle ? right half : left half … ──▶ allow, EPERM, ENOSYS, or a look at an argument
+ *     nr >= middle ? right half : left half … ──▶ allow, EPERM, ENOSYS, or check an argument
  *
- * Arguments are looked at where a call has several uses. Of a register the kernel takes the lower half for all of them,
- * whatever is in the other, and so do we. clone3() is absent, since its flags lie in memory that a filter cannot read: libc
- * then uses clone(). So is the socket() of socketcall().
+ * Arguments are checked where a call has several uses. The kernel reads the lower half of each register for these
+ * arguments, and so does the filter. clone3() is absent, since a filter cannot read its flags in memory: libc then
+ * uses clone(). socketcall() cannot create sockets for the same reason.
  *
- * Making a filter takes a fifth of a millisecond, so it is kept: see box_prepare().
+ * Building a filter takes 0.2 ms, so the default one is kept: see box_prepare().
  */
 #include "node/container/box_internal.h"
 
@@ -35,7 +36,7 @@ enum {
     SOCKETCALL_SOCKET = 1,
 };
 
-/* The processor's, and those of 32-bit programs. The library names them as the kernel does. */
+/* The processor's architecture, and that of 32-bit programs. libseccomp names them as the kernel does. */
 static const uint32_t call_sets[] = {
 #if defined(__x86_64__)
     SCMP_ARCH_X86_64,
@@ -67,9 +68,8 @@ static void list_call(void *ctx, struct str name, enum box_call_rule rule)
     struct call_list *l = ctx;
     int nr = box_call_number(name, l->arch);
 
-    /* Where groups cannot be changed at all, programs that give up rights they do not have (sshd, before each login) go
-     * on when they are told that it worked: the groups they keep are the user's own, and outside of them nothing is
-     * gained. */
+    /* Where setgroups() is impossible, pretend that it works: programs that drop rights they do not have (sshd,
+     * before each login) would give up. The groups they keep are the user's own and grant nothing else. */
     if (l->has_fixed_groups && str_starts(name, STR("setgroups")))
         rule = BOX_CALL_PRETENDED;
     if (nr >= 0 && l->n < CALLS_MAX)
@@ -83,7 +83,7 @@ static int seccomp_by_number(const void *x, const void *y)
     return a->nr < b->nr ? -1 : a->nr > b->nr;
 }
 
-/* From each number on, up to the next. */
+/* Each range starts at its number and ends before the next one. */
 static size_t find_ranges(struct call_list *l, struct seccomp_call *ranges)
 {
     size_t n = 0;
@@ -135,7 +135,7 @@ static void put_argument(struct code *c, size_t i)
     put_load(c, offsetof(struct seccomp_data, args) + i * sizeof(uint64_t) + (BYTE_ORDER == BIG_ENDIAN ? 4 : 0));
 }
 
-/* One of these values, or none of them, is allowed. */
+/* Allow exactly these values of an argument, or all others. */
 static void put_values(struct code *c, size_t argument, const uint32_t *values, size_t n, bool are_allowed)
 {
     put_argument(c, argument);
@@ -176,7 +176,7 @@ static void put_rule(struct code *c, enum box_call_rule rule)
     }
 }
 
-/* A jump that depends on something reaches 255 instructions; the right half may be further away. */
+/* A conditional jump reaches at most 255 instructions; the right half may be further away. */
 static void put_search(struct code *c, const struct seccomp_call *ranges, size_t n)
 {
     size_t half = n / 2, far;
@@ -230,7 +230,7 @@ static void put_sets(struct filter_work *w, uint64_t caps)
     put_answer(c, answer_errno(ENOSYS));
 }
 
-/* In memory that is given back whole: every page that stays is one more for each shim and each container. */
+/* Work in memory that is unmapped afterwards: every page that stays is copied for each shim and container. */
 int box_seccomp_make(uint64_t caps, struct box_filter *ret)
 {
     struct filter_work *w = mmap(NULL, sizeof(*w), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -248,9 +248,9 @@ int box_seccomp_make(uint64_t caps, struct box_filter *ret)
     return ret->code ? 0 : -1;
 }
 
-/* ---- keeping ---- */
+/* ---- the default filter ---- */
 
-static struct box_filter usual; /* of a container that was given nothing special; made once, inherited by forks */
+static struct box_filter usual; /* for the default capabilities; built once, inherited by forks */
 static uint64_t usual_caps;
 
 void box_seccomp_prepare(void)
@@ -258,7 +258,7 @@ void box_seccomp_prepare(void)
     if (usual.code)
         return;
     usual_caps = box_caps_default() & box_calls_caps();
-    (void)box_seccomp_make(usual_caps, &usual); /* else box_run() tries again, and says why it fails */
+    (void)box_seccomp_make(usual_caps, &usual); /* on failure box_run() tries again and reports the error */
 }
 
 int box_seccomp_load(uint64_t caps, struct err *e)
@@ -270,12 +270,12 @@ int box_seccomp_load(uint64_t caps, struct err *e)
     caps &= box_calls_caps();
     if (!usual.code || caps != usual_caps) {
         if (box_seccomp_make(caps, &own) < 0)
-            return err_set(e, ERR_INTERNAL, "the filter of system calls is too long");
+            return err_set(e, ERR_INTERNAL, "the seccomp filter is too long");
         f = &own;
     }
     program = (struct sock_fprog){ f->n, f->code };
     if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-        (void)err_errno(e, "load the filter of system calls");
+        (void)err_errno(e, "load the seccomp filter");
     else
         e = NULL;
     free(own.code);

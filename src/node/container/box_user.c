@@ -1,9 +1,9 @@
-/* box_user.c - who the program runs as, by the root's own /etc/passwd and /etc/group */
+/* box_user.c - the user and groups of the program, from the root's own /etc/passwd and /etc/group */
 #include "node/container/box_internal.h"
 
 enum { MAX_FILE = 4 << 20, MAX_ID = 7 };
 
-/* A file of the root; empty if it is not there, is no plain file or too long. */
+/* Read a file of the root; empty if it is missing, not a regular file or too long. */
 static struct str read_etc(struct box *b, const char *path)
 {
     autoclose int fd = path_open_in(b->root, str_of(path), O_RDONLY | O_NONBLOCK | O_NOCTTY);
@@ -108,7 +108,7 @@ static void add_groups(struct box *b, struct str group)
 
 /* ---- the rules ---- */
 
-/* The user: securityContext.runAsUser, else what the image says, else root. */
+/* The user: securityContext.runAsUser, else the image's, else root. */
 static int find_uid(struct box *b, struct str passwd, struct str name, struct err *e)
 {
     struct passwd_line line = { 0 };
@@ -153,10 +153,9 @@ int box_find_who(struct box *b, struct err *e)
         return -1;
     if (check_root(b, e) < 0)
         return -1;
-    if (s->groups.n && box_groups_are_fixed()) /* the filter of system calls would let it seem to work */
+    if (s->groups.n && box_groups_are_fixed()) /* the seccomp filter would pretend that setgroups() worked */
         return err_set(e, ERR_FORBIDDEN,
-                       "supplementary groups: this user has no subordinate ids for them (pumice "
-                       "doctor says how to get some)");
+                       "supplementary groups: this user has no subordinate ids for them; run: pumice doctor");
     add_groups(b, group);
     return box_ids_fit(b, e);
 }

@@ -1,14 +1,14 @@
-/* box_veil.c - the host's files as a stranger sees them: a user of the machine who owns nothing and is in no group
+/* box_veil.c - the veil: the host's files as an unknown user of the machine sees them
  *
- * Root of a container without a user namespace is root of the machine to the modes of files: it would read what they
- * close to others. The kernel itself can judge by modes, for each file when it is opened, in every place and however
- * many there are: an overlay looks at the files below it with the rights of whoever mounted it. So between the host's
- * files and the container's overlay lies one that changes nothing and was mounted by a stranger. What others may not read
- * or enter, the container's root may not either, also if it comes later or is closed later. Where a file lies, how deep,
- * and by what link it is reached is all the same.
+ * Without a user namespace, root of a container is root of the machine to file permissions: it could read files that
+ * are closed to others. An overlay checks its lower files with the credentials of the process that mounted it. So
+ * between the host's files and the container's overlay there is another overlay, which changes nothing and was
+ * mounted by an unknown user. The container's root cannot read or enter what others may not, and the kernel checks
+ * each file when it is opened: also files that are created or closed later, wherever they are and however they are
+ * reached.
  *
- * The kernel stacks two overlays and no third: where "/" is one, there is no veil (hide.h has what is hidden then). A
- * user namespace has none either: its root is an ordinary user of the machine, to whom the modes apply.
+ * The kernel stacks at most two overlays: where "/" is one already, there is no veil (hide.h lists what is hidden
+ * then). A user namespace needs none: its root is an ordinary user of the machine, to whom permissions apply.
  */
 #include "node/container/box_internal.h"
 #include "node/userns/user.h"
@@ -19,7 +19,7 @@
 #include <sys/fsuid.h>
 #include <sys/statfs.h>
 
-enum { STRANGER = 0x7ffffffe }; /* no file has this owner, and no group of this number */
+enum { STRANGER = 0x7ffffffe }; /* no file has this owner or group */
 
 bool box_veil_is_possible(void)
 {
@@ -28,19 +28,19 @@ bool box_veil_is_possible(void)
     return user_ids() == UINT32_MAX && statfs("/", &fs) == 0 && fs.f_type != OVERLAYFS_SUPER_MAGIC;
 }
 
-/* Without DAC_OVERRIDE and its like: the kernel takes these away with the user id that files are asked with. */
+/* Without DAC_OVERRIDE and similar capabilities: the kernel drops them when the file system user id changes. */
 static int mount_as_stranger(const struct box_option *opt, struct err *e)
 {
     int mount = -1;
 
-    if (setgroups(0, NULL) < 0) /* those of the container's program are set later */
-        return err_errno(e, "leave all groups");
+    if (setgroups(0, NULL) < 0) /* the groups of the program are set later */
+        return err_errno(e, "drop supplementary groups");
     (void)setfsgid(STRANGER);
     (void)setfsuid(STRANGER);
     if (setfsuid((uid_t)-1) == STRANGER && setfsgid((gid_t)-1) == STRANGER)
         mount = box_mount_new("overlay", opt, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV, e);
     else
-        (void)err_set(e, ERR_IO, "cannot ask for files as another user");
+        (void)err_set(e, ERR_IO, "cannot change the user id for file access");
     (void)setfsuid(0);
     (void)setfsgid(0);
     return mount;
@@ -50,20 +50,20 @@ int box_veil(int lower, int nothing, struct err *e)
 {
     char dirs[80];
     const struct box_option opt[] = {
-        { "source", "pumice" },         { "lowerdir", dirs },  { "xino", "off" }, /* files keep their numbers */
-        { "redirect_dir", "nofollow" }, { "metacopy", "off" }, { 0 }, /* nothing leads from one file to another */
+        { "source", "pumice" },         { "lowerdir", dirs },  { "xino", "off" }, /* keep inode numbers */
+        { "redirect_dir", "nofollow" }, { "metacopy", "off" }, { 0 }, /* do not follow redirects between files */
     };
     int mount;
 
-    /* The kernel wants two directories at least. */
+    /* The kernel requires at least two lower directories. */
     (void)snprintf(dirs, sizeof(dirs), "/proc/self/fd/%d:/proc/self/fd/%d", lower, nothing);
     mount = mount_as_stranger(opt, e);
     if (mount < 0)
-        return err_wrap(e, "show what others may read");
-    /* Most kernels take only what is attached for the lower layer of another. It goes with the host's root. */
+        return err_wrap(e, "mount the veil over the host's files");
+    /* Most kernels require the lower layer of another overlay to be attached. It is detached with the host's root. */
     if (box_mount_attach(mount, nothing) == 0)
         return mount;
-    (void)err_errno(e, "attach what others may read");
+    (void)err_errno(e, "attach the veil");
     close(mount);
     return -1;
 }

@@ -1,4 +1,4 @@
-/* box_wire.c - a box_spec over the wire, and back: its members one after the other, in the order of the tables below */
+/* box_wire.c - encode and decode a box_spec: its members in the order of the tables below */
 #include "node/container/box_internal.h"
 
 #include "os/wire.h"
@@ -91,19 +91,19 @@ void box_encode(struct buf *out, const struct box_spec *s)
     wire_put_i64(out, (int64_t)s->limits.n);
     VEC_FOREACH(l, &s->limits) {
         wire_put_i64(out, l->resource);
-        wire_put_i64(out, (int64_t)l->soft); /* all 64 bits: "no limit" is the largest number there is */
+        wire_put_i64(out, (int64_t)l->soft); /* all 64 bits: RLIM_INFINITY is the largest number */
         wire_put_i64(out, (int64_t)l->hard);
     }
-    if (s->target.n) /* only then: shims that outlive their program may be older than this member */
+    if (s->target.n) /* optional: shims of an older version do not know this member */
         wire_put_str(out, s->target);
 }
 
-/* ---- reading ---- the first thing that is not as it should be is kept, and told at the end ---- */
+/* ---- reading ---- the first invalid member is remembered and reported at the end ---- */
 
 struct box_wire_reading {
     struct arena *arena;
     struct wire_read wire;
-    const char *bad; /* NULL: all is well so far */
+    const char *bad; /* the first invalid member; NULL: none */
 };
 
 static void box_wire_check(struct box_wire_reading *r, bool is_good, const char *name)
@@ -112,7 +112,7 @@ static void box_wire_check(struct box_wire_reading *r, bool is_good, const char 
         r->bad = name;
 }
 
-/* With a NUL behind it, and none in it. */
+/* Terminated by a NUL; must not contain one. */
 static struct str get_text(struct box_wire_reading *r, const char *name)
 {
     struct str text = arena_str(r->arena, wire_get_str(&r->wire));
@@ -129,7 +129,7 @@ static int64_t get_number(struct box_wire_reading *r, const char *name, int64_t 
     return v;
 }
 
-/* How many follow, of 'size' bytes at least; none once something is bad. */
+/* The number of elements that follow, each of at least 'size' bytes; 0 after an error. */
 static size_t get_count(struct box_wire_reading *r, const char *name, size_t size)
 {
     size_t n = wire_get_count(&r->wire, size);
@@ -225,7 +225,7 @@ int box_decode(struct arena *a, struct str bytes, const int *fds, size_t n_fds, 
         s.target = get_text(&r, "target");
     box_wire_check(&r, wire_is_read(&r.wire), "end");
     if (r.bad)
-        return err_set(e, ERR_INVALID, "container: \"%s\" is not as it should be", r.bad);
+        return err_set(e, ERR_INVALID, "container specification: invalid field \"%s\"", r.bad);
     *ret = s;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* hide.c - whiteouts over what of the host's files pods must not see */
+/* hide.c - whiteouts over the host's files that pods must not see */
 #include "node/container/hide_internal.h"
 
 #include "base/util.h"
@@ -23,7 +23,7 @@ static struct str hide_read_file(struct arena *a, const char *path)
     return file_text(a, AT_FDCWD, path, FILE_MAX);
 }
 
-/* Does not wake an automounter. */
+/* Does not trigger an automount. */
 struct str hide_real_dir(struct arena *a, const char *path)
 {
     autoclose int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -62,9 +62,9 @@ static struct str hide_parent_of(struct arena *a, struct str path, struct str *r
     return at ? arena_str(a, str_sub(path, 0, at)) : STR("/");
 }
 
-/* ---- what lies over it ---- */
+/* ---- the tree ---- */
 
-/* As on the host; root's where the owner is from outside of our user namespace (and shows as nobody). */
+/* Copy mode and owner from the host; root where the owner is not mapped into our user namespace (shown as nobody). */
 static int copy_look(const struct hiding *h, int dir, const char *name, const struct stat *st)
 {
     uid_t uid = h->is_inner && st->st_uid == NOBODY ? 0 : st->st_uid;
@@ -75,7 +75,7 @@ static int copy_look(const struct hiding *h, int dir, const char *name, const st
     return fchmodat(dir, name, st->st_mode & 07777, 0);
 }
 
-/* "Nothing of what lies below shows." */
+/* An opaque directory hides the lower ones. */
 static int make_opaque(int parent, const char *name)
 {
     autoclose int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -83,7 +83,7 @@ static int make_opaque(int parent, const char *name)
     return fd < 0 ? -1 : fsetxattr(fd, OVER_OPAQUE, "y", 1, 0);
 }
 
-/* Behind a veil nobody can look for what is below a closed directory, so it has only what is made here. */
+/* Behind the veil, overlayfs cannot search a closed lower directory, so the directory here must be opaque. */
 static bool is_behind_veil(const struct hiding *h, struct str path, const struct stat *st)
 {
     if (!h->opt->has_veil || st->st_mode & S_IXOTH)
@@ -94,7 +94,7 @@ static bool is_behind_veil(const struct hiding *h, struct str path, const struct
     return true;
 }
 
-/* A directory that was made over one of the host's looks like it. */
+/* A new directory of the tree gets mode and owner of the host's. */
 static int copy_look_of_dir(void *ctx, int parent, const char *name, const char *path, struct err *e)
 {
     const struct hiding *h = ctx;
@@ -103,10 +103,12 @@ static int copy_look_of_dir(void *ctx, int parent, const char *name, const char 
 
     if (lstat(of.p, &st) < 0 || copy_look(h, parent, name, &st) < 0)
         return err_errno(e, "copy the mode of %s", of.p);
-    return is_behind_veil(h, of, &st) && make_opaque(parent, name) < 0 ? err_errno(e, "hide what is in %s", of.p) : 0;
+    return is_behind_veil(h, of, &st) && make_opaque(parent, name) < 0 ? err_errno(e, "hide the contents of %s", of.p)
+                                                                       : 0;
 }
 
-/* The directory that stands for 'path' (absolute, without links). -1 and errno; ENOTDIR: it is hidden itself. */
+/* Open the directory of the tree for 'path' (absolute, without links), and create it if missing. -1 and errno;
+ * ENOTDIR: it is hidden itself. */
 static int open_over(struct hiding *h, struct str path)
 {
     struct make_below how = { h->over, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, 0700, copy_look_of_dir, h };
@@ -115,7 +117,7 @@ static int open_over(struct hiding *h, struct str path)
     return make_dirs_below(&how, str_from(path, 1), &fd, h->e) < 0 ? -1 : fd;
 }
 
-/* Most come in groups: the last directory is kept. */
+/* Paths come grouped by directory: keep the last one open. */
 static int container_hide_place(struct hiding *h, struct str path, int *ret_dir, const char **ret_base)
 {
     struct str base, parent = hide_parent_of(h->arena, path, &base);
@@ -144,9 +146,9 @@ int hide_whiteout(struct hiding *h, struct str path)
     if (fstatat(dir, base, &st, AT_SYMLINK_NOFOLLOW) == 0) {
         if (S_ISCHR(st.st_mode)) /* it is hidden */
             return 0;
-        if (tree_remove(dir, base, h->e) < 0) /* a part of it is, or it was copied */
+        if (tree_remove(dir, base, h->e) < 0) /* part of it is hidden, or it was copied */
             return -1;
-        h->parent = STR_NULL; /* it may have been below */
+        h->parent = STR_NULL; /* the cached directory may have been below it */
     }
     if (mknodat(dir, base, S_IFCHR, makedev(0, 0)) < 0)
         return err_errno(h->e, "hide %.*s", STR_ARG(path));
@@ -170,9 +172,9 @@ int hide_empty(struct hiding *h, struct str dir)
     return 0;
 }
 
-/* ---- what is hidden ---- */
+/* ---- one path ---- */
 
-/* Also if it is not there yet. */
+/* Also if the path does not exist yet. */
 static int hide_own(struct hiding *h, struct str path)
 {
     struct str base, parent = hide_parent_of(h->arena, path, &base), real = hide_real_dir(h->arena, parent.p);
@@ -184,12 +186,12 @@ static int hide_own(struct hiding *h, struct str path)
 
 static int hide_hide(struct hiding *h, struct str path, int links);
 
-/* Where a link leads is the secret. */
+/* The secret is the target of the link. */
 static int hide_target(struct hiding *h, const char *path, int links)
 {
     autofree char *real = links < LINKS_MAX ? realpath(path, NULL) : NULL;
 
-    if (!real || strchr(real + 1, '/') == NULL) /* "/", "/usr": nobody can mean that */
+    if (!real || strchr(real + 1, '/') == NULL) /* "/", "/usr": surely not secrets */
         return 0;
     return hide_hide(h, arena_str(h->arena, str_of(real)), links + 1);
 }
@@ -200,7 +202,7 @@ static int hide_hide(struct hiding *h, struct str path, int links)
 
     path = arena_str(h->arena, path);
     if (fstatat(AT_FDCWD, path.p, &st, HIDE_NEVER_WAIT) < 0)
-        return 0; /* not there, or not for us */
+        return 0; /* missing, or unreadable to us */
     if (S_ISLNK(st.st_mode) && hide_target(h, path.p, links) < 0)
         return -1;
     return hide_own(h, path);
@@ -211,7 +213,7 @@ int hide_path(struct hiding *h, struct str path)
     return hide_hide(h, path, 0);
 }
 
-/* ---- what modes say ---- */
+/* ---- by mode ---- */
 
 static enum hide_place hide_place_of(void *ctx, struct str path)
 {
@@ -252,9 +254,9 @@ static int look_at_all(struct hiding *h)
     return look_below(h, "/usr/local", hide_walk_some) < 0 || look_below(h, "/", hide_walk_some) < 0 ? -1 : 0;
 }
 
-/* ---- what goes whatever its mode ---- */
+/* ---- whatever the mode ---- */
 
-/* "a:b": paths, as KUBECONFIG has them. */
+/* A list of paths, "a:b", like KUBECONFIG. */
 static int hide_variable(struct hiding *h, const char *name)
 {
     struct str rest = str_of(getenv(name)), path;
@@ -281,9 +283,9 @@ static int hide_all(struct hiding *h)
     return look_at_all(h) < 0 || hide_homes(h) < 0 ? -1 : 0;
 }
 
-/* ---- closed, and no secret ---- */
+/* ---- closed to others, but no secrets ---- */
 
-/* A veil would keep it from pods, and package managers from working: here is another. */
+/* The veil would hide it and break package managers: put a copy into the tree. */
 static int copy_needed(struct hiding *h, const char *path)
 {
     struct str base, parent = hide_parent_of(h->arena, str_of(path), &base), real = hide_real_dir(h->arena, parent.p);
@@ -321,7 +323,7 @@ static int change_shadow(struct hiding *h)
     autobuf users = { 0 };
     struct stat st;
 
-    if (lstat("/etc/shadow", &st) < 0) /* none here, none there */
+    if (lstat("/etc/shadow", &st) < 0) /* the host has none */
         return 0;
     hide_shadow(&users, text.n ? text : hide_read_file(h->arena, "/etc/passwd"));
     dir = open_over(h, STR("/etc"));
@@ -329,7 +331,7 @@ static int change_shadow(struct hiding *h)
         return -1;
     if (dir < 0 || file_write(dir, "shadow", O_EXCL, 0600, buf_view(&users)) < 0 ||
         copy_look(h, dir, "shadow", &st) < 0)
-        return err_errno(h->e, "write what is to be /etc/shadow");
+        return err_errno(h->e, "write /etc/shadow without passwords");
     *vec_push(h->arena, h->hidden) = STR("/etc/shadow");
     return 0;
 }

@@ -1,9 +1,9 @@
-/* hide_home.c - homes: what is hidden of them, and the software that is not
+/* hide_home.c - homes: what is hidden, and the software that is not
  *
- * Programs keep their secrets in files whose names begin with a dot, and new programs come every year. So what begins
- * with a dot goes, unless it is a place of software (hide_home_list()), and so does a home that others may not enter.
- * The exception is the home of who started the run: virtual environments, conda, code are there, mostly in a home that
- * is closed (0750, 0700). Its programs are shown, and nothing else.
+ * Programs keep secrets in files whose names begin with a dot, and new programs appear every year. So names that
+ * begin with a dot are hidden unless they are known places of software (hide_home_list()), and so is a home that
+ * others may not enter. The exception is the home of the user who started the run: it has virtual environments, conda
+ * and code, and is usually closed (0750, 0700). Its programs are shown, and nothing else.
  */
 #include "node/container/hide_internal.h"
 
@@ -22,7 +22,7 @@ enum {
     DOTS_MAX = 1024, /* in one directory, on the way to software */
 };
 
-/* ---- what begins with a dot ---- */
+/* ---- names that begin with a dot ---- */
 
 enum dot { DOT_SECRET, DOT_ABOVE_SOFTWARE, DOT_SOFTWARE };
 
@@ -54,7 +54,7 @@ static int hide_dot(struct hiding *h, struct str dir, struct str below, const ch
     return dot == DOT_SOFTWARE || real.n <= 1 ? 0 : hide_dots(h, real, local, ret_shown);
 }
 
-/* 'below' the home: empty is the home itself, where names without a dot have other rules. */
+/* 'below': path relative to the home; empty: the home itself, where names without a dot follow other rules. */
 static int hide_dots(struct hiding *h, struct str dir, struct str below, bool *ret_shown)
 {
     autodir *d = opendir(dir.p);
@@ -82,7 +82,7 @@ static bool is_own(const struct hiding *h, const struct hide_home *it)
         return false;
     if (home && str_eq(hide_real_dir(h->arena, home), it->path))
         return true;
-    if (h->is_inner) /* what is ours outside is root's inside */
+    if (h->is_inner) /* our own files belong to root inside */
         return stat(it->path.p, &st) == 0 && st.st_uid == 0;
     if (it->uid == geteuid())
         return true;
@@ -114,7 +114,7 @@ static int home_found(void *ctx, struct str path)
     return hide_whiteout(h, arena_str(h->arena, path));
 }
 
-/* The job is probably about the current directory: it is looked through first, however much else there is. */
+/* The job probably uses the current directory: search it first, before the limits are reached. */
 static int hide_here(struct hiding *h, const struct hide_walk *how, bool is_private)
 {
     struct str here = hide_real_dir(h->arena, ".");
@@ -131,7 +131,7 @@ static int hide_own_home(struct hiding *h, struct str real, bool is_private)
 {
     struct hide_walk how = { h, h->is_inner, false, home_place, home_found };
 
-    if (is_private && h->opt->has_veil) /* before anything is made in it: see copy_look_of_dir() */
+    if (is_private && h->opt->has_veil) /* before anything is created in it: see copy_look_of_dir() */
         *vec_push(h->arena, &h->hidden->homes) = real;
     h->home = real;
     h->has_software = false;
@@ -142,7 +142,7 @@ static int hide_own_home(struct hiding *h, struct str real, bool is_private)
         return -1;
     if (!is_private || !h->opt->has_veil || h->has_software)
         return 0;
-    h->hidden->homes.n--; /* nothing to see: every container would have a mount for it */
+    h->hidden->homes.n--; /* no software: an exemption would cost each container a mount */
     return hide_empty(h, real);
 }
 
@@ -167,13 +167,13 @@ int hide_homes(struct hiding *h)
     return 0;
 }
 
-/* ---- which there are ---- */
+/* ---- the list of homes ---- */
 
 static void home_add(struct hiding *h, const char *dir, uid_t uid)
 {
     struct str real = hide_real_dir(h->arena, dir);
 
-    if (real.n <= 1) /* "/" is no home, whatever /etc/passwd says */
+    if (real.n <= 1) /* "/" is not a home, even if /etc/passwd says so */
         return;
     VEC_FOREACH(seen, &h->homes)
         if (str_eq(seen->path, real))
@@ -181,7 +181,7 @@ static void home_add(struct hiding *h, const char *dir, uid_t uid)
     *vec_push(h->arena, &h->homes) = (struct hide_home){ real, uid };
 }
 
-/* Homes that are their user's: "/usr/sbin" of daemon is not. */
+/* Add homes that their user owns: "/usr/sbin" of daemon is not. */
 static void add_home_of(struct hiding *h, struct str line)
 {
     struct str f[6];
@@ -202,7 +202,7 @@ void hide_homes_find(struct hiding *h)
 {
     struct str text = file_text(h->arena, AT_FDCWD, "/etc/passwd", FILE_MAX), line;
     const char *own = getenv("HOME");
-    autodir *d = opendir("/home"); /* users that are in no file: of a directory service */
+    autodir *d = opendir("/home"); /* users of a directory service are not in /etc/passwd */
 
     while (text.n && str_split(&text, '\n', &line))
         add_home_of(h, line);

@@ -1,9 +1,9 @@
-/* hide_internal.h - what the hide*.c files share
+/* hide_internal.h - shared by the hide*.c files
  *
- * hide.c         whiteouts; what goes whatever its mode
- * hide_home.c    homes
- * hide_walk.c    looking through directories, by modes and names
- * hide_table.c   the lists
+ *     hide.c         whiteouts; paths that are hidden whatever their modes
+ *     hide_home.c    homes
+ *     hide_walk.c    searching directories by modes and names
+ *     hide_table.c   the lists
  */
 #ifndef NODE_HIDE_INTERNAL_H
 #define NODE_HIDE_INTERNAL_H
@@ -27,21 +27,21 @@ struct hiding {
     int over;
     bool is_inner; /* root of a user namespace */
     struct err *e;
-    VEC(struct hide_home) homes; /* they have rules of their own, wherever they lie */
-    struct str home;             /* of ours, that is being looked through */
-    struct str here;             /* the current directory, in it, once that has been looked through */
-    bool has_software;           /* there is something in it to see */
-    struct str parent;           /* the directory of the tree that was used last */
+    VEC(struct hide_home) homes; /* handled by hide_home.c, wherever they are */
+    struct str home;             /* our own home that is being searched */
+    struct str here;             /* the current directory in it, once it has been searched */
+    bool has_software;           /* software was found in it */
+    struct str parent;           /* the directory of the tree that was used last, and its descriptor */
     int parent_fd;
 };
 
 /* ---- hide.c ---- */
 
-struct str hide_real_dir(struct arena *a, const char *path); /* without links; empty: there is none */
-bool hide_is_open(struct str path);                          /* may others get into this directory, from "/" on? */
-int hide_path(struct hiding *h, struct str path);            /* and where it leads; not there: nothing */
-int hide_whiteout(struct hiding *h, struct str path);        /* absolute, without links */
-int hide_empty(struct hiding *h, struct str dir); /* it is there, with nothing in it. Not in a user namespace */
+struct str hide_real_dir(struct arena *a, const char *path); /* the path without links; empty: no such directory */
+bool hide_is_open(struct str path);                          /* may others enter this directory and all its parents? */
+int hide_path(struct hiding *h, struct str path);     /* hide it and the target of its links; ignores a missing path */
+int hide_whiteout(struct hiding *h, struct str path); /* absolute, without links */
+int hide_empty(struct hiding *h, struct str dir);     /* show it as an empty directory. Not in a user namespace */
 
 /* ---- hide_home.c ---- */
 
@@ -52,21 +52,21 @@ int hide_homes(struct hiding *h);
 
 enum hide_place {
     PLACE_PLAIN,
-    PLACE_SETTLED, /* hidden already, or with rules of its own: a home, or in a home the current directory */
-    PLACE_ABOVE,   /* on the way to one: stays, closed or not */
+    PLACE_SETTLED, /* skip: hidden already, or handled elsewhere (a home, the current directory) */
+    PLACE_ABOVE,   /* a parent of such a directory: keep it, closed or not */
 };
 
 struct hide_walk {
     void *ctx;
-    bool is_inner; /* root of a user namespace: what we may not read is no secret of ours */
-    bool has_dots; /* a home: what begins with a dot right in 'top' has been seen to */
-    enum hide_place (*place)(void *ctx, struct str path); /* of a directory */
+    bool is_inner; /* root of a user namespace: files that we may not read are safe anyway */
+    bool has_dots; /* a home whose dot files have been handled */
+    enum hide_place (*place)(void *ctx, struct str path); /* how to treat a directory */
     int (*hide)(void *ctx, struct str path);              /* -1: stop */
 };
 
-/* Hide what is found below 'top', an absolute path without links. -1: as 'hide' said. The third looks at some thousands
- * of entries only. A home that is closed to others ('is_private') has what is software and nothing else; 'ret_shown':
- * it has some. */
+/* Hide what is found below 'top', an absolute path without links. -1: 'hide' failed. hide_walk_some() looks at a
+ * limited number of entries. In a home that is closed to others ('is_private') everything but software is hidden;
+ * 'ret_shown': some software was found. */
 int hide_walk_machine(const struct hide_walk *how, const char *top);
 int hide_walk_some(const struct hide_walk *how, const char *top);
 int hide_walk_home(const struct hide_walk *how, const char *top, bool is_private, bool *ret_shown);

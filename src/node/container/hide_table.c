@@ -1,12 +1,12 @@
 /* hide_table.c - which files of a machine are secrets */
 #include "node/container/hide.h"
 
-/* Not looked at below /etc and /var. Programs want what is closed of it, and it is no secret (the "partial"
- * directories of apt must be there); or packages fill it with thousands of files that everybody may read. */
+/* Not searched below /etc and /var: closed files that programs need and that are no secrets (the "partial"
+ * directories of apt must exist), or directories that packages fill with thousands of readable files. */
 static const char *const shown[] = {
-    "/etc/shadow",         /* another one lies over it */
-    "/etc/ssh/ssh_host_*", /* so do other keys */
-    "/etc/sudoers",        /* who may, not with what password */
+    "/etc/shadow",         /* replaced */
+    "/etc/ssh/ssh_host_*", /* replaced */
+    "/etc/sudoers",        /* permissions, no passwords */
     "/etc/sudoers.d",      "/etc/alternatives",
     "/etc/ssl/certs",      "/var/cache/apt",
     "/var/cache/dnf",      "/var/cache/fontconfig",
@@ -16,7 +16,7 @@ static const char *const shown[] = {
     "/var/lib/texmf",      NULL,
 };
 
-/* Whatever their modes are on this machine: no software that a job would want. */
+/* Hidden whatever their modes: no software that a job would want. */
 static const char *const machine[] = {
     /* passwords and keys */
     "/etc/gshadow",
@@ -43,7 +43,7 @@ static const char *const machine[] = {
     "/etc/kubernetes",
     "/etc/rancher",
     "/var/backups", /* copies of the above */
-    /* engines: their data are other people's containers */
+    /* container engines: data of other people's containers */
     "/var/lib/pumice",
     "/var/lib/docker",
     "/var/lib/containers",
@@ -59,7 +59,7 @@ static const char *const machine[] = {
     "/var/lib/machines",
     "/var/snap",
     /* data of services */
-    "/var/lib/cloud", /* what clouds gave the machine to begin with, passwords among it */
+    "/var/lib/cloud", /* initial configuration from the cloud, including passwords */
     "/var/lib/private",
     "/var/lib/NetworkManager",
     "/var/lib/bluetooth",
@@ -76,13 +76,13 @@ static const char *const machine[] = {
     "/var/log/private",
     "/var/mail",
     "/var/spool/cron",
-    /* memory of the machine */
+    /* swap: memory contents */
     "/swapfile",
     "/swap.img",
     NULL,
 };
 
-/* Of 'shown': what package managers and sudo cannot do without. Files are copied, directories are empty. */
+/* Those of 'shown' that package managers and sudo need. Files are copied, directories are empty. */
 static const char *const needed[] = {
     "/etc/sudoers",
     "/etc/sudoers.d",
@@ -124,8 +124,8 @@ static const char *const variables[] = {
     NULL,
 };
 
-/* Software of a home directory, and data that software fetched: as a whole. Of what else begins with a dot nothing is
- * shown, so a row names what holds programs, not the directory above it that holds logins too. */
+/* Software in a home directory, and data that it downloaded: shown completely. All other names with a dot are hidden,
+ * so a row names the directory with programs, not its parent that also holds credentials. */
 static const char *const home[] = {
     ".asdf",
     ".bun/bin",
@@ -224,7 +224,7 @@ const char *const *hide_home_list(void)
     return home;
 }
 
-/* "name:password:more". "*": no password opens it, and keys do ("!" would lock them out too). */
+/* "name:password:more". "*": no password matches, but keys work ("!" would lock those out too). */
 void hide_shadow(struct buf *out, struct str text)
 {
     struct str line, name, password;
@@ -232,7 +232,7 @@ void hide_shadow(struct buf *out, struct str text)
     while (text.n && str_split(&text, '\n', &line)) {
         if (!str_split(&line, ':', &name) || !str_split(&line, ':', &password) || name.n == 0)
             continue;
-        if (str_is(password, "x")) /* of /etc/passwd: what follows is not about passwords */
+        if (str_is(password, "x")) /* a line of /etc/passwd: the rest has no password fields */
             line = STR("1:0:99999:7:::");
         buf_fmt(out, "%.*s:*:%.*s\n", STR_ARG(name), STR_ARG(line));
     }

@@ -1,4 +1,4 @@
-/* hide_walk.c - finding what the modes of the host's files close to others, and software in homes */
+/* hide_walk.c - search the host's files for those closed to others, and homes for software */
 #include "node/container/hide_internal.h"
 
 #include "base/util.h"
@@ -9,13 +9,13 @@
 #include <sys/statfs.h>
 
 enum {
-    MACHINE_DEPTH = 40, /* deeper than anything but a trap */
+    MACHINE_DEPTH = 40, /* deeper than any legitimate directory */
     SOME_DEPTH = 6,
-    SOME_ENTRIES = 2048, /* below each directory of the top: one must not keep us from the others */
+    SOME_ENTRIES = 2048, /* per directory of the top level: one must not use up the limit of the others */
     SOME_OF_ONE = 512,   /* in one directory */
     HOME_DEPTH = 6,
     HOME_ENTRIES = 1024, /* some milliseconds */
-    DIR_HIDDEN = 64,     /* files in one directory of a home; with more of them it goes as a whole */
+    DIR_HIDDEN = 64,     /* files to hide in one directory of a home; beyond that the directory is hidden as a whole */
     READ_BYTES = 4096,
 };
 
@@ -25,26 +25,25 @@ struct level { /* a directory that is being read */
     struct level *above;
     int fd, depth, n_hidden, n_seen;
     dev_t dev;
-    bool stays; /* it is on the way to something that is shown */
+    bool stays; /* it leads to something that is shown */
 };
 
 struct hide_walk_look {
     const struct hide_walk *how;
-    /* By the kind of it alone (DT_…); UNSURE: it has to be looked at. May be NULL. */
+    /* Decide by name and type (DT_…) alone; UNSURE: stat it. May be NULL. */
     enum hide_walk_verdict (*glance)(const struct hide_walk_look *l, const struct level *in, const char *name,
                                      unsigned char kind);
     enum hide_walk_verdict (*judge)(const struct hide_walk_look *l, struct level *in, const char *name,
                                     const struct stat *st);
-    struct buf path; /* of what is being looked at */
+    struct buf path; /* of the current entry */
     int depth_max;
-    int left, of_one,
-        of_each; /* entries that may be looked at: still; of a directory; below one of the top, 0: no limit */
-    bool is_home, is_private; /* closed to others, so all in it is */
-    bool is_far;              /* asking takes long: names must do */
-    bool has_shown;           /* something was not hidden */
+    int left, of_one, of_each; /* entry limits: remaining; per directory; per directory of the top level (0: none) */
+    bool is_home, is_private;  /* a home closed to others: everything in it is secret */
+    bool is_far;               /* a slow network file system: decide by names */
+    bool has_shown;            /* something stays visible */
 };
 
-/* ---- what is closed, of the machine ---- */
+/* ---- closed files of the machine ---- */
 
 static bool hide_walk_is_shown(const struct hide_walk_look *l)
 {
@@ -59,7 +58,7 @@ static bool hide_walk_is_shown(const struct hide_walk_look *l)
     return false;
 }
 
-/* What we may not read or enter ourselves nobody reads by us. */
+/* Files that we may not read ourselves are safe: pods read with our rights. */
 static enum hide_walk_verdict judge_machine(const struct hide_walk_look *l, struct level *in, const char *name,
                                             const struct stat *st)
 {
@@ -74,7 +73,7 @@ static enum hide_walk_verdict judge_machine(const struct hide_walk_look *l, stru
     return !l->how->is_inner || faccessat(in->fd, name, is_dir ? X_OK : R_OK, AT_EACCESS) == 0 ? HIDE : SHOW;
 }
 
-/* "/": what is walked by itself, has no secrets, or is not shown. */
+/* In "/": skip directories that are searched separately, have no secrets, or are not shown. */
 static enum hide_walk_verdict glance_some(const struct hide_walk_look *l, const struct level *in, const char *name,
                                           unsigned char kind)
 {
@@ -87,7 +86,7 @@ static enum hide_walk_verdict glance_some(const struct hide_walk_look *l, const 
     return UNSURE;
 }
 
-/* ---- what is its owner's alone, in a home directory ---- */
+/* ---- private files of a home ---- */
 
 static bool is_program(const char *name)
 {
@@ -114,7 +113,7 @@ static bool is_program_dir(const char *name)
     return false;
 }
 
-/* Of a program: whatever is there belongs to it. */
+/* The environment of a program: all files in it belong to the program. */
 static bool is_environment(int dir)
 {
     static const char *const marks[] = { "pyvenv.cfg", "conda-meta" };
@@ -130,7 +129,7 @@ static bool is_settled_dot(const struct hide_walk_look *l, const struct level *i
     return l->how->has_dots && in->depth == 0 && name[0] == '.';
 }
 
-/* Most of a home, so nothing is asked of these. */
+/* Decide without a stat for most of a home. */
 static enum hide_walk_verdict glance_home(const struct hide_walk_look *l, const struct level *in, const char *name,
                                           unsigned char kind)
 {
@@ -157,7 +156,7 @@ static enum hide_walk_verdict judge_home(const struct hide_walk_look *l, struct 
 
 /* ---- the walk ---- */
 
-/* A server far away decides itself who may read what, and asking it takes long. */
+/* A network file system checks access on the server, and asking it is slow. */
 static bool is_far(int dir)
 {
     static const unsigned long far[] = { NFS_SUPER_MAGIC,       SMB_SUPER_MAGIC,
@@ -183,7 +182,7 @@ static int hide_this(struct hide_walk_look *l, struct level *in)
     return l->how->hide(l->how->ctx, buf_view(&l->path));
 }
 
-/* There is no end to a home, and to some there is an end of time. What was not looked into is not shown. */
+/* Homes are large, and time is limited. What was not searched is hidden. */
 static int hide_walk_leave_out(struct hide_walk_look *l, struct level *in, const struct stat *st)
 {
     bool is_closed = l->is_private || !(st->st_mode & S_IXOTH);
@@ -191,19 +190,19 @@ static int hide_walk_leave_out(struct hide_walk_look *l, struct level *in, const
     return l->is_home && is_closed ? hide_this(l, in) : 0;
 }
 
-/* In a home a directory with too much to hide goes as a whole: then the rest of it need not be read. */
+/* A directory of a home with too much to hide is hidden as a whole: stop reading it. */
 static bool has_enough(const struct hide_walk_look *l, const struct level *in)
 {
     return l->is_home && in->depth && !in->stays && in->n_hidden > DIR_HIDDEN;
 }
 
-/* 'st': of a directory that was only glanced at, empty. */
+/* 'st': zero for a directory that was not stat'ed. */
 static int look_into(struct hide_walk_look *l, struct level *in, const char *name, struct stat *st, bool stays)
 {
     autoclose int fd = openat(in->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct level next = { .above = in, .fd = fd, .depth = in->depth + 1, .stays = stays };
 
-    if (fd < 0 || (!st->st_ino && fstat(fd, st) < 0)) /* not for us */
+    if (fd < 0 || (!st->st_ino && fstat(fd, st) < 0)) /* not accessible to us */
         return 0;
     if (l->is_home && is_environment(fd)) {
         l->has_shown = true;
@@ -253,7 +252,7 @@ static bool is_done(const struct hide_walk_look *l, const struct level *in)
     return has_enough(l, in) || (!l->is_home && (!has_time || in->n_seen > l->of_one));
 }
 
-/* By the system call: a stream for each directory would cost as much as the rest. */
+/* By getdents64(): a DIR stream for each directory would cost as much as all the rest. */
 static int hide_walk_walk(struct hide_walk_look *l, struct level *in)
 {
     _Alignas(struct dirent64) char entries[READ_BYTES];

@@ -1,4 +1,4 @@
-/* host_layer.c - what every container of a run sees over the host's files */
+/* host_layer.c - the layer of files that all containers of a run share */
 #include "node/container/host_layer.h"
 
 #include "base/arena.h"
@@ -19,23 +19,23 @@
 #include <sys/xattr.h>
 
 enum {
-    NOBODY = 65534,         /* how the kernel shows owners from outside the user namespace */
-    SMALL_FILE = 64 * 1024, /* larger ones are no settings */
-    LARGE_FILE = 4 << 20,   /* of /etc/passwd; and what is copied if /etc is copied as a whole */
+    NOBODY = 65534,         /* how the kernel shows owners that the user namespace does not map */
+    SMALL_FILE = 64 * 1024, /* larger files are not settings */
+    LARGE_FILE = 4 << 20,   /* limit for /etc/passwd, and for each file when /etc is copied as a whole */
     WHOLE_DEPTH = 12,
     WHOLE_ENTRIES = 20000,
 };
 
 struct host_layer {
-    int host, dir;      /* "/", and the tree */
+    int host, dir;      /* "/" of the host, and the tree */
     bool is_inner;      /* root of a user namespace */
-    bool has_one_id;    /* and nobody else */
+    bool has_one_id;    /* no other user is mapped */
     bool has_whole_etc; /* see copy_etc() */
     unsigned n_copied;
     struct arena arena;
 };
 
-/* Where programs write by custom, and how many levels below are directories of the same kind. */
+/* Directories that programs usually write to, and how many levels below them are of the same kind. */
 static const struct {
     const char *path;
     int depth;
@@ -48,8 +48,8 @@ static bool is_foreign(const struct host_layer *o, const struct stat *st)
     return o->is_inner && (st->st_uid == NOBODY || st->st_gid == NOBODY);
 }
 
-/* Mode and owner of the host's; root's where the owner is not one of ours. The tree is ours alone: no one can change
- * it meanwhile. */
+/* Copy mode and owner from the host; root where the owner is not mapped. No other process uses the tree, so nothing
+ * changes in between. */
 static int dress(const struct host_layer *o, const char *path, const struct stat *st)
 {
     uid_t uid = o->is_inner && st->st_uid == NOBODY ? 0 : st->st_uid;
@@ -65,13 +65,13 @@ static int host_layer_make_dir(const struct host_layer *o, const char *path, str
     struct stat st;
 
     if (fstatat(o->host, path, &st, 0) < 0)
-        return err_errno(e, "look at /%s", path);
+        return err_errno(e, "stat /%s", path);
     if (mkdirat(o->dir, path, 0700) < 0)
-        return errno == EEXIST ? 0 : err_errno(e, "make %s", path);
-    return dress(o, path, &st) < 0 ? err_errno(e, "make %s", path) : 0;
+        return errno == EEXIST ? 0 : err_errno(e, "create %s", path);
+    return dress(o, path, &st) < 0 ? err_errno(e, "create %s", path) : 0;
 }
 
-/* In place of what may be there: a copy, or a whiteout. */
+/* Create a file in place of an earlier copy or whiteout. */
 static int open_new(const struct host_layer *o, const char *path)
 {
     (void)unlinkat(o->dir, path, 0);
@@ -88,7 +88,7 @@ static int host_layer_make_file(const struct host_layer *o, const char *path, st
     return 0;
 }
 
-/* What overlays take for "deleted": the host's file does not show. */
+/* A whiteout, which overlayfs treats as a deleted file: the host's file is hidden. */
 static int host_layer_whiteout(const struct host_layer *o, const char *path, struct err *e)
 {
     (void)unlinkat(o->dir, path, 0);
@@ -110,7 +110,7 @@ static struct str host_layer_read_host(struct host_layer *o, const char *path, s
     return file_read(o->host, path, O_NOFOLLOW, max, &text) == 0 ? arena_str(&o->arena, buf_view(&text)) : STR_NULL;
 }
 
-/* Call 'f' for what a directory of the host has, with paths; nothing if it cannot be listed. */
+/* Call 'f' for each entry of a directory of the host, with its path; an unreadable directory has none. */
 typedef int host_layer_entry_f(struct host_layer *o, const char *path, const struct dirent *entry, int depth,
                                struct err *e);
 
@@ -126,7 +126,7 @@ static int each_entry(struct host_layer *o, const char *dir, int depth, host_lay
     return rc;
 }
 
-/* ---- an ordinary user's: directories and files of /etc ---- */
+/* ---- for ordinary users: directories, and files of /etc ---- */
 
 static int copy_dirs(struct host_layer *o, const char *path, int depth, struct err *e);
 
@@ -135,7 +135,7 @@ static int copy_dir(struct host_layer *o, const char *path, const struct dirent 
     return entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN ? copy_dirs(o, path, depth, e) : 0;
 }
 
-/* One that we may not look into shows as it is: an overlay could not look into it either. */
+/* A directory that we may not read is left out: an overlay could not read it either. */
 static int copy_dirs(struct host_layer *o, const char *path, int depth, struct err *e)
 {
     struct stat st;
@@ -148,7 +148,8 @@ static int copy_dirs(struct host_layer *o, const char *path, int depth, struct e
     return depth ? each_entry(o, path, depth - 1, copy_dir, e) : 0;
 }
 
-/* One that we may not read (/etc/.pwd.lock, /etc/shadow) is of no use inside but in the way of a new one. */
+/* A file that we may not read (/etc/.pwd.lock, /etc/shadow) is useless inside and would block creating a new one:
+ * hide it. */
 static int copy_content(struct host_layer *o, const char *path, off_t max, struct err *e)
 {
     autoclose int from = openat(o->host, path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
@@ -162,14 +163,14 @@ static int copy_content(struct host_layer *o, const char *path, off_t max, struc
         return 0;
     to = open_new(o, path);
     if (to < 0)
-        return err_errno(e, "make %s", path);
+        return err_errno(e, "create %s", path);
     while (at < st.st_size) {
         ssize_t n = sendfile(to, from, &at, (size_t)(st.st_size - at));
 
         if (n < 0 && errno != EINTR)
             return err_errno(e, "copy /%s", path);
         if (n == 0)
-            break; /* it has become shorter */
+            break; /* the file was truncated meanwhile */
     }
     return dress(o, path, &st) < 0 ? err_errno(e, "copy /%s", path) : 0;
 }
@@ -198,8 +199,8 @@ static int copy_customary(struct host_layer *o, struct err *e)
 
 /* ---- all of /etc ---- */
 
-/* The kernel lets root of a user namespace make no overlay over a directory in which the host has mounted something.
- * Containers have /etc/hosts and the like mounted into them; for an ordinary user in one, /etc is copied. */
+/* In a user namespace the kernel refuses an overlay over a directory in which the host has mounts. When pumice itself
+ * runs in a container as an ordinary user, /etc has mounts (/etc/hosts …): then copy all of /etc. */
 static bool has_mounts_in_etc(void)
 {
     autofile FILE *f = fopen("/proc/self/mountinfo", "re");
@@ -256,8 +257,8 @@ static int copy_etc(struct host_layer *o, struct err *e)
 
 /* ---- users ---- */
 
-/* sshd gives up its rights for a user of that name before it lets anybody log in. Where there is one id only, that
- * must be root (and box.h lets it believe that it has changed its groups). */
+/* Before a login, sshd drops its rights by becoming a user of that name. With only one user id, that must be root
+ * (and box.h pretends that its groups were changed). */
 static void print_passwd(struct str passwd, struct buf *out)
 {
     struct str line, rest, field;
@@ -287,8 +288,8 @@ static int make_users(struct host_layer *o, struct err *e)
 
 /* ---- sshd ---- */
 
-/* sshd goes by what is in the file, not by its name: an RSA key would take longer to make than all the rest of a
- * run. */
+/* sshd reads the type of key from the file, not from its name: generating an RSA key would take longer than all other
+ * steps of a run. */
 static int make_key(struct host_layer *o, const char *path, struct err *e)
 {
     struct ssh_keys keys;
@@ -298,7 +299,7 @@ static int make_key(struct host_layer *o, const char *path, struct err *e)
     return host_layer_make_file(o, path, keys.private_pem, 0600, e);
 }
 
-/* "ssh_host_ed25519_key" and the like are replaced; ".pub" would not belong to it any more. */
+/* Replace the private keys ("ssh_host_ed25519_key"); hide the public ones, which would not match. */
 static int replace_key(struct host_layer *o, const char *path, const struct dirent *entry, int depth, struct err *e)
 {
     struct str name = str_of(entry->d_name);
@@ -326,11 +327,11 @@ static void add_own(int dir, const char *name, mode_t mode, const char *below)
 {
     autoclose int fd = -1;
 
-    if (tree_remove(dir, name, NULL) < 0) /* what was hidden there: now all is */
+    if (tree_remove(dir, name, NULL) < 0) /* an opaque directory hides all */
         return;
     if (mkdirat(dir, name, 0700) < 0 || (fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0 ||
         (below && (mkdirat(fd, below, 0700) < 0 || fchmodat(fd, below, 0755, 0) < 0)) || fchmod(fd, mode) < 0 ||
-        fsetxattr(fd, OVER_OPAQUE, "y", 1, 0) < 0) /* the last: without it nobody uses the directory */
+        fsetxattr(fd, OVER_OPAQUE, "y", 1, 0) < 0) /* last: without it the directory is not used */
         (void)tree_remove(dir, name, NULL);
 }
 
@@ -351,7 +352,7 @@ static int host_layer_fill(struct host_layer *o, struct err *e)
     if (o->is_inner && (copy_customary(o, e) < 0 || copy_etc(o, e) < 0))
         return -1;
     if (fstatat(o->host, "etc", &st, 0) < 0 || !S_ISDIR(st.st_mode))
-        return 0; /* a strange host; it has no sshd either */
+        return 0; /* an unusual host without /etc; it has no sshd */
     return host_layer_make_dir(o, "etc", e) < 0 || make_users(o, e) < 0 || host_layer_make_keys(o, e) < 0 ? -1 : 0;
 }
 
@@ -366,5 +367,5 @@ int host_layer_make(int dir, struct err *e)
     if (o.host >= 0)
         close(o.host);
     arena_done(&o.arena);
-    return rc < 0 ? err_wrap(e, "what lies over the host's files") : 0;
+    return rc < 0 ? err_wrap(e, "prepare the layer over the host's files") : 0;
 }

@@ -1,33 +1,34 @@
-/* host_layer.h - what every container of a run sees over the host's files
+/* host_layer.h - a layer of files that all containers of a run share, over the host's files
  *
- * A small tree that lies between the host's files and what a container changes, by the same paths: a second lower layer
- * of its overlays, made once for a run. It has host keys for sshd, of this run: those of the host are secret, and an
- * ordinary user could not even read them. (What else is secret is hidden in the same tree by hide.h.)
+ * A small directory tree between the host's files and the changes of a container: a second lower layer of its
+ * overlays, by the same paths, made once per run. It holds host keys for sshd, generated for this run: those of the
+ * host are secret, and an ordinary user could not even read them. (hide.h hides other secrets in the same tree.)
  *
- * Of an ordinary user the host's files belong to "nobody" inside, and the kernel lets nobody, not even root of a user
- * namespace, change a file or fill a directory of an owner that the namespace does not have. So for them the tree also
- * has
+ * For an ordinary user, the host's files belong to nobody inside the user namespace, and the kernel lets no one, not
+ * even its root, change a file or fill a directory whose owner the namespace does not map. So for ordinary users the
+ * tree also has
  *
- *   - the directories that programs write to by custom (/etc/…, /usr/local/bin, /var/lib/…), as root's own;
- *   - the small files right below /etc and /etc/ssh, which setup scripts append to;
- *   - with one user id only, root as the user of sshd: there is nobody else it could become.
+ *   - the directories that programs usually write to (/etc/…, /usr/local/bin, /var/lib/…), owned by root;
+ *   - the small files directly below /etc and /etc/ssh, which setup scripts append to;
+ *   - with only one user id, an "sshd" user with the id of root, since sshd cannot become any other.
  */
 #ifndef NODE_HOST_LAYER_H
 #define NODE_HOST_LAYER_H
 
 #include "base/err.h"
 
-/* A whiteout of this name in a directory of the tree: it has all that the host has there, and stands for itself. */
+/* A whiteout of this name in a directory of the tree marks it as complete: it has all that the host has there, and
+ * replaces it. */
 #define OVER_WHOLE ".pumice-whole"
 
-/* What overlayfs knows a directory by that hides those of its name further down. */
+/* The extended attribute that makes a directory opaque in overlayfs: it hides the lower ones of its name. */
 #define OVER_OPAQUE "trusted.overlay.opaque"
 
-/* Fill 'dir', an empty directory that is ours and that nobody else sees. Some milliseconds. */
+/* Fill 'dir', an empty directory that no other process uses. Takes some milliseconds. */
 int host_layer_make(int dir, struct err *e);
 
-/* An empty /tmp and a /run that nothing of the host's shows through, so that a container needs no directory and mount
- * for them; when all else is there. For root of the machine; that they cannot be had is no error. */
+/* Add an opaque /tmp and /run, so that a container needs no directory and mount of its own for them. Call it last.
+ * Only for root of the machine; does nothing for others, and a failure is not an error. */
 void host_layer_add_own(int dir);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { QUIET = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
 
-/* The root of the namespace. */
+/* Make 'mount' the root of the mount namespace. */
 static int become_root(int mount)
 {
     if (box_mount_attach_at(mount, AT_FDCWD, "/proc") < 0 || fchdir(mount) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
@@ -20,7 +20,7 @@ static int become_root(int mount)
     return umount2(".", MNT_DETACH);
 }
 
-/* Over the root of the namespace: what it covers no path leads to. */
+/* Mount over the root of the namespace: no path leads to what it covers. */
 static int cover_root(int mount)
 {
     if (box_mount_attach_at(mount, AT_FDCWD, "/") < 0 || fchdir(mount) < 0)
@@ -35,7 +35,7 @@ static int empty_root(int *ret_proc)
 
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return -1;
-    *ret_proc = box_mount_new("proc", NULL, QUIET, NULL); /* of a user namespace it may be refused */
+    *ret_proc = box_mount_new("proc", NULL, QUIET, NULL); /* may be refused in a user namespace */
     empty = box_mount_new("tmpfs", opt, QUIET | MOUNT_ATTR_RDONLY, NULL);
     if (empty < 0)
         return -1;
