@@ -324,8 +324,8 @@ def attach_streams():
     p.kill()
     p.wait()
     p.stdout.close()
-    fails(1, "its stdinOnce is true", "attach", "-i", "reads-0")
-    fails(1, "its stdin is not true", "attach", "-i", "worker-0")
+    fails(1, "stdinOnce is true", "attach", "-i", "reads-0")
+    fails(1, "set stdin: true", "attach", "-i", "worker-0")
 
 
 # ---- logs ----

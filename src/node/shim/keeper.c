@@ -117,7 +117,7 @@ int keeper_start(const struct keeper_options *opt, struct keeper **ret, struct e
     pid_t pid;
 
     if (program < 0)
-        return err_errno(e, "start the keeper: open ourselves");
+        return err_errno(e, "start the keeper: pidfd_open");
     if (wire_pair(pair, e) < 0)
         return err_wrap(e, "start the keeper");
     pid = fstat(pair[0], &end) < 0 ? -1 : fork();

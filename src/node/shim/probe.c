@@ -265,7 +265,7 @@ int probe_decode(struct arena *a, struct str text, struct probe_target *ret, str
         h->value = arena_str(a, wire_get_str(&r));
     }
     if (!wire_is_read(&r) || kind < 0 || kind >= PROBE_KIND_MAX || port < 0 || port > UINT16_MAX)
-        return err_set(e, ERR_INVALID, "not a probe");
+        return err_set(e, ERR_INVALID, "malformed probe");
     t.kind = (enum probe_kind)kind;
     t.port = (uint16_t)port;
     *ret = t;

@@ -238,7 +238,7 @@ bool probe_grpc(const struct probe_target *t, int64_t until_ms, struct buf *out)
     int r, status;
 
     if (t->service.n > SERVICE_MAX) {
-        buf_fmt(out, "the service's name is too long");
+        buf_fmt(out, "the service name is longer than %d bytes", SERVICE_MAX);
         return false;
     }
     if (probe_dial(&c, t->host, t->port, until_ms, &why) < 0) {
@@ -251,10 +251,11 @@ bool probe_grpc(const struct probe_target *t, int64_t until_ms, struct buf *out)
     if (r < 0)
         buf_fmt(out, "%s", errno == ETIMEDOUT ? "timeout: health rpc did not complete in time" : strerror(errno));
     else if (f.is_bad)
-        buf_fmt(out, "error: health rpc failed: what answers there is not gRPC");
+        buf_fmt(out, "error: health rpc failed: the answer is not gRPC");
     else if (status < 0)
         buf_fmt(out,
-                "error: health rpc failed: no health status for service \"%.*s\" (is grpc.health.v1.Health there?)",
+                "error: health rpc failed: no health status for service \"%.*s\" (does it implement "
+                "grpc.health.v1.Health?)",
                 STR_ARG(t->service));
     else if (status != 1)
         buf_fmt(out, "service unhealthy (responded with \"%s\")", status_names[status]);

@@ -290,7 +290,7 @@ bool probe_http(const struct probe_target *t, int64_t until_ms, struct buf *out)
     if (!str_starts(p.path, STR("/")))
         p.path = arena_cat(&a, STR("/"), p.path);
     if (!is_path(p.path)) {
-        buf_fmt(out, "the path of the probe holds a blank or a line end");
+        buf_fmt(out, "the path of the probe contains a blank or a control character");
         return false;
     }
     for (int hop = 0; hop <= HOPS_MAX; hop++) {

@@ -52,7 +52,7 @@ static int tls_start(struct probe_conn *c, struct str host, struct buf *out)
     c->tls = c->tls_ctx ? SSL_new(c->tls_ctx) : NULL;
     if (!c->tls) {
         SSL_CTX_free(c->tls_ctx);
-        buf_fmt(out, "no TLS here");
+        buf_fmt(out, "failed to create a TLS session");
         return -1;
     }
     SSL_set_verify(c->tls, SSL_VERIFY_NONE, NULL);
@@ -67,7 +67,7 @@ static int tls_start(struct probe_conn *c, struct str host, struct buf *out)
         buf_fmt(out, "%s",
                 errno == ETIMEDOUT
                     ? "net/http: TLS handshake timeout"
-                    : "tls: first record does not look like a TLS handshake, or there is no common version");
+                    : "tls: first record does not look like a TLS handshake, or no common protocol version");
         return -1;
     }
     return 0;

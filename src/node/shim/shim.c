@@ -6,13 +6,13 @@
 
 #include <sys/socket.h>
 
-enum { PATIENCE_S = 5 }; /* it may be stopped, and so may who would wake it */
+enum { PATIENCE_S = 5 }; /* the shim may be stopped, and so may the spawner that would resume it */
 
 struct shim {
     int fd;
     struct wire_in in;
-    struct buf why; /* its last words */
-    bool is_gone;   /* SHIM_GONE was given */
+    struct buf why; /* why it is gone, in its own words */
+    bool is_gone;   /* SHIM_GONE was returned */
 };
 
 struct shim *shim_of_fd(int take_fd)
@@ -35,18 +35,18 @@ int shim_new(struct spawner *s, const struct shim_options *opt, struct shim **re
     shim_put_options(&text, opt);
     m.payload = buf_view(&text);
     m.fds[0] = pair[1];
-    m.fds[1] = pair[0]; /* ours, for the next program */
+    m.fds[1] = pair[0]; /* our end, for the next program */
     r = spawner_send(s, &m, e);
     close(pair[1]);
     if (r < 0) {
         close(pair[0]);
-        return err_wrap(e, "ask for a shim");
+        return err_wrap(e, "request a shim");
     }
     *ret = shim_of_fd(pair[0]);
     return 0;
 }
 
-/* Whoever else holds our end: the shim sees it closed. */
+/* The shim sees this even when other processes hold our end. */
 void shim_stop(struct shim *s)
 {
     (void)shutdown(s->fd, SHUT_WR); /* gone already: the same */
@@ -206,9 +206,9 @@ static bool shim_take_event(struct shim *s, struct wire_msg *m, struct shim_even
     *ret = (struct shim_event){ .kind = (enum shim_event_kind)m->kind, .net_fd = -1, .nl_fd = -1 };
     if (m->kind >= SHIM_EVENT_KIND_MAX || shim_get_event(m->payload, ret) < 0)
         return false;
-    if (ret->kind == SHIM_GONE) { /* it is going; what counts is its end of the socket */
+    if (ret->kind == SHIM_GONE) { /* it is ending; the closed socket counts */
         if (!s->why.n)
-            buf_str(&s->why, ret->text); /* the first says it best; the spawner adds what it sees */
+            buf_str(&s->why, ret->text); /* keep the first reason: the spawner's may follow */
         return false;
     }
     if (ret->kind == SHIM_READY && (m->n_fds == 1 || m->n_fds == 2)) {
@@ -246,7 +246,7 @@ int shim_next(struct shim *s, struct shim_event *ret)
 
 /* ---- taking over ---- */
 
-/* Until it has answered; what it told the one before is skipped. */
+/* Wait for the answer; events for the previous program are skipped. */
 static int wait_found(struct shim *s, struct arena *a, struct shim_found *ret, struct err *e)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + SPAWNER_ANSWER_MS;
@@ -274,5 +274,5 @@ int shim_adopt(struct shim *s, struct arena *a, struct shim_found *ret, struct e
     struct err own = { 0 };
 
     e = e ? e : &own;
-    return wire_send(s->fd, &m, e) < 0 || wait_found(s, a, ret, e) < 0 ? err_wrap(e, "a shim") : 0;
+    return wire_send(s->fd, &m, e) < 0 || wait_found(s, a, ret, e) < 0 ? err_wrap(e, "adopt a shim") : 0;
 }

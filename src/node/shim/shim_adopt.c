@@ -1,8 +1,9 @@
-/* shim_adopt.c - a new program: it is told what became of the containers, and forgets what the one before had asked
+/* shim_adopt.c - a new program takes over: it learns the state of all containers; pending work of the previous one is
+ * dropped
  *
- * What was sent to the program before may have been read and not been acted on, so nothing that was said counts: the
- * last attempt of every container is told anew, how it ended included. Only the last: each is started by a program
- * that knew how the one before it had ended.
+ * The previous program may have read an event without acting on it. So nothing that was sent counts: the last attempt
+ * of every container is reported again, with its end. Only the last: the program that started it knew how the one
+ * before had ended.
  */
 #include "node/shim/shim_internal.h"
 
@@ -48,7 +49,7 @@ void pod_note_end(struct shim_pod *p, const struct con *c, const struct shim_eve
     shim_adopt_set_text(&past->text, has_failed ? str_of(ev->report.text) : ev->text);
 }
 
-/* ---- told ---- */
+/* ---- the report ---- */
 
 static void add_running(struct arena *a, const struct con *c, struct shim_found *f)
 {
@@ -67,7 +68,7 @@ static void add_past(struct arena *a, struct shim_pod *p, const struct shim_past
 {
     struct shim_con *con;
 
-    if (pod_find(p, buf_view(&past->name))) /* it was started again */
+    if (pod_find(p, buf_view(&past->name))) /* a later attempt is running */
         return;
     con = vec_push(a, &f->cons);
     *con = past->con;
@@ -76,7 +77,7 @@ static void add_past(struct arena *a, struct shim_pod *p, const struct shim_past
     con->text = buf_view(&past->text);
 }
 
-/* Whoever waited for them is gone. A hook or probe goes on to its end, and nobody is told. */
+/* Their clients are gone. A hook or probe runs to its end, and its result is dropped. */
 static void forget_tasks(struct shim_pod *p)
 {
     LIST_FOREACH(struct shim_task, j, &p->tasks, link) {
@@ -102,7 +103,7 @@ void pod_adopt(struct shim_pod *p, const struct wire_msg *m)
     LIST_FOREACH(struct shim_past, past, &p->pasts, link)
         add_past(&a, p, past, &f);
     LIST_FOREACH(struct con, c, &p->cons, link)
-        c->said_bytes = 0; /* of its log: to be told again */
+        c->said_bytes = 0; /* report the size of its log again */
     shim_put_found(&text, &f);
     pod_say_text(p, WORD_FOUND, buf_view(&text));
 }

@@ -1,7 +1,7 @@
-/* shim_attach.c - people who look at what a container writes, and type what it reads
+/* shim_attach.c - clients attached to the output and input of a container
  *
- * What it writes is for the log first: who is attached gets a copy, as far as there is room, and never holds it up. Its
- * input is handed over as a descriptor, so what is typed does not pass here.
+ * Output goes to the log first. Attached clients get a copy as far as their pipes have room, and never block the
+ * container. The input is passed as a descriptor, so typed bytes do not go through the shim.
  */
 #include "node/shim/shim_internal.h"
 
@@ -48,10 +48,10 @@ void con_show(struct con *c, enum conlog_stream stream, struct str bytes)
 {
     LIST_FOREACH(struct shim_sink, s, &c->sinks, link)
         if (s->fds[stream] >= 0)
-            (void)!write(s->fds[stream], bytes.p, bytes.n); /* no room, or nobody there: it is in the log */
+            (void)!write(s->fds[stream], bytes.p, bytes.n); /* pipe full or closed: the output is in the log */
 }
 
-/* Once: he has the only one, and what he closes has ended. */
+/* stdinOnce: the client gets the only descriptor, so its close is the end of the input. */
 static int give_input(struct con *c, int sock)
 {
     if (wire_send_fd(sock, "", 1, c->in, MSG_DONTWAIT) < 0)
@@ -86,10 +86,10 @@ static const char *shim_attach_refusal(const struct con *c, bool wants_input)
     if (!c || c->state != CON_RUNNING)
         return "the container is not running";
     if (wants_input && !c->spec.has_stdin)
-        return "the container has no input: its stdin is not true";
+        return "the container has no input: set stdin: true";
     if (wants_input && c->in < 0)
-        return "somebody has the input of the container, or had it: its stdinOnce is true";
-    return shim_attach_count(c) >= SHIM_SESSIONS_MAX ? "too many are attached" : NULL;
+        return "the input of the container is already taken: stdinOnce is true";
+    return shim_attach_count(c) >= SHIM_SESSIONS_MAX ? "too many attached clients" : NULL;
 }
 
 void pod_attach(struct shim_pod *p, const struct wire_msg *m)
@@ -98,11 +98,11 @@ void pod_attach(struct shim_pod *p, const struct wire_msg *m)
     uint64_t id = (uint64_t)wire_get_i64(&r);
     struct con *c = pod_find(p, wire_get_str(&r));
     bool wants_input = wire_get_i64(&r) != 0;
-    const char *why = wire_is_read(&r) && m->n_fds == 3 ? shim_attach_refusal(c, wants_input) : "not an order";
+    const char *why = wire_is_read(&r) && m->n_fds == 3 ? shim_attach_refusal(c, wants_input) : "malformed order";
     struct shim_sink *s;
 
     if (!why && wants_input && give_input(c, m->fds[0]) < 0)
-        why = "its input could not be handed over";
+        why = "failed to pass the input of the container";
     if (why) {
         task_refuse(p, id, why);
         return;
@@ -111,7 +111,7 @@ void pod_attach(struct shim_pod *p, const struct wire_msg *m)
     s->id = id;
     s->fds[CONLOG_STDOUT] = copy_of(m->fds[1]);
     s->fds[CONLOG_STDERR] = copy_of(m->fds[2]);
-    if (s->fds[CONLOG_STDOUT] >= 0) { /* else nobody would see a prompt that was there before him */
+    if (s->fds[CONLOG_STDOUT] >= 0) { /* show a prompt that was written before */
         struct str begun = conlog_begun(c->log);
 
         (void)!write(s->fds[CONLOG_STDOUT], begun.p, begun.n);

@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* What a child has of the shim and must not keep. */
+/* Undo what a child must not inherit from the shim. */
 static void forget_shim(const struct shim_pod *p)
 {
     static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM };
@@ -28,7 +28,8 @@ static pid_t clone_process(struct clone_args *args, struct err *e)
     pid_t pid = (pid_t)syscall(SYS_clone3, args, sizeof(*args));
 
     if (pid < 0)
-        (void)err_errno(e, errno == EAGAIN ? "make a process (is a limit on processes reached?)" : "make a process");
+        (void)err_errno(e,
+                        errno == EAGAIN ? "create a process (is the limit on processes reached?)" : "create a process");
     return pid;
 }
 

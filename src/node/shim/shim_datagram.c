@@ -1,10 +1,11 @@
-/* shim_datagram.c - datagrams to a port of the pod, and the answers
+/* shim_datagram.c - relay datagrams to a port of the pod, and the answers
  *
  *     clients ──▶ a socket of the machine ──▶ a socket for each client, in the pod's network ──▶ the port
  *
- * To the program in the pod each client is another one, as it would be without us. Who was silent for longest gives way
- * when there are too many. Nobody is told of what cannot be delivered: nobody is with UDP. The socket of the machine could
- * send anywhere there, so the process that has it is none that a pod can see: in its network, not among its processes.
+ * The program in the pod sees one peer per client, as without the relay. When there are too many clients, the one
+ * that was silent the longest is dropped. As always with UDP, delivery failures are not reported. The socket of the
+ * machine could send to any address, so the process that holds it must be out of the pod's reach: in its network, but
+ * not in its pid namespace.
  */
 #include "node/shim/shim_internal.h"
 
@@ -19,22 +20,22 @@
 enum {
     CLIENTS = 256,
     DATAGRAM = 65536,
-    AT_ONCE = 64, /* from one socket, before the others are looked at */
+    AT_ONCE = 64, /* datagrams from one socket before the next is polled */
 };
 
 struct datagram_client {
     struct sockaddr_storage from;
     socklen_t from_n;
-    _Alignas(struct cmsghdr) char to[64]; /* at which of the machine's addresses: the answer comes from there */
+    _Alignas(struct cmsghdr) char to[64]; /* the machine's address it was sent to: the answer comes from there */
     size_t to_n;
-    uint64_t heard; /* a number that grows */
+    uint64_t heard; /* 'turn' of the last datagram */
 };
 
 struct datagram_relay {
     int fd;
     uint16_t port;
     struct datagram_client clients[CLIENTS];
-    struct pollfd polled[CLIENTS + 1]; /* of the clients, then 'fd' */
+    struct pollfd polled[CLIENTS + 1]; /* sockets of the clients, then 'fd' */
     size_t n;
     uint64_t turn;
     char bytes[DATAGRAM];
@@ -60,7 +61,7 @@ static int datagram_connect_to(uint16_t port)
     return -1;
 }
 
-/* A place for a new one; its old socket, if it has one, is closed. */
+/* The slot for a new client; closes the socket of a client that it replaces. */
 static size_t place_for_client(struct datagram_relay *r)
 {
     size_t oldest = 0;
@@ -74,7 +75,7 @@ static size_t place_for_client(struct datagram_relay *r)
     return oldest;
 }
 
-/* Its number; CLIENTS: there is none to be had. */
+/* The slot of a client, new or not; CLIENTS: no socket. */
 static size_t find_client(struct datagram_relay *r, const struct datagram_client *c)
 {
     size_t i;
@@ -116,7 +117,7 @@ static bool datagram_take_one(struct datagram_relay *r)
         return true;
     r->clients[i].heard = ++r->turn;
     if (send(r->polled[i].fd, r->bytes, (size_t)n, MSG_NOSIGNAL) < 0 && errno == ECONNREFUSED)
-        (void)send(r->polled[i].fd, r->bytes, (size_t)n, MSG_NOSIGNAL); /* that was about the one before */
+        (void)send(r->polled[i].fd, r->bytes, (size_t)n, MSG_NOSIGNAL); /* the error was of an earlier datagram */
     return true;
 }
 
@@ -133,9 +134,9 @@ static bool give_one(struct datagram_relay *r, size_t i)
                         .msg_controllen = c->to_n };
 
     if (n < 0)
-        return false; /* also: nobody listens there */
+        return false; /* also: the port is closed */
     c->heard = ++r->turn;
-    (void)sendmsg(r->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT); /* who is gone does not listen */
+    (void)sendmsg(r->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT); /* best effort, like UDP */
     return true;
 }
 
@@ -152,7 +153,7 @@ _Noreturn void relay_datagrams(int fd, uint16_t port)
         r.polled[n] = (struct pollfd){ .fd = fd, .events = POLLIN };
         if (poll(r.polled, n + 1, -1) < 0)
             continue;
-        has_news = r.polled[n].revents; /* a new client may take its place */
+        has_news = r.polled[n].revents; /* find_client() may overwrite this slot */
         for (size_t i = 0; i < n; i++)
             for (int k = 0; r.polled[i].revents && k < AT_ONCE && give_one(&r, i); k++)
                 ;

@@ -174,9 +174,10 @@ static void fill_failure(struct con *c, int status)
         return;
     *r = (struct box_report){ .kind = BOX_FAILED, .status = 128, .reason = "StartError" };
     if (WIFSIGNALED(status))
-        (void)snprintf(r->text, sizeof(r->text), "killed by signal %d before its program ran", WTERMSIG(status));
+        (void)snprintf(r->text, sizeof(r->text), "killed by signal %d before its program started", WTERMSIG(status));
     else
-        (void)snprintf(r->text, sizeof(r->text), "ended with status %d before its program ran", WEXITSTATUS(status));
+        (void)snprintf(r->text, sizeof(r->text), "exited with status %d before its program started",
+                       WEXITSTATUS(status));
 }
 
 /* What is left in it is killed, with the pod's end again. In the pod's own nothing is: it went with process 1. */

@@ -90,7 +90,7 @@ static int raise_loopback(int sock, struct err *e)
 {
     struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
 
-    return ioctl(sock, SIOCSIFFLAGS, &request) < 0 ? err_errno(e, "bring lo up") : 0;
+    return ioctl(sock, SIOCSIFFLAGS, &request) < 0 ? err_errno(e, "set lo up") : 0;
 }
 
 static int say_ready(struct shim_pod *p, struct err *e)
@@ -103,14 +103,14 @@ static int say_ready(struct shim_pod *p, struct err *e)
     if (!p->opt.has_host_network) {
         nl = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
         if (nl < 0)
-            return err_errno(e, "open a netlink socket in the pod's network");
+            return err_errno(e, "open a netlink socket in the pod's network namespace");
         if (raise_loopback(nl, e) < 0)
             return -1;
         m.fds[m.n_fds++] = nl;
     }
     net = open_network(nl);
     if (net < 0)
-        return err_errno(e, "open the pod's network");
+        return err_errno(e, "open the pod's network namespace");
     shim_put_event(&text, &ev);
     m.payload = buf_view(&text);
     m.fds[0] = net;
@@ -142,7 +142,7 @@ static void take_orders(struct shim_pod *p)
         if (r == 1 && m.kind < ORDER_MAX && table[m.kind])
             table[m.kind](p, &m);
         else if (!p->has_complained)
-            log_warn("the shim does not understand an order", LOG_TEXT("pod", p->opt.group), LOG_INT("kind", m.kind));
+            log_warn("Ignored an unknown order of the program", LOG_TEXT("pod", p->opt.group), LOG_INT("kind", m.kind));
         p->has_complained |= r < 0 || m.kind >= ORDER_MAX || !table[m.kind]; /* once is enough */
         if (r == 1)
             wire_close_fds(&m);
@@ -267,7 +267,7 @@ _Noreturn void shim_main(const struct spawner_own *own, const struct shim_option
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD); /* blocked by the spawner */
     p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (p->signals < 0 ? err_errno(&e, "watch children") : pod_make(p, &e) < 0 || say_ready(p, &e) < 0) {
+    if (p->signals < 0 ? err_errno(&e, "create a signalfd") : pod_make(p, &e) < 0 || say_ready(p, &e) < 0) {
         struct shim_event ev = { .kind = SHIM_GONE, .text = str_of(e.text) };
 
         pod_say(p, &ev);

@@ -37,9 +37,9 @@ static int make_namespaces(const struct shim_pod *p, struct err *e)
     int flags = CLONE_NEWUTS | (p->opt.has_host_network ? 0 : CLONE_NEWNET) | (p->opt.has_host_ipc ? 0 : CLONE_NEWIPC);
 
     if (unshare(flags) < 0)
-        return err_errno(e, "make the pod's namespaces");
+        return err_errno(e, "create the pod's namespaces");
     if (p->opt.hostname.n && sethostname(p->opt.hostname.p, p->opt.hostname.n) < 0)
-        return err_errno(e, "host name %.*s", STR_ARG(p->opt.hostname));
+        return err_errno(e, "set host name %.*s", STR_ARG(p->opt.hostname));
     return write_sysctls(p, e);
 }
 
@@ -77,7 +77,7 @@ static int take_pause(struct shim_pod *p, int sock, struct err *e)
         return -1;
     if (send(sock, &ready, 1, MSG_NOSIGNAL) != 1 || /* no container may see it before */
         wire_recv_fd(sock, &ready, 1, 0, &p->shared.proc) != 1)
-        return err_set(e, ERR_IO, "it ended at once");
+        return err_set(e, ERR_IO, "it exited during start");
     return 0;
 }
 
@@ -110,7 +110,7 @@ int pod_make_pause(struct shim_pod *p, struct err *e)
     p->pause_pid = MAX_OF(pid, 0);
     rc = pid < 0 ? -1 : take_pause(p, pair[0], e);
     close(pair[0]);
-    return rc < 0 ? err_wrap(e, "process 1 of the pod") : 0;
+    return rc < 0 ? err_wrap(e, "start process 1 of the pod") : 0;
 }
 
 int pod_make(struct shim_pod *p, struct err *e)

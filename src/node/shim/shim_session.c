@@ -22,7 +22,7 @@ static struct shim_task *session_new(struct shim_pod *p, uint64_t id, int *ret_e
     LIST_FOREACH(struct shim_task, j, &p->tasks, link)
         n += j->is_session;
     if (n >= SHIM_SESSIONS_MAX) {
-        task_refuse(p, id, "too many commands at a time");
+        task_refuse(p, id, "too many commands are running");
         return NULL;
     }
     s = task_new(p, id, 0, ret_end);
@@ -61,7 +61,7 @@ void pod_exec_on(struct shim_pod *p, const struct wire_msg *m)
     spec = c->spec;
     spec.has_tty = is_tty;
     if (task_argv(&r, &a, &spec) < 0 || m->n_fds != 3) {
-        task_refuse(p, id, "not a command");
+        task_refuse(p, id, "malformed command");
         return;
     }
     if (is_tty)
@@ -178,7 +178,7 @@ void pod_forward(struct shim_pod *p, const struct wire_msg *m)
     pid_t pid;
 
     if (!wire_is_read(&r) || port < 1 || port > UINT16_MAX || m->n_fds != 1) {
-        task_refuse(p, id, "not a port");
+        task_refuse(p, id, "malformed port");
         return;
     }
     j = session_new(p, id, &end);

@@ -95,7 +95,7 @@ static int fresh_group(struct shim_pod *p, struct con *c, struct cgroup_limits *
     }
     limits->dies_whole = true;
     if (p->has_leftover && cgroup_remove(groups, c->group, e) < 0)
-        return err_wrap(e, "the group of an earlier attempt");
+        return err_wrap(e, "remove the cgroup of the previous attempt");
     return cgroup_make(groups, c->group, p->opt.only.n ? NULL : limits, e);
 }
 
@@ -118,10 +118,10 @@ static int start_open_terminal(struct con *c, struct start_ends *ends, struct er
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 
     if (master < 0)
-        return err_errno(e, "a terminal");
+        return err_errno(e, "create a terminal");
     c->pipes[CONLOG_STDOUT] = master;
     if (unlockpt(master) < 0 || (ends->in = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC)) < 0)
-        return err_errno(e, "a terminal");
+        return err_errno(e, "create a terminal");
     c->in = c->spec.has_stdin ? fcntl(master, F_DUPFD_CLOEXEC, 3) : -1;
     return 0;
 }
@@ -133,7 +133,7 @@ static int open_input(struct con *c, struct start_ends *ends, struct err *e)
     if (!c->spec.has_stdin)
         return 0;
     if (pipe2(pair, O_CLOEXEC) < 0)
-        return err_errno(e, "a pipe for the input");
+        return err_errno(e, "create a pipe for stdin");
     ends->in = pair[0];
     c->in = pair[1];
     return 0;
@@ -145,7 +145,7 @@ static int open_pipes(struct con *c, struct start_ends *ends, struct err *e)
         int pair[2];
 
         if (pipe2(pair, O_CLOEXEC) < 0)
-            return err_errno(e, "pipes for the output");
+            return err_errno(e, "create pipes for output");
         c->pipes[i] = pair[0];
         ends->out[i] = pair[1];
         (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* our end only */
@@ -158,7 +158,7 @@ static int open_ends(struct con *c, struct start_ends *ends, struct err *e)
     int pair[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return err_errno(e, "a socket for reports");
+        return err_errno(e, "create the report socket");
     c->report = pair[0];
     ends->report = pair[1];
     return c->spec.has_tty ? start_open_terminal(c, ends, e) : open_pipes(c, ends, e);
@@ -200,8 +200,8 @@ static int find_processes(struct shim_pod *p, struct con *c, const struct box_jo
         return 0;                   /* the target is there anyway */
     if (!p->driver->has_namespaces) /* our child is the runtime, not the container */
         return err_set(e, ERR_INVALID,
-                       "targetContainerName: not with an OCI runtime; leave it out, or see "
-                       "shareProcessNamespace of the pod");
+                       "targetContainerName: not supported with an OCI runtime; leave it out, or set "
+                       "shareProcessNamespace in the pod");
     if (!target || target->state != CON_RUNNING || target->has_status)
         return err_set(e, ERR_NOT_FOUND, "targetContainerName: container \"%.*s\" is not running",
                        STR_ARG(c->spec.target));
@@ -253,7 +253,7 @@ static int start_start(struct shim_pod *p, struct con *c, const struct wire_msg 
     shim_get_limits(r, &limits);
     box = wire_get_str(r);
     if (!wire_is_read(r))
-        return err_set(e, ERR_INVALID, "an order that cannot be read");
+        return err_set(e, ERR_INVALID, "malformed order");
     if (box_decode(&c->arena, box, m->fds, m->n_fds, &c->spec, e) < 0)
         return -1;
     fill_place(p, c);
@@ -284,7 +284,7 @@ void pod_start(struct shim_pod *p, const struct wire_msg *m)
 
     if (!shim_name_is_good(name) || pod_find(p, name)) {
         start_refuse(p, name, attempt,
-                     shim_name_is_good(name) ? "a container of this name is running" : "not a container's name");
+                     shim_name_is_good(name) ? "container is already running" : "invalid container name");
         return;
     }
     c = xcalloc(1, sizeof(*c));
@@ -324,7 +324,7 @@ void pod_signal(struct shim_pod *p, const struct wire_msg *m)
     int64_t signo = wire_get_i64(&r);
 
     if (!wire_is_read(&r) || signo < 1 || signo > 64) {
-        log_warn("not a signal", LOG_TEXT("pod", p->opt.group), LOG_INT("signal", signo));
+        log_warn("Ignored an invalid signal", LOG_TEXT("pod", p->opt.group), LOG_INT("signal", signo));
         return;
     }
     if (!c)

@@ -47,11 +47,12 @@ int sysctl_check(const struct shim_options *o, struct str name, struct str value
                                       : str_starts(buf_view(ret_path), sysctl_kinds[i].prefix)))
         i++;
     if (i == ARRAY_LEN(sysctl_kinds) || !is_clean(buf_view(ret_path)))
-        return err_set(e, ERR_INVALID, "sysctl \"%.*s\" is not allowed: it is not the pod's own", STR_ARG(name));
+        return err_set(e, ERR_INVALID, "sysctl \"%.*s\" is not allowed: it belongs to no namespace of the pod",
+                       STR_ARG(name));
     if (sysctl_kinds[i].is_network ? o->has_host_network : o->has_host_ipc)
         return err_set(e, ERR_INVALID, "sysctl \"%.*s\" is not allowed with %s", STR_ARG(name),
                        sysctl_kinds[i].is_network ? "hostNetwork" : "hostIPC");
     if (value.n > 4096 || str_has_char(value, '\0'))
-        return err_set(e, ERR_INVALID, "sysctl \"%.*s\": not a value", STR_ARG(name));
+        return err_set(e, ERR_INVALID, "sysctl \"%.*s\": invalid value", STR_ARG(name));
     return 0;
 }

@@ -75,7 +75,7 @@ void task_ended(struct shim_pod *p, struct shim_task *j, int status)
     if (j->is_probe) {
         ev.is_ok = ev.text.n && ev.text.p[0] == '+' && status == 0;
         ev.timed_out |= !ev.is_ok && clock_mono_ms(&clock_real) - j->began_ms >= j->timeout_ms;
-        ev.text = ev.text.n ? str_from(ev.text, 1) : STR("the probe ended without a word");
+        ev.text = ev.text.n ? str_from(ev.text, 1) : STR("the probe process ended without an answer");
         ev.exit_code = 0;
     } else {
         ev.is_ok = status == 0 && !j->timed_out;
@@ -94,7 +94,7 @@ struct shim_task *task_new(struct shim_pod *p, uint64_t id, int64_t timeout_ms, 
     int pair[2];
 
     if (p->n_jobs >= SHIM_JOBS_MAX) {
-        task_refuse(p, id, "too many commands and probes at a time");
+        task_refuse(p, id, "too many commands and probes are running");
         return NULL;
     }
     if (ret_end && pipe2(pair, O_CLOEXEC) < 0) {
@@ -159,7 +159,7 @@ void pod_exec(struct shim_pod *p, const struct wire_msg *m)
     spec = c->spec;
     spec.has_tty = false;
     if (task_argv(&r, &a, &spec) < 0) {
-        task_refuse(p, id, "not a command");
+        task_refuse(p, id, "malformed command");
         return;
     }
     j = task_new(p, id, timeout_ms, &end);
@@ -207,7 +207,7 @@ static _Noreturn void be_probe(const struct shim_pod *p, const struct probe_targ
     if (verdict == PROBE_MISSES_LIBS) {
         execute_probe(p, t, until_ms, end);
         buf_reset(&out);
-        buf_fmt(&out, "the program that can ask this could not be executed: %s", strerror(errno));
+        buf_fmt(&out, "failed to execute the probe program: %s", strerror(errno));
     }
     probe_answer(end, verdict, buf_view(&out));
     _exit(0);
@@ -227,7 +227,7 @@ void pod_probe(struct shim_pod *p, const struct wire_msg *m)
     pid_t pid;
 
     if (!wire_is_read(&r) || probe_decode(&a, text, &target, &e) < 0) {
-        task_refuse(p, id, "not a probe");
+        task_refuse(p, id, "malformed probe");
         return;
     }
     j = task_new(p, id, timeout_ms, &end);

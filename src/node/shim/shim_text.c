@@ -64,7 +64,7 @@ int spawner_get_begin(struct arena *a, struct wire_msg *m, struct spawner_begin 
     has_files = wire_get_i64(&r);
     files = wire_get_str(&r);
     if (!wire_is_read(&r) || files.n != sizeof(b.files) || m->n_fds < (b.opt.outlives ? 3 : 1))
-        return err_set(e, ERR_INVALID, "the options of a spawner cannot be read");
+        return err_set(e, ERR_INVALID, "malformed spawner options");
     memcpy(&b.files, files.p, sizeof(b.files));
     b.opt.program_fd = m->fds[0];
     if (b.opt.outlives) {
@@ -147,7 +147,7 @@ int shim_get_options(struct arena *a, struct str text, struct shim_options *ret,
     }
     o.id_base = (uint32_t)wire_get_i64(&r);
     if (!wire_is_read(&r) || o.log_bytes < 0 || o.log_ahead < 0)
-        return err_set(e, ERR_INVALID, "the options of a shim cannot be read");
+        return err_set(e, ERR_INVALID, "malformed shim options");
     *ret = o;
     return 0;
 }
@@ -280,7 +280,7 @@ int shim_get_found(struct arena *a, struct str text, struct shim_found *ret, str
     for (size_t i = 0; i < n && !r.is_bad; i++)
         get_con(a, &r, vec_push(a, &f.cons));
     if (!wire_is_read(&r))
-        return err_set(e, ERR_INVALID, "what a shim says of its pod cannot be read");
+        return err_set(e, ERR_INVALID, "malformed answer of a shim");
     *ret = f;
     return 0;
 }

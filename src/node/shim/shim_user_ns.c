@@ -57,7 +57,7 @@ void pod_make_user_ns(struct shim_pod *p)
         (void)proc_wait(pid);
     }
     if (fd < 0)
-        log_warn("The kernel gives the pod no user namespace; it runs with the ids of its range",
+        log_warn("Failed to create the user namespace of a pod; it runs with the ids of its range",
                  LOG_TEXT("pod", p->opt.group), LOG_TEXT("why", strerror(errno)));
     p->user_ns = MAX_OF(fd, 0);
 }

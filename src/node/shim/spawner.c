@@ -194,7 +194,7 @@ static int spawner_connect_to(int dir, const char *name, struct err *e)
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
-        return err_errno(e, "a socket");
+        return err_errno(e, "create a socket");
     (void)snprintf(at.sun_path, sizeof(at.sun_path), "/proc/self/fd/%d/%s", dir, name);
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)); /* it may have been stopped */
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
@@ -220,10 +220,10 @@ static int take_kept(struct spawner *s, struct wire_msg *m, struct err *e)
     int64_t version = wire_get_i64(&r);
 
     if (version != SHIM_WIRE)
-        return err_set(e, ERR_INVALID, "it speaks version %lld, and this program %d", (long long)version, SHIM_WIRE);
+        return err_set(e, ERR_INVALID, "protocol version %lld, this program needs %d", (long long)version, SHIM_WIRE);
     buf_str(&s->note, wire_get_str(&r));
     if (!wire_is_read(&r) || m->n_fds < 2 || m->n_fds > 2 + SPAWNER_KEEPS)
-        return err_set(e, ERR_INVALID, "its answer cannot be read");
+        return err_set(e, ERR_INVALID, "malformed answer");
     s->kept.mnt_fd = m->fds[0];
     s->kept.user_fd = m->fds[1];
     s->kept.n_fds = m->n_fds - 2;

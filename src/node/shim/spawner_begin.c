@@ -44,7 +44,7 @@ int spawner_program(char **argv)
     if (begin.is_ordinary)
         user_note_ordinary();
     if (cgroups_adopt(begin.group.p, begin.place, &begin.opt.cgroups, NULL, &e) < 0) {
-        log_error("the spawner cannot open its groups", LOG_TEXT("why", e.text));
+        log_error("Failed to open the cgroups of the spawner", LOG_TEXT("why", e.text));
         return 1;
     }
     wire_in_done(&in);

@@ -97,10 +97,9 @@ int spawner_open_program(int exe, struct err *e)
         fd = open_own(exe);
     if (fd >= 0)
         return fd;
-    return err_set(
-        e, ERR_FORBIDDEN,
-        "pods could change this program, because it can run neither from memory (%s) nor from a read-only mount (%s)",
-        strerror(no), strerror(errno));
+    return err_set(e, ERR_FORBIDDEN,
+                   "cannot protect the spawner's program from pods: no copy in memory (%s), no read-only mount (%s)",
+                   strerror(no), strerror(errno));
 }
 
 /* The last argument is room for the names that shims and containers show to people who look at processes. Process 1 of a

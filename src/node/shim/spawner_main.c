@@ -174,7 +174,7 @@ static void shim_ended(struct spawning *s, struct spawner_main_entry *entry, int
         if (WIFSIGNALED(status))
             (void)snprintf(why, sizeof(why), "the shim of the pod was killed by signal %d", WTERMSIG(status));
         else
-            (void)snprintf(why, sizeof(why), "the shim of the pod ended with status %d", WEXITSTATUS(status));
+            (void)snprintf(why, sizeof(why), "the shim of the pod exited with status %d", WEXITSTATUS(status));
         say_gone(entry->sock, why);
     }
     entry_free(entry);

@@ -51,7 +51,7 @@ static void test_failures(void **state)
         const char *text, *reason, *says;
     } cases[] = {
         { "!fail", "StartError", "the stand-in was told to" },
-        { "!die", "StartError", "ended with status 3 before its program ran" },
+        { "!die", "StartError", "exited with status 3 before its program started" },
     };
     struct shim *s = stand_pod("failures");
     struct shim_event ev;
@@ -66,15 +66,15 @@ static void test_failures(void **state)
     stand_start(s, "main", "!hang", 0); /* killed while it is made */
     assert_int_equal(shim_signal(s, STR("main"), SIGKILL, NULL), 0);
     ev = stand_expect(s, SHIM_FAILED, "hang");
-    assert_string_equal(ev.report.text, "killed by signal 9 before its program ran");
+    assert_string_equal(ev.report.text, "killed by signal 9 before its program started");
     stand_start(s, "main", "sleep 100", 0);
     (void)stand_expect(s, SHIM_STARTED, "sleep");
     stand_start(s, "main", "true", 1);
     ev = stand_expect(s, SHIM_FAILED, "twice");
-    assert_string_equal(ev.report.text, "a container of this name is running");
+    assert_string_equal(ev.report.text, "container is already running");
     stand_start(s, "../x", "true", 0);
     ev = stand_expect(s, SHIM_FAILED, "bad name");
-    assert_string_equal(ev.report.text, "not a container's name");
+    assert_string_equal(ev.report.text, "invalid container name");
     stand_start(s, "mad", "!garbage", 0); /* reports in the wrong order and of the wrong size */
     (void)stand_expect(s, SHIM_STARTED, "garbage");
     assert_int_equal(stand_expect(s, SHIM_ENDED, "garbage").status, 5 << 8);
@@ -423,7 +423,7 @@ static void test_exec(void **state)
     ev = stand_expect(s, SHIM_RESULT, "deaf");
     assert_true(ev.timed_out && !ev.is_ok);
     assert_int_equal(shim_exec(s, 8, &(struct shim_command){ STR("main"), argv, 0 }, 50, NULL), 0);
-    assert_true(str_is(stand_expect(s, SHIM_RESULT, "nothing").text, "not a command"));
+    assert_true(str_is(stand_expect(s, SHIM_RESULT, "nothing").text, "malformed command"));
     stand_gone(s);
 }
 
@@ -548,7 +548,7 @@ static void test_attach(void **state)
     assert_int_equal(shim_attach(s, 1, STR("none"), fds, false, NULL), 0);
     assert_true(str_is(stand_expect(s, SHIM_RESULT, "none").text, "the container is not running"));
     assert_int_equal(shim_attach(s, 2, STR("deaf"), fds, true, NULL), 0);
-    assert_true(str_has(stand_expect(s, SHIM_RESULT, "deaf").text, STR("stdin is not true")));
+    assert_true(str_has(stand_expect(s, SHIM_RESULT, "deaf").text, STR("set stdin: true")));
 
     assert_int_equal(shim_attach(s, 3, STR("hears"), fds, true, NULL), 0);
     in = recv_input(sock[0]);
@@ -1272,7 +1272,7 @@ static void test_other_version(void **state)
         be_other_spawner(listener);
     assert_int_equal(spawner_find(dir, "spawner.other", &s, &e), -1);
     assert_int_equal(e.code, ERR_INVALID);
-    assert_non_null(strstr(e.text, "it speaks version 99, and this program 1"));
+    assert_non_null(strstr(e.text, "protocol version 99, this program needs 1"));
     assert_non_null(s);
     spawner_stop(s);
     assert_int_equal(waitpid(pid, &status, 0), pid);
