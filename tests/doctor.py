@@ -133,7 +133,7 @@ def ordinary_user_with_ids():
     limited(checks, "user ids", "/etc/subuid has no ids", "echo pmdoctor:")
     checks, _ = report(shell(NAMED + f"mount --bind /dev/null {shutil.which('newuidmap')}; " + as_user(),
                              RANGE="pmdoctor:500000:65536"))
-    limited(checks, "user ids", "there is no newuidmap", "apt-get install uidmap")
+    limited(checks, "user ids", "newuidmap is not installed", "apt-get install uidmap")
 
 
 def forbidden():

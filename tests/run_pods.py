@@ -410,7 +410,7 @@ def variables_without_end():
     """Variables made of variables: refused at a bound, with the name, and without the memory they would need."""
     doubling = [{"name": "V0", "value": "x" * 1000}] + [{"name": f"V{i}", "value": f"$(V{i - 1})$(V{i - 1})"} for i in range(1, 60)]
     many = [{"name": "V", "value": "x" * 100000}] + [{"name": f"W{i}", "value": "$(V)"} for i in range(200)]
-    for env, args, want in ((doubling, [], 'container "main": env V8: with its variables it has more than the 131071 bytes'),
+    for env, args, want in ((doubling, [], 'container "main": env V8: expanded text is longer than 131071 bytes'),
                             (many, [], 'container "main": env W'),
                             (many[:2], ["$(V)$(V)"], 'container "main": command[3]: with its variables'),
                             (many[:2], ["$(V)"] * 100, "command and variables together have more than")):

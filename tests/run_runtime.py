@@ -246,7 +246,7 @@ def broken():
 
         one = job("j", task("a", sh("echo never")))
         r = run(one, *with_(script("fails", "echo some words >&2; exit 1")), "--timeout", "20s")
-        assert r.status != 0 and "ended with status 1" in reasons(r), (r.status, reasons(r))
+        assert r.status != 0 and "exited with status 1" in reasons(r), (r.status, reasons(r))
         assert "some words" in r.lines("a-0"), r.told()
         begin = time.monotonic()
         r = run(one, *with_(script("hangs", "sleep 1000 & sleep 1000")), "--timeout", "1s")

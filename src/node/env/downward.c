@@ -113,7 +113,7 @@ int downward_field(struct arena *a, const struct json *pod, struct str path, str
                                 : json_text(value, STR(""));
         return 0;
     }
-    return err_set(e, ERR_INVALID, "fieldPath \"%.*s\" is not one a pod can refer to", STR_ARG(path));
+    return err_set(e, ERR_INVALID, "unsupported fieldPath \"%.*s\"", STR_ARG(path));
 }
 
 /* ---- resourceFieldRef ---- */
@@ -125,7 +125,7 @@ static int read_quantity(const struct json *j, struct quantity *ret, bool *ret_i
     if (!*ret_is_set)
         return 0;
     if (j->type != JSON_STRING && j->type != JSON_NUMBER)
-        return err_set(e, ERR_INVALID, "a quantity is expected, not a %s", json_type_name(j->type));
+        return err_set(e, ERR_INVALID, "must be a quantity, not a %s", json_type_name(j->type));
     return quantity_parse((struct str){ j->text, j->n }, ret, e);
 }
 
@@ -169,7 +169,7 @@ int downward_resource(struct arena *a, const struct json *pod, const struct json
         return err_set(e, ERR_INVALID, "resource \"%.*s\": the pod has no container \"%.*s\"", STR_ARG(what),
                        STR_ARG(name));
     if ((!is_limit && !is_request) || !is_countable(resource))
-        return err_set(e, ERR_INVALID, "resource \"%.*s\" is not one a pod can refer to", STR_ARG(what));
+        return err_set(e, ERR_INVALID, "unsupported resource \"%.*s\"", STR_ARG(what));
     if (container_amount(c, allocatable, is_request, resource, &amount, e) < 0)
         return err_wrap(e, "container \"%.*s\"", STR_ARG(name));
     if (read_quantity(json_get(ref, "divisor"), &divisor, &is_set, e) < 0)

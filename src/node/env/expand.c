@@ -38,12 +38,11 @@ int vars_take(struct vars *v, struct str word, const char *what, struct err *e)
     size_t room = word.n + 1 + sizeof(char *);
 
     if (word.n >= VARS_TEXT_MAX)
-        return err_set(e, ERR_INVALID, "%s has more than the %d bytes that the kernel lets a program have in one text",
+        return err_set(e, ERR_INVALID, "%s is longer than %d bytes, the kernel's limit for one argument or variable",
                        what, VARS_TEXT_MAX - 1);
     if (room > v->max - v->bytes)
         return err_set(e, ERR_INVALID,
-                       "%s is too much: command and variables together have more than the %zu bytes that the kernel "
-                       "lets a program start with",
+                       "%s does not fit: command and variables together are longer than %zu bytes, the kernel's limit",
                        what, v->max);
     v->bytes += room;
     return 0;
@@ -110,11 +109,9 @@ int vars_expand(const struct vars *v, struct str text, struct str *ret, struct s
             n = str_starts(text, STR("$$")) ? 2 : 1;
         }
         if (out.n + value.n >= VARS_TEXT_MAX)
-            return err_set(
-                e, ERR_INVALID,
-                "with its variables it has more than the %d bytes that the kernel lets a program have in one "
-                "text",
-                VARS_TEXT_MAX - 1);
+            return err_set(e, ERR_INVALID,
+                           "expanded text is longer than %d bytes, the kernel's limit for one argument or variable",
+                           VARS_TEXT_MAX - 1);
         buf_str(&out, value);
         text = str_from(text, n);
     }

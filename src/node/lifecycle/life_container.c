@@ -384,7 +384,7 @@ void life_con_take(struct life *l, struct life_con *c, const struct json *old, i
     c->state = LIFE_CON_RUNNING;
     c->started_ms = life_container_time_of(running, "startedAt", now_ms);
     life_set_text(&c->id, json_member_text(old, "containerID"));
-    life_con_killed(l, c, STR("the agent of this node was ended, and the container with it"), now_ms);
+    life_con_killed(l, c, STR("the container ended with the agent of this node"), now_ms);
 }
 
 /* As it would be, had we seen all of its restarts. */

@@ -127,9 +127,9 @@ static void oci_build(struct oci_run *r, struct box *b)
         if (steps[i].run(b, &e) < 0)
             oci_fail(r, steps[i].reason, e.text);
     if (show_dev(r, b) < 0)
-        fail_errno(r, "show /dev to the runtime");
+        fail_errno(r, "bind /dev for the runtime");
     if (!r->spec->has_host_pids && take_proc_off(b) < 0)
-        fail_errno(r, "leave /proc to the runtime");
+        fail_errno(r, "unmount /proc for the runtime");
 }
 
 /* It is lowered by those who may, and runtimes make an error of it when they may not. */
@@ -210,7 +210,7 @@ static void bind_shared(struct oci_run *r)
     const char *from = arena_fmt(&r->arena, "/proc/self/fd/%d", r->spec->join->pids).p;
 
     if (fd < 0 || mount(from, r->pids, NULL, MS_BIND, NULL) < 0)
-        fail_errno(r, "join the pod's processes");
+        fail_errno(r, "bind the pid namespace of the pod");
 }
 
 static pid_t start_init(struct oci_run *r)
@@ -220,14 +220,14 @@ static pid_t start_init(struct oci_run *r)
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-        fail_errno(r, "make a socket");
+        fail_errno(r, "create a socket pair");
     pid = clone_init(pair);
     close(pair[1]);
     if (pid < 0 || !bind_pids(r, pid))
-        fail_errno(r, "make process 1 of the container");
+        fail_errno(r, "create process 1 of the container");
     (void)send(pair[0], &byte, 1, MSG_NOSIGNAL);
     if (read(pair[0], &byte, 1) != 1) /* nobody may see it before it is empty */
-        oci_fail(r, box_create_error, "process 1 of the container ended at once");
+        oci_fail(r, box_create_error, "process 1 of the container exited during start");
     close(pair[0]);
     return pid;
 }
@@ -251,13 +251,11 @@ static pid_t oci_create(struct oci_run *r)
     oci_oci_call(r, verb, false);
     if (str_to_i64(str_trim(oci_file_read(&r->arena, r->pid_file)), &pid) < 0 || pid <= 1 || pid > INT32_MAX)
         oci_fail(r, box_create_error,
-                 arena_fmt(&r->arena, "%s did not say which process the container is", r->place->runtime).p);
+                 arena_fmt(&r->arena, "%s did not report the process id of the container", r->place->runtime).p);
     /* Else we would never hear of its end. */
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
         oci_fail(r, box_create_error,
-                 arena_fmt(&r->arena, "%s says that the container is process %d, which is not ours", r->place->runtime,
-                           (int)pid)
-                     .p);
+                 arena_fmt(&r->arena, "%s reported process %d, which is not our child", r->place->runtime, (int)pid).p);
     return (pid_t)pid;
 }
 
@@ -340,7 +338,7 @@ _Noreturn void oci_run(const struct box_spec *s, const struct oci_place *p, int 
     (void)prctl(PR_SET_NAME, "pumice-oci", 0, 0, 0);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     if (unshare(CLONE_NEWNS) < 0)
-        fail_errno(&r, "make a mount namespace");
+        fail_errno(&r, "create a mount namespace");
     oci_build(&r, &b);
     fit_groups(&r);
     if (s->join)

@@ -48,15 +48,15 @@ static int oci_call_call(const char *const *argv, const char *verb, enum proc_st
         return -1;
     end = proc_end(&p, ms, said);
     if (end.is_late)
-        return err_set(e, ERR_IO, "\"%s %s\" did not end within %d seconds", argv[0], verb, (ms + 999) / 1000);
+        return err_set(e, ERR_IO, "\"%s %s\" timed out after %d s", argv[0], verb, (ms + 999) / 1000);
     if (end.status == PROC_CANNOT_RUN)
-        return err_set(e, ERR_IO, "%s cannot be run", argv[0]);
+        return err_set(e, ERR_IO, "cannot run %s", argv[0]);
     if (end.signo == SIGKILL)
-        return err_set(e, ERR_IO, "\"%s %s\" was killed (it runs within the memory limit of the container)", argv[0],
+        return err_set(e, ERR_IO, "\"%s %s\" was killed; it counts against the memory limit of the container", argv[0],
                        verb);
     if (end.signo)
-        return err_set(e, ERR_IO, "\"%s %s\" was ended by signal %d", argv[0], verb, end.signo);
-    return end.status ? err_set(e, ERR_IO, "\"%s %s\" ended with status %d", argv[0], verb, end.status) : 0;
+        return err_set(e, ERR_IO, "\"%s %s\" was killed by signal %d", argv[0], verb, end.signo);
+    return end.status ? err_set(e, ERR_IO, "\"%s %s\" exited with status %d", argv[0], verb, end.status) : 0;
 }
 
 static int ask_version(const char *path, struct buf *said, struct err *e)
@@ -160,14 +160,13 @@ int oci_find(struct arena *a, const char *name, const char **ret, struct err *e)
     if (strchr(name, '/') ? access(name, X_OK) == 0 && realpath(name, found) : proc_find(name, found, sizeof(found)))
         path = arena_str(a, str_of(found)).p;
     if (!path && strchr(name, '/'))
-        return err_set(e, ERR_NOT_FOUND, "%s: there is no such program", name);
+        return err_set(e, ERR_NOT_FOUND, "%s: no such program", name);
     if (!path)
-        return err_set(e, ERR_NOT_FOUND, "there is no %s here; install it (apt-get install %s) or give its path", name,
-                       name);
+        return err_set(e, ERR_NOT_FOUND, "%s is not installed; give its path, or run: apt-get install %s", name, name);
     if (ask_version(path, &words, e) < 0) {
         if (e)
             e->code = ERR_INVALID;
-        return err_wrap(e, "%s does not work here", path);
+        return err_wrap(e, "%s does not work on this machine", path);
     }
     *ret = path;
     return 0;

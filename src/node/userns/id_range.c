@@ -46,7 +46,7 @@ static int range_write(int fd, struct str text, size_t slot, struct str namespac
 
     buf_fmt(&line, "%u %.*s\n", range_base(slot), STR_ARG(namespace));
     if (ftruncate(fd, end) < 0 || pwrite_all(fd, buf_view(&line), end) < 0 || fdatasync(fd) < 0)
-        return err_errno(e, "write the list of id ranges");
+        return err_errno(e, "write id-ranges");
     return 0;
 }
 
@@ -123,7 +123,7 @@ static int range_give(const struct id_range_options *o, int fd, struct str text,
             range_avoid_file(&r, o->etc, files[i].name, files[i].is_range);
         slot = range_choose(&r, o, namespace);
         if (slot == SLOTS)
-            return err_set(e, ERR_CONFLICT, "no range of user ids is left: all %d are used", SLOTS);
+            return err_set(e, ERR_CONFLICT, "no free range of user ids: all %d are in use", SLOTS);
         if (range_write(fd, text, slot, namespace, e) < 0)
             return -1;
     }
@@ -138,11 +138,12 @@ int id_range_of(const struct id_range_options *o, struct str namespace, uint32_t
     int rc;
 
     if (fd < 0 || flock(fd, LOCK_EX) < 0)
-        return err_errno(e, "open the list of id ranges");
+        return err_errno(e, "open id-ranges");
     rc = read_all(fd, LIST_MAX, &text);
     if (rc < 0)
-        return err_errno(e, "read the list of id ranges");
+        return err_errno(e, "read id-ranges");
     if (rc > 0)
-        return err_set(e, ERR_TOO_BIG, "the list of id ranges is too long; remove the file id-ranges when no pod runs");
+        return err_set(e, ERR_TOO_BIG, "id-ranges is larger than %d MiB; delete it while no pod is running",
+                       LIST_MAX >> 20);
     return range_give(o, fd, buf_view(&text), namespace, ret, e);
 }

@@ -19,7 +19,7 @@ static const uint32_t all_ids = UINT32_MAX;
 static int keep_mounts_in(struct err *e)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-        return errno == EPERM || errno == EACCES ? user_refused(errno, e) : err_errno(e, "make the mounts our own");
+        return errno == EPERM || errno == EACCES ? user_refused(errno, e) : err_errno(e, "make mounts slaves");
     return 0;
 }
 
@@ -58,11 +58,11 @@ static int make_root_ours(struct err *e)
     if (tree < 0 || statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &ours) < 0 || setns(self, CLONE_NEWNS) < 0)
         return 0; /* where that is forbidden nobody can enter a container anyway */
     if (statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &all) < 0)
-        return err_errno(e, "look at the root");
+        return err_errno(e, "stat the root directory");
     if (is_same_place(&ours, &all))
         return fchdir(here) < 0 ? err_errno(e, "return to %s", path) : 0;
     if (put_root(tree) < 0)
-        return err_errno(e, "make the root of this chroot the root of the run");
+        return err_errno(e, "make the chroot the root of the mount namespace");
     if (is_known && chdir(path) < 0)
         return err_errno(e, "return to %s", path);
     return 0;
@@ -86,7 +86,7 @@ static void look_at_self(struct user_root *ret)
     ret->is_real = ret->n_ids == all_ids && ret->outer_uid == 0;
     if (ret->n_ids <= 1)
         (void)snprintf(ret->why, sizeof(ret->why),
-                       "this user namespace has one user id only; start pumice outside of it");
+                       "this user namespace has only one user id; start pumice outside of it");
 }
 
 /* ---- an ordinary user ---- */

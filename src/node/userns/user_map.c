@@ -76,7 +76,7 @@ static bool user_map_prepare(struct task *t, struct user_helper *h)
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         t->range[i] = read_range(kinds[i].file, name, geteuid());
         if (!proc_find(kinds[i].program, t->program[i], sizeof(t->program[i]))) {
-            (void)snprintf(h->why, sizeof(h->why), "there is no %s; as root run: apt-get install uidmap",
+            (void)snprintf(h->why, sizeof(h->why), "%s is not installed; as root run: apt-get install uidmap",
                            kinds[i].program);
             return false;
         }

@@ -49,20 +49,21 @@ static const char *find_reason(int error)
     switch (error) {
     case ENOSPC:
     case EUSERS:
-        return "as many as allowed are in use, or they are nested too deeply; as root run: sysctl -w "
+        return "too many are in use, or they are nested too deeply; as root run: sysctl -w "
                "user.max_user_namespaces=15000";
     case EINVAL:
     case ENOSYS:
-        return "this kernel has none; run: pumice as root";
+        return "this kernel does not support them; run: pumice as root";
     default:
-        return is_filtered() ? "a seccomp filter forbids it, as in a container; start that with: --security-opt "
-                               "seccomp=unconfined (docker, podman), or --privileged"
-                             : "something forbids it (a security module, or a chroot); run: pumice as root";
+        return is_filtered()
+                   ? "denied by a seccomp filter, as in a container; start the container with: --security-opt "
+                     "seccomp=unconfined (docker, podman), or --privileged"
+                   : "denied by a security module or a chroot; run: pumice as root";
     }
 }
 
 int user_refused(int error, struct err *e)
 {
-    return err_set(e, ERR_FORBIDDEN, "user namespaces are not allowed here, and pods need them or root: %s",
+    return err_set(e, ERR_FORBIDDEN, "pods need root or user namespaces, and the kernel refused one: %s",
                    find_reason(error));
 }

@@ -114,7 +114,7 @@ static int volume_open_dir(struct volume_set *s, struct err *e)
 {
     s->made_dir = mkdir(s->dir.p, 0755) == 0;
     if (!s->made_dir && errno != EEXIST)
-        return io_errno(e, "make %s", s->dir.p);
+        return io_errno(e, "create %s", s->dir.p);
     if (s->made_dir && chmod(s->dir.p, 0755) < 0)
         return io_errno(e, "set the mode of %s", s->dir.p);
     s->dir_fd = open(s->dir.p, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -230,7 +230,8 @@ static int volume_kind_of(const struct json *volume, const struct volume_kind **
         if (member->type == JSON_NULL || str_is(json_key(member), "name"))
             continue;
         if (kind)
-            return err_set(e, ERR_INVALID, "is of two types, %s and %.*s", kind->member, STR_ARG(json_key(member)));
+            return err_set(e, ERR_INVALID, "may not have more than 1 type: has %s and %.*s", kind->member,
+                           STR_ARG(json_key(member)));
         kind = volume_find_kind(json_key(member));
         if (!kind)
             return err_set(e, ERR_INVALID, "%.*s volumes are not supported on this node", STR_ARG(json_key(member)));
@@ -262,7 +263,7 @@ static int volume_make_one(struct volume_call *c, const struct json *volume, str
     if (problem)
         return err_set(e, ERR_INVALID, "name: %s", problem);
     if (volume_find(c->set, name))
-        return err_set(e, ERR_INVALID, "there are two of that name");
+        return err_set(e, ERR_INVALID, "duplicate name");
     if (volume_kind_of(volume, &kind, e) < 0)
         return -1;
     v = vec_push(&c->set->arena, &c->set->volumes);
@@ -303,7 +304,7 @@ static void undo_make(struct volume_set *s)
     struct err e;
 
     if (s->dir_fd >= 0 && !s->is_taken_over && !s->made_dir && remove_volumes(s->dir_fd, &e) < 0)
-        log_warn("volumes of a pod could not be removed", LOG_STR("dir", s->dir), LOG_TEXT("error", e.text));
+        log_warn("Failed to remove the volumes of a pod", LOG_STR("dir", s->dir), LOG_TEXT("error", e.text));
     volumes_free(s, s->made_dir);
 }
 
@@ -341,7 +342,7 @@ void volumes_free(struct volume_set *s, bool removes)
     close_fd(s->config_fd);
     close_fd(s->data_fd);
     if (removes && s->dir_fd >= 0 && remove_all(s->dir_fd, s->dir.p, &e) < 0)
-        log_warn("volumes of a pod could not be removed", LOG_STR("dir", s->dir), LOG_TEXT("error", e.text));
+        log_warn("Failed to remove the volumes of a pod", LOG_STR("dir", s->dir), LOG_TEXT("error", e.text));
     close_fd(s->dir_fd);
     arena_done(&s->arena);
     free(s);

@@ -24,7 +24,7 @@ static int volume_config_read_mode(const struct json *j, mode_t fallback, mode_t
     if (!j || j->type == JSON_NULL)
         return 0;
     if (json_to_i64(j, &mode) < 0 || mode < 0 || mode > 0777)
-        return err_set(e, ERR_INVALID, "a mode must be a number from 0 to 0777 (decimal 511)");
+        return err_set(e, ERR_INVALID, "mode must be a number from 0 to 0777 (decimal 511)");
     *ret = (mode_t)mode;
     return 0;
 }
@@ -40,7 +40,7 @@ static int volume_config_add_file(struct collect *c, struct str path, struct str
         return err_set(e, ERR_INVALID, "path \"%.*s\" must not begin with \"..\"", STR_ARG(path));
     files->n_bytes += clean.n + data.n + 64;
     if (files->n_bytes > VOLUME_FILES_MAX_BYTES)
-        return err_set(e, ERR_TOO_BIG, "more than %d MiB of files", VOLUME_FILES_MAX_BYTES >> 20);
+        return err_set(e, ERR_TOO_BIG, "files are larger than %d MiB", VOLUME_FILES_MAX_BYTES >> 20);
     *vec_push(files->arena, &files->list) = (struct volume_file){ clean, data, mode };
     return 0;
 }
@@ -134,10 +134,10 @@ static int key_bytes(struct arena *a, const struct object_kind *kind, const stru
     if (key->value->type == JSON_NULL)
         return 0;
     if (key->value->type != JSON_STRING)
-        return err_set(e, ERR_INVALID, "the value must be text, not a %s", json_type_name(key->value->type));
+        return err_set(e, ERR_INVALID, "value must be a string, not a %s", json_type_name(key->value->type));
     *ret = json_text(key->value, STR(""));
     if (kind->maps[key->map].is_base64 && decode_base64(a, *ret, ret) < 0)
-        return err_set(e, ERR_INVALID, "the value is not base64");
+        return err_set(e, ERR_INVALID, "value is not valid base64");
     return 0;
 }
 
@@ -269,7 +269,7 @@ static int collect_token(struct collect *c, const struct json *spec, struct err 
     autobuf token = { 0 };
 
     if (!source->token)
-        return err_set(e, ERR_INVALID, "serviceAccountToken: there are no service account tokens on this node");
+        return err_set(e, ERR_INVALID, "serviceAccountToken: not supported on this node");
     if (source->token(source->ctx, json_member_text(spec, "audience"), seconds, &token, e) < 0)
         return err_wrap(e, "serviceAccountToken");
     if (volume_config_add_file(c, json_member_text(spec, "path"), arena_str(c->files->arena, buf_view(&token)), c->mode,
@@ -353,7 +353,7 @@ static int volume_config_settle(struct volume_files *files, struct err *e)
         if (i + 1 < n && str_eq(all[i].file.path, all[i + 1].file.path))
             continue;
         if (i + 1 < n && path_is_below(all[i + 1].file.path, all[i].file.path))
-            return err_set(e, ERR_INVALID, "\"%.*s\" cannot be a file and the directory of \"%.*s\"",
+            return err_set(e, ERR_INVALID, "\"%.*s\" cannot be both a file and the directory of \"%.*s\"",
                            STR_ARG(all[i].file.path), STR_ARG(all[i + 1].file.path));
         files->list.v[files->list.n++] = all[i].file;
     }

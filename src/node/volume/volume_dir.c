@@ -20,7 +20,7 @@ static int read_bytes(const struct json *j, int64_t *ret, struct err *e)
     if (!j || j->type == JSON_NULL)
         return 0;
     if (j->type != JSON_STRING && j->type != JSON_NUMBER)
-        return err_set(e, ERR_INVALID, "a quantity is expected, not a %s", json_type_name(j->type));
+        return err_set(e, ERR_INVALID, "must be a quantity, not a %s", json_type_name(j->type));
     if (quantity_parse((struct str){ j->text, j->n }, &q, e) < 0)
         return -1;
     *ret = MAX_OF(quantity_units(q), 0);
@@ -114,7 +114,7 @@ static int namespace_dir(const char *claims_dir, struct str namespace, int *ret_
     autoclose int root = -1;
 
     if (mkdir(claims_dir, 0700) < 0 && errno != EEXIST)
-        return io_errno(e, "make %s", claims_dir);
+        return io_errno(e, "create %s", claims_dir);
     root = open(claims_dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
         return io_errno(e, "open %s", claims_dir);
@@ -129,9 +129,9 @@ static int claim_dir(struct volume_call *c, struct str claim, int *ret_fd, struc
     autoclose int parent = -1;
 
     if (problem)
-        return err_set(e, ERR_INVALID, "namespace of the pod: %s", problem);
+        return err_set(e, ERR_INVALID, "metadata.namespace: %s", problem);
     if (!c->source->claims_dir)
-        return err_set(e, ERR_INVALID, "there is no place for claims on this node: start it with --claims DIR");
+        return err_set(e, ERR_INVALID, "this node has no directory for claims; start it with --claims DIR");
     if (namespace_dir(c->source->claims_dir, namespace.n ? namespace : STR("default"), &parent, e) < 0)
         return -1;
     return make_dir_at(parent, arena_cstr(c->arena, claim), 0777, ret_fd, e);
@@ -143,7 +143,7 @@ static int find_claim(struct volume_call *c, struct str name, const struct json 
     const struct json *claim;
 
     if (problem)
-        return err_set(e, ERR_INVALID, "name of the claim: %s", problem);
+        return err_set(e, ERR_INVALID, "claimName: %s", problem);
     claim = c->source->find ? c->source->find(c->source->ctx, "PersistentVolumeClaim", name) : NULL;
     if (!claim)
         return err_set(e, ERR_NOT_FOUND, "persistentvolumeclaim \"%.*s\" not found", STR_ARG(name));
@@ -179,7 +179,7 @@ int volume_make_ephemeral(struct volume_call *c, struct volume *v, const struct 
     if (find_claim(c, name, &claim, e) < 0)
         return -1;
     if (uid.n == 0 || !str_eq(object_controller_uid(claim), uid))
-        return err_set(e, ERR_FORBIDDEN, "persistentvolumeclaim \"%.*s\" was not made for this pod", STR_ARG(name));
+        return err_set(e, ERR_FORBIDDEN, "persistentvolumeclaim \"%.*s\" was not created for this pod", STR_ARG(name));
     if (claim_dir(c, name, &v->fd, e) < 0)
         return err_wrap(e, "persistentvolumeclaim \"%.*s\"", STR_ARG(name));
     return 0;

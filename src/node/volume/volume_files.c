@@ -54,7 +54,7 @@ int volume_files_open(int root, int *ret_fd, struct err *e)
     int fd = generation_open(root, generation_now(root));
 
     if (fd < 0)
-        return io_errno(e, "open its files");
+        return io_errno(e, "open the files of the volume");
     *ret_fd = fd;
     return 0;
 }
@@ -169,7 +169,7 @@ static int volume_files_publish(int root, const char *name, struct err *e)
     if (unlinkat(root, data_link_new, 0) < 0 && errno != ENOENT)
         return io_errno(e, "remove %s", data_link_new);
     if (symlinkat(name, root, data_link_new) < 0)
-        return io_errno(e, "make %s", data_link_new);
+        return io_errno(e, "create %s", data_link_new);
     if (renameat(root, data_link_new, root, data_link) < 0)
         return io_errno(e, "publish %s", data_link);
     return 0;
@@ -217,7 +217,7 @@ static int make_link(struct arena *a, int root, struct str name, struct err *e)
         return 0;
     if ((n >= 0 || errno != ENOENT) && tree_remove(root, link, e) < 0)
         return -1;
-    return symlinkat(want.p, root, link) < 0 ? io_errno(e, "make link \"%s\"", link) : 0;
+    return symlinkat(want.p, root, link) < 0 ? io_errno(e, "create link \"%s\"", link) : 0;
 }
 
 static int make_links(struct arena *a, int root, const struct volume_files *files, struct err *e)
@@ -259,7 +259,7 @@ static int remove_stale(int root, uint64_t number, const struct volume_files *fi
     int rc = 0;
 
     if (!d)
-        return io_errno(e, "look for old files");
+        return io_errno(e, "list the files of the volume");
     generation_name(number, current);
     for (struct dirent *entry; rc == 0 && (entry = dir_next(d));) {
         const char *name = entry->d_name;

@@ -47,7 +47,7 @@ static int volume_host_check_path(struct str path, struct err *e)
     if (!str_starts(path, STR("/")))
         return err_set(e, ERR_INVALID, "hostPath \"%.*s\": must be an absolute path", STR_ARG(path));
     if (str_has_char(path, '\0') || path.n >= PATH_MAX)
-        return err_set(e, ERR_INVALID, "hostPath: must be shorter than %d bytes and hold no NUL", PATH_MAX);
+        return err_set(e, ERR_INVALID, "hostPath: must be shorter than %d bytes and contain no NUL", PATH_MAX);
     while (rest.n && str_split(&rest, '/', &part))
         if (str_is(part, ".."))
             return err_set(e, ERR_INVALID, "hostPath \"%.*s\": must not contain \"..\"", STR_ARG(path));
@@ -59,7 +59,7 @@ static int volume_host_make_file(const char *path, struct err *e)
 {
     autoclose int fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 
-    return fd < 0 && errno != EEXIST ? io_errno(e, "hostPath %s: make the file", path) : 0;
+    return fd < 0 && errno != EEXIST ? io_errno(e, "hostPath %s: create the file", path) : 0;
 }
 
 static int open_or_make(struct arena *a, struct str path, enum creates creates, struct err *e)
@@ -120,9 +120,9 @@ int volume_make_host(struct volume_call *c, struct volume *v, const struct json 
     struct stat st;
 
     if (!c->source->allows_host_path)
-        return err_set(e, ERR_FORBIDDEN, "hostPath %.*s: host paths are not allowed", STR_ARG(path));
+        return err_set(e, ERR_FORBIDDEN, "hostPath %.*s: host paths are not allowed on this node", STR_ARG(path));
     if (!type)
-        return err_set(e, ERR_INVALID, "hostPath type \"%.*s\" is not known", STR_ARG(type_name));
+        return err_set(e, ERR_INVALID, "unknown hostPath type \"%.*s\"", STR_ARG(type_name));
     if (volume_host_check_path(path, e) < 0)
         return -1;
     if (volume_host_begin(c->set, &as, e) < 0)

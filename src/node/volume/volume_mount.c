@@ -53,7 +53,7 @@ static int sub_path_text(const struct json *mount, const struct vars *env, struc
         return err_set(e, ERR_INVALID, "subPathExpr \"%.*s\": the container has no variable \"%.*s\"", STR_ARG(expr),
                        STR_ARG(missing));
     if (ret->n == 0)
-        return err_set(e, ERR_INVALID, "subPathExpr \"%.*s\" is empty with the container's variables", STR_ARG(expr));
+        return err_set(e, ERR_INVALID, "subPathExpr \"%.*s\" expands to an empty path", STR_ARG(expr));
     return 0;
 }
 
@@ -94,13 +94,13 @@ static int open_in_volume(const struct volume *v, struct str path, int *ret_fd, 
 
     if (fd < 0 && errno == ENOENT && !v->is_read_only) {
         if (fstat(v->fd, &st) < 0)
-            return io_errno(e, "look at the volume");
+            return io_errno(e, "stat the volume");
         return make_missing(v->fd, path, st.st_mode & 07777, ret_fd, e);
     }
     if (fd < 0 && errno == EXDEV)
         return err_set(e, ERR_FORBIDDEN, "\"%.*s\" leads out of the volume", STR_ARG(path));
     if (fd < 0 && errno == ENOENT)
-        return err_set(e, ERR_NOT_FOUND, "\"%.*s\" is not there, and the volume is read-only", STR_ARG(path));
+        return err_set(e, ERR_NOT_FOUND, "\"%.*s\" does not exist and the volume is read-only", STR_ARG(path));
     if (fd < 0)
         return io_errno(e, "open \"%.*s\"", STR_ARG(path));
     *ret_fd = fd;
@@ -166,7 +166,7 @@ static int read_mount(const struct mount_reader *r, const struct volume *v, cons
         return -1;
     volume_mount_held_add(r->held, ret->fd);
     if (fstat(ret->fd, &st) < 0)
-        return io_errno(e, "look at subPath");
+        return io_errno(e, "stat subPath");
     ret->is_file = !S_ISDIR(st.st_mode);
     return 0;
 }

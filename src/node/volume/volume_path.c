@@ -5,15 +5,15 @@
 
 static int check_part(struct str part, struct err *e)
 {
-    return part.n > NAME_MAX ? err_set(e, ERR_INVALID, "a part of the path is longer than %d bytes", NAME_MAX) : 0;
+    return part.n > NAME_MAX ? err_set(e, ERR_INVALID, "path has a name longer than %d bytes", NAME_MAX) : 0;
 }
 
 static int volume_path_check(struct str path, struct err *e)
 {
     if (str_has_char(path, '\0'))
-        return err_set(e, ERR_INVALID, "a path must not hold a NUL character");
+        return err_set(e, ERR_INVALID, "path must not contain a NUL character");
     if (path.n >= PATH_MAX)
-        return err_set(e, ERR_INVALID, "the path is longer than %d bytes", PATH_MAX - 1);
+        return err_set(e, ERR_INVALID, "path is longer than %d bytes", PATH_MAX - 1);
     return 0;
 }
 

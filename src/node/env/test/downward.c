@@ -110,11 +110,11 @@ static const struct {
     { "{containerName: bare, resource: requests.cpu}", "0" },
     { "{containerName: bare, resource: limits.memory}", "0" },
     { "{containerName: none, resource: limits.cpu}", "no container \"none\"" },
-    { "{containerName: c, resource: limits.nvidia.com/gpu}", "not one a pod can refer to" },
-    { "{containerName: c, resource: cpu}", "not one a pod can refer to" },
+    { "{containerName: c, resource: limits.nvidia.com/gpu}", "unsupported resource \"" },
+    { "{containerName: c, resource: cpu}", "unsupported resource \"" },
     { "{containerName: c, resource: limits.cpu, divisor: many}", "divisor of \"limits.cpu\": " },
     { "{containerName: c, resource: limits.cpu, divisor: -1}", "must not be negative" },
-    { "{containerName: c, resource: limits.cpu, divisor: []}", "a quantity is expected" },
+    { "{containerName: c, resource: limits.cpu, divisor: []}", "must be a quantity" },
 };
 
 static void test_resources(void **state)
@@ -200,7 +200,7 @@ static void test_expand_is_bounded(void **state)
     put(&v, "EMPTY", STR(""));
     put(&v, "L", repeat(&a, "x", VARS_TEXT_MAX - 3)); /* with "L=" and the NUL */
     assert_int_equal(vars_put(&v, STR("M"), repeat(&a, "x", VARS_TEXT_MAX - 2), &e), -1);
-    assert_non_null(strstr(e.text, "env M has more than the 131071 bytes"));
+    assert_non_null(strstr(e.text, "env M is longer than 131071 bytes"));
     assert_int_equal(vars_expand(&v, STR("$(HALF)$(HALF)"), &got, NULL, &e), -1);
     assert_int_equal(vars_expand(&v, repeat(&a, "$(EMPTY)", 1000 * 1000), &got, NULL, &e), 0);
     assert_int_equal(got.n, 0);
@@ -210,9 +210,9 @@ static void test_expand_is_bounded(void **state)
     while (vars_put(&v, STR("SAME"), repeat(&a, "x", 100 * 1000), &e) == 0) /* replaced ones count too */
         n++;
     assert_true(n < 6 * 1024 * 1024 / (100 * 1000));
-    assert_non_null(strstr(e.text, "env SAME is too much"));
+    assert_non_null(strstr(e.text, "env SAME does not fit"));
     assert_int_equal(vars_take(&v, repeat(&a, "x", 100 * 1000), "args[0]", &e), -1);
-    assert_non_null(strstr(e.text, "args[0] is too much"));
+    assert_non_null(strstr(e.text, "args[0] does not fit"));
     vars_done(&v);
 }
 

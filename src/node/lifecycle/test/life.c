@@ -952,11 +952,11 @@ static const struct {
     { "the agent is killed: Always", "{initContainers: [{name: i}], containers: [{name: a}]}",
       "> MAKE\n made > START i 0\n started i >\n exit i 0 > START a 0\n started a >\n @2000 reborn > MAKE\n ? phase = "
       "Running\n made > START i 1\n started i >\n exit i 0 > START a 1\n started a >\n"
-      "? c a = running 2; ready started x1; Error 137 sig 9 0-2 (the agent of this node was ended, and the container "
-      "with it)\n" },
+      "? c a = running 2; ready started x1; Error 137 sig 9 0-2 (the container ended with the agent of this "
+      "node)\n" },
     { "the agent is killed: Never", ONE("Never"),
       UP "@1000 reborn >\n ? phase = Failed\n due never\n"
-         "? c a = Error 137 sig 9 0-1 (the agent of this node was ended, and the container with it); x0; -\n"
+         "? c a = Error 137 sig 9 0-1 (the container ended with the agent of this node); x0; -\n"
          "delete 30 > GONE\n" },
     { "the agent is killed: OnFailure, one is done", "{restartPolicy: OnFailure, containers: [{name: a}, {name: b}]}",
       "> MAKE\n made > START a 0\n started a > START b 0\n started b >\n exit a 0 >\n @1000 reborn > MAKE\n made > "

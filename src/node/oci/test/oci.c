@@ -617,13 +617,13 @@ static void test_broken(void **state)
     static const struct {
         const char *script, *text;
     } cases[] = {
-        { "exit 3", "ended with status 3" },
+        { "exit 3", "exited with status 3" },
         { "kill -9 $$", "was killed" },
-        { "kill -USR1 $$", "was ended by signal 10" },
-        { "echo garbage; echo more >&2", "did not say which process" },
-        { "sleep 1000 & sleep 1000", "did not end within 1 seconds" },
-        { "while [ \"$1\" != --pid-file ]; do shift; done; echo 1x > $2", "did not say which process" },
-        { "while [ \"$1\" != --pid-file ]; do shift; done; echo $PPID > $2", "which is not ours" },
+        { "kill -USR1 $$", "was killed by signal 10" },
+        { "echo garbage; echo more >&2", "did not report the process id" },
+        { "sleep 1000 & sleep 1000", "timed out after 1 s" },
+        { "while [ \"$1\" != --pid-file ]; do shift; done; echo 1x > $2", "did not report the process id" },
+        { "while [ \"$1\" != --pid-file ]; do shift; done; echo $PPID > $2", "which is not our child" },
         { "while [ \"$1\" != --log ]; do shift; done; echo '{\"level\":\"error\",\"msg\":\"no luck\"}' > $2; exit 1",
           "no luck" },
     };

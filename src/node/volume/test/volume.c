@@ -40,17 +40,17 @@ static const struct {
     { "no such key", CM("data: {a: x}"), "configMap: {name: cm, items: [{key: b, path: b}]}",
       "volume \"v\": configmap \"cm\": key \"b\": no such key", ERR_NOT_FOUND },
     { "bad base64", CM("binaryData: {a: '*'}"), "configMap: {name: cm}",
-      "volume \"v\": configmap \"cm\": key \"a\": the value is not base64", ERR_INVALID },
+      "volume \"v\": configmap \"cm\": key \"a\": value is not valid base64", ERR_INVALID },
     { "value of another type", CM("data: {a: 3}"), "configMap: {name: cm}",
-      "key \"a\": the value must be text, not a number", ERR_INVALID },
+      "key \"a\": value must be a string, not a number", ERR_INVALID },
     { "bad key", CM("data: {a/b: x}"), "configMap: {name: cm}", "key \"a/b\": must ", ERR_INVALID },
     { "key with dots", CM("data: {..a: x}"), "configMap: {name: cm}", "key \"..a\": must ", ERR_INVALID },
-    { "mode too big", CM("data: {a: x}"), "configMap: {name: cm, defaultMode: 01000}", "defaultMode: a mode must be",
+    { "mode too big", CM("data: {a: x}"), "configMap: {name: cm, defaultMode: 01000}", "defaultMode: mode must be",
       ERR_INVALID },
     { "mode of a key", CM("data: {a: x}"), "configMap: {name: cm, items: [{key: a, path: a, mode: -1}]}",
-      "key \"a\": a mode must be", ERR_INVALID },
+      "key \"a\": mode must be", ERR_INVALID },
     { "mode as text", CM("data: {a: x}"), "configMap: {name: cm, items: [{key: a, path: a, mode: '0600'}]}",
-      "a mode must be", ERR_INVALID },
+      "mode must be", ERR_INVALID },
     { "path upwards", CM("data: {a: x}"), "configMap: {name: cm, items: [{key: a, path: d/../../x}]}",
       "key \"a\": path \"d/../../x\" must not contain \"..\"", ERR_INVALID },
     { "absolute path", CM("data: {a: x}"), "configMap: {name: cm, items: [{key: a, path: /x}]}", "must be relative",
@@ -60,7 +60,7 @@ static const struct {
     { "no path", CM("data: {a: x}"), "configMap: {name: cm, items: [{key: a}]}", "names no file", ERR_INVALID },
     { "file and directory", CM("data: {a: x}"),
       "configMap: {name: cm, items: [{key: a, path: d/f}, {key: a, path: d-x}, {key: a, path: d}]}",
-      "\"d\" cannot be a file and the directory of \"d/f\"", ERR_INVALID },
+      "\"d\" cannot be both a file and the directory of \"d/f\"", ERR_INVALID },
 
     { "secret", SECRET("data: {k: c2VjcmV0, nl: \"c2Vj\\ncmV0\"}"), "secret: {secretName: s, defaultMode: 0600}",
       "k 600 secret; nl 600 secret; " },
@@ -78,7 +78,7 @@ static const struct {
       "{path: d/cpu, resourceFieldRef: {containerName: c, resource: limits.cpu, divisor: 1m}}]}",
       "d/cpu 440 1500; labels 444 a=\"1\\n\"\nb=\"2\"; name 440 p; " },
     { "downward, no such field", "", "downwardAPI: {items: [{path: x, fieldRef: {fieldPath: spec.x}}]}",
-      "volume \"v\": downwardAPI file \"x\": fieldPath \"spec.x\"", ERR_INVALID },
+      "volume \"v\": downwardAPI file \"x\": unsupported fieldPath \"spec.x\"", ERR_INVALID },
     { "downward, neither", "", "downwardAPI: {items: [{path: x}]}", "fieldRef or resourceFieldRef is required",
       ERR_INVALID },
 
@@ -91,11 +91,12 @@ static const struct {
       ERR_NOT_FOUND },
     { "projected, empty", "", "projected: {sources: []}", "" },
     { "token refused", "", "projected: {sources: [{serviceAccountToken: {path: token}}]}",
-      "volume \"v\": serviceAccountToken: there are no service account tokens on this node", ERR_INVALID },
+      "volume \"v\": serviceAccountToken: not supported on this node", ERR_INVALID },
     { "other projection", "", "projected: {sources: [{clusterTrustBundle: {path: x}}]}",
       "a clusterTrustBundle source is not supported", ERR_INVALID },
 
-    { "two types", "", "emptyDir: {}, configMap: {name: cm}", "two types, emptyDir and configMap", ERR_INVALID },
+    { "two types", "", "emptyDir: {}, configMap: {name: cm}",
+      "may not have more than 1 type: has emptyDir and configMap", ERR_INVALID },
     { "not ours", "", "nfs: {server: x, path: /}", "volume \"v\": nfs volumes are not supported on this node",
       ERR_INVALID },
     { "not an object", "", "configMap: cm", "configMap must be an object, not a string", ERR_INVALID },
@@ -331,8 +332,8 @@ static const struct {
     { "none", "Directory", "none: No such file", ERR_NOT_FOUND },
     { "none", "File", "none: No such file", ERR_NOT_FOUND },
     { "none", "Socket", "none: No such file", ERR_NOT_FOUND },
-    { "none/file", "FileOrCreate", "make the file", ERR_IO }, /* parents are not made */
-    { "dir", "Folder", "hostPath type \"Folder\" is not known", ERR_INVALID },
+    { "none/file", "FileOrCreate", "create the file", ERR_IO }, /* parents are not made */
+    { "dir", "Folder", "unknown hostPath type \"Folder\"", ERR_INVALID },
     { "dir/../dir", "", "must not contain \"..\"", ERR_INVALID },
 };
 
@@ -472,7 +473,7 @@ static const struct {
     { "{name: cm, mountPath: /a, subPath: top/x}", NULL, "the volume has no file \"top/x\"", .code = ERR_NOT_FOUND },
     { "{name: e, mountPath: /a, subPath: x, subPathExpr: y}", NULL, "cannot both be set", .code = ERR_INVALID },
     { "{name: e, mountPath: /a, subPathExpr: $(NONE)}", NULL, "has no variable \"NONE\"", .code = ERR_INVALID },
-    { "{name: e, mountPath: /a, subPathExpr: $(EMPTY)}", NULL, "is empty", .code = ERR_INVALID },
+    { "{name: e, mountPath: /a, subPathExpr: $(EMPTY)}", NULL, "expands to an empty path", .code = ERR_INVALID },
 };
 
 static void test_mounts(void **state)
