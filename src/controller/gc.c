@@ -11,12 +11,13 @@
 
 /* ---- owners ---- */
 
-enum tie {              /* what an owner is to its dependent */
-           TIE_HOLDS,   /* it is there, or nobody knows: the dependent stays */
-           TIE_GONE,    /* it is not there */
-           TIE_WAITS,   /* foreground deletion: it waits for the dependent to go */
-           TIE_ORPHANS, /* it goes and leaves the dependent behind */
-           TIE_MAX,
+/* What an owner is to its dependent */
+enum tie {
+    TIE_HOLDS,   /* it is there, or nobody knows: the dependent stays */
+    TIE_GONE,    /* it is not there */
+    TIE_WAITS,   /* foreground deletion: it waits for the dependent to go */
+    TIE_ORPHANS, /* it goes and leaves the dependent behind */
+    TIE_MAX,
 };
 
 static const struct {

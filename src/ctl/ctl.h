@@ -28,10 +28,11 @@ struct ctl_where {           /* which API */
     bool falls_on_localhost; /* nothing configured: http://localhost:8080, as clients did of old */
 };
 
-enum ctl_dry {                 /* what becomes of orders */
-               CTL_DRY_NONE,   /* they are carried out */
-               CTL_DRY_CLIENT, /* they are not sent, and succeed */
-               CTL_DRY_SERVER, /* the server checks them and stores nothing */
+/* What becomes of orders */
+enum ctl_dry {
+    CTL_DRY_NONE,   /* they are carried out */
+    CTL_DRY_CLIENT, /* they are not sent, and succeed */
+    CTL_DRY_SERVER, /* the server checks them and stores nothing */
 };
 
 struct ctl {

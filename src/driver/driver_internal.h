@@ -97,15 +97,13 @@ bool request_has_event_room(const struct driver *d);
 /* Has the key writes in flight that it must wait for? All but those of pods and Events. */
 bool request_is_busy(const struct driver *d, struct str key);
 
-/* The spec has changed: slots that went with fewer replicas and came back must know again what is on its way to them.
- * */
+/* The spec has changed: slots that went with fewer replicas and came back must know again what is on its way to them. */
 void requests_mark(struct driver *d, struct cache_job *j);
 
 /* Is the pod there that the job's status remembers and the cache does not know? The key waits for the answer. */
 void request_read_pod(struct driver *d, struct str key, const struct cache_job *j, size_t task, uint32_t index);
 
-/* Ask for an object as it is now. 'uid' is what is thought to be there; 'key' (may be empty) is looked at afterwards.
- * */
+/* Ask for an object as it is now. 'uid' is what is thought to be there; 'key' (may be empty) is looked at afterwards. */
 void request_read(struct driver *d, struct str key, const struct resource_type *type, struct str namespace,
                   struct str name, struct str uid);
 

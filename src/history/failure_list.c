@@ -170,8 +170,7 @@ static bool is_number(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* Words that have a digit in them and otherwise only what numbers are made of: 7, 0x7f3c, 10.244.0.12:29500, 12:03:44.
- * */
+/* Words that have a digit in them and otherwise only what numbers are made of: 7, 0x7f3c, 10.244.0.12:29500, 12:03:44. */
 static void without_numbers(struct buf *out, struct str s)
 {
     for (size_t at = 0, n; at < s.n; at += n) {

@@ -76,11 +76,12 @@ void http_turn(struct http_client *c);
 
 /* ---- requests ---- */
 
-enum http_reached { /* with an error: how far it came */
-                    HTTP_REACHED,
-                    HTTP_UNREACHED, /* no name, no connection, no answer in time */
-                    HTTP_UNTRUSTED, /* its certificate, or ours */
-                    HTTP_NO_TLS,    /* the handshake failed: it may be a server without TLS */
+/* With an error: how far it came */
+enum http_reached {
+    HTTP_REACHED,
+    HTTP_UNREACHED, /* no name, no connection, no answer in time */
+    HTTP_UNTRUSTED, /* its certificate, or ours */
+    HTTP_NO_TLS,    /* the handshake failed: it may be a server without TLS */
 };
 
 struct http_answer {

@@ -13,13 +13,14 @@ struct http_call;
 
 enum websocket_kind { WEBSOCKET_TEXT = 1, WEBSOCKET_BINARY = 2 };
 
-enum websocket_code { /* of a close, as in the RFC */
-                      WEBSOCKET_NORMAL = 1000,
-                      WEBSOCKET_GOING_AWAY = 1001,
-                      WEBSOCKET_PROTOCOL_ERROR = 1002,
-                      WEBSOCKET_BAD_TEXT = 1007,
-                      WEBSOCKET_TOO_BIG = 1009,
-                      WEBSOCKET_INTERNAL = 1011,
+/* Of a close, as in the RFC */
+enum websocket_code {
+    WEBSOCKET_NORMAL = 1000,
+    WEBSOCKET_GOING_AWAY = 1001,
+    WEBSOCKET_PROTOCOL_ERROR = 1002,
+    WEBSOCKET_BAD_TEXT = 1007,
+    WEBSOCKET_TOO_BIG = 1009,
+    WEBSOCKET_INTERNAL = 1011,
 };
 
 struct websocket {

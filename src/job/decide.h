@@ -8,8 +8,7 @@
 
 #include "job/status.h"
 
-/* True if the draft now holds a decision. Adds Events about it, and deletes of Commands that were obeyed, to the plan.
- * */
+/* True if the draft now holds a decision. Adds Events about it, and deletes of Commands that were obeyed, to the plan. */
 bool job_decide(struct status_draft *d, int64_t now_ms, struct plan *plan);
 
 /* Is this pod of the restart's target? Pods that were made since the restart belong to a later attempt and are not: a

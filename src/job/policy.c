@@ -36,8 +36,7 @@ enum job_action job_action_of(struct str name)
     return ACTION_NONE;
 }
 
-/* A timeout that cannot be read, or is not positive, is none: admission refuses it, and acting late beats acting twice.
- * */
+/* A timeout that cannot be read, or is not positive, is none: admission refuses it, and acting late beats acting twice. */
 static int64_t delay_of(const struct job_policy *p)
 {
     int64_t ns;

@@ -72,11 +72,12 @@ void nft_chain(struct nft *t, const char *name, const struct nft_hook *hook, con
 
 /* ---- sets and maps ---- */
 
-enum nft_type { /* what keys and data are, for those who list them; several together by NFT_TYPES_… */
-                NFT_TYPE_INTEGER = 4, /* in the machine's byte order */
-                NFT_TYPE_ADDRESS = 7,
-                NFT_TYPE_PROTOCOL = 12,
-                NFT_TYPE_PORT = 13,
+/* What keys and data are, for those who list them; several together by NFT_TYPES_… */
+enum nft_type {
+    NFT_TYPE_INTEGER = 4, /* in the machine's byte order */
+    NFT_TYPE_ADDRESS = 7,
+    NFT_TYPE_PROTOCOL = 12,
+    NFT_TYPE_PORT = 13,
 };
 #define NFT_TYPES_2(a, b)    ((uint32_t)(a) << 6 | (uint32_t)(b))
 #define NFT_TYPES_3(a, b, c) (NFT_TYPES_2(a, b) << 6 | (uint32_t)(c))
@@ -105,11 +106,12 @@ void nft_element_range(struct nft *t, const struct nft_set *set, uint32_t low, u
  */
 void nft_rule(struct nft *t, const char *chain);
 
-enum nft_field {            /* of a packet */
-                 NFT_SADDR, /* IPv4: see nft_match_ipv4() */
-                 NFT_DADDR,
-                 NFT_DPORT, /* TCP, UDP, SCTP */
-                 NFT_FIELD_MAX
+/* Of a packet */
+enum nft_field {
+    NFT_SADDR, /* IPv4: see nft_match_ipv4() */
+    NFT_DADDR,
+    NFT_DPORT, /* TCP, UDP, SCTP */
+    NFT_FIELD_MAX
 };
 
 void nft_load(struct nft *t, unsigned at, enum nft_field field);

@@ -12,8 +12,7 @@ static struct str template_text(const struct job_task *task, const char *field)
     return json_member_text(job_task_pod_spec(task), field);
 }
 
-/* Append "<hostname>.<subdomain>" of pod 'index'; lengths go to host 'index' (pointers follow when the text is whole).
- * */
+/* Append "<hostname>.<subdomain>" of pod 'index'; lengths go to host 'index' (pointers follow when the text is whole). */
 static void hosts_append(struct buf *text, const struct job *job, const struct job_task *task, struct task_hosts *h,
                          struct str own, uint32_t index)
 {

@@ -24,8 +24,7 @@ const struct task_hosts *plugin_set_hosts(const struct plugin_set *set, size_t t
 /* All distinct subdomains of the job's tasks, in order of first use. */
 struct str_list plugin_set_subdomains(const struct plugin_set *set, struct arena *a);
 
-/* The node rank of 5.2: a running number over the tasks named in 'tasks' (comma-separated; empty: all in spec order).
- * */
+/* The node rank of 5.2: a running number over the tasks named in 'tasks' (comma-separated; empty: all in spec order). */
 struct rank_order {
     size_t *task_pos;     /* the listed tasks, in order */
     uint32_t *first_rank; /* rank of index 0 of each */

@@ -28,25 +28,26 @@ enum advice_state {
 };
 extern const char *const advice_state_names[ADVICE_STATE_MAX]; /* "Waiting" … */
 
-enum advice_kind {                      /* in the order of the list */
-                   ADVISE_QUEUE_CREATE, /* nobody loses anything, the job stays as it is … */
-                   ADVISE_QUEUE_OPEN,
-                   ADVISE_UNCORDON,
-                   ADVISE_TOLERATION, /* … the job may go to more places … */
-                   ADVISE_SELECTOR,
-                   ADVISE_CONSTRAINT,    /* node affinity, pod (anti-)affinity, topology spread, network topology */
-                   ADVISE_MIN_AVAILABLE, /* … it becomes smaller … */
-                   ADVISE_REPLICAS,
-                   ADVISE_QUEUE,    /* … it goes elsewhere … */
-                   ADVISE_REQUESTS, /* … its pods become smaller … */
-                   ADVISE_STRATEGY, /* … the rules for others change too … */
-                   ADVISE_CAPABILITY,
-                   ADVISE_WEIGHT,
-                   ADVISE_PRIORITY_CREATE, /* … others are put back or stopped … */
-                   ADVISE_PRIORITY,
-                   ADVISE_FREE,
-                   ADVISE_NODES, /* … and machines cost money */
-                   ADVICE_KIND_MAX,
+/* In the order of the list */
+enum advice_kind {
+    ADVISE_QUEUE_CREATE, /* nobody loses anything, the job stays as it is … */
+    ADVISE_QUEUE_OPEN,
+    ADVISE_UNCORDON,
+    ADVISE_TOLERATION, /* … the job may go to more places … */
+    ADVISE_SELECTOR,
+    ADVISE_CONSTRAINT,    /* node affinity, pod (anti-)affinity, topology spread, network topology */
+    ADVISE_MIN_AVAILABLE, /* … it becomes smaller … */
+    ADVISE_REPLICAS,
+    ADVISE_QUEUE,    /* … it goes elsewhere … */
+    ADVISE_REQUESTS, /* … its pods become smaller … */
+    ADVISE_STRATEGY, /* … the rules for others change too … */
+    ADVISE_CAPABILITY,
+    ADVISE_WEIGHT,
+    ADVISE_PRIORITY_CREATE, /* … others are put back or stopped … */
+    ADVISE_PRIORITY,
+    ADVISE_FREE,
+    ADVISE_NODES, /* … and machines cost money */
+    ADVICE_KIND_MAX,
 };
 extern const char *const advice_kind_names[ADVICE_KIND_MAX]; /* "queue-create" … */
 

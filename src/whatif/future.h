@@ -41,8 +41,7 @@ int future_add(struct future *f, const struct json *object, struct err *e);
 bool future_lacks_group(const struct json *object);
 struct json *future_group_of(struct arena *a, const struct json *job);
 
-/* Let everything happen that happens now, without time passing. Returns when the next thing is due (INT64_MAX: never).
- * */
+/* Let everything happen that happens now, without time passing. Returns when the next thing is due (INT64_MAX: never). */
 int64_t future_settle(struct future *f);
 
 /* Let time pass until 'until_ms', or until nothing more can happen; returns the time then. */

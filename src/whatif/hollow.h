@@ -56,8 +56,7 @@ bool hollow_next(struct hollow *h, int64_t now_ms, struct arena *a, struct op *r
 /* The write for the pod of this uid did not work: it is due again at 'again_ms'. Pods it does not know are fine. */
 void hollow_failed(struct hollow *h, struct str uid, int64_t again_ms);
 
-/* The duration in an annotation of 'object': milliseconds, -1 if there is none or it is no duration above or equal 0.
- * */
+/* The duration in an annotation of 'object': milliseconds, -1 if there is none or it is no duration above or equal 0. */
 int64_t annotation_ms(const struct json *object, const char *key);
 
 #endif

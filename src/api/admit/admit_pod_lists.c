@@ -1,5 +1,4 @@
-/* admit_pod_lists.c - lists whose elements have an identity: no two of one name, as the schema of the Job's CRD has it
- * */
+/* admit_pod_lists.c - lists whose elements have an identity: no two of one name, as the schema of the Job's CRD has it */
 #include "api/admit/admit_internal.h"
 
 #include "base/util.h"

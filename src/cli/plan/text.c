@@ -107,8 +107,7 @@ static struct str pods_text(struct text *x, const struct history_job *j)
     return arena_fmt(x->a, "%lld (min %lld)", (long long)j->n_pods, (long long)j->min);
 }
 
-/* "Completed", "Completed, stopped twice": a job that lost its places to others should not look like one that did not.
- * */
+/* "Completed", "Completed, stopped twice": a job that lost its places to others should not look like one that did not. */
 static struct str text_state(struct text *x, const struct history_job *j)
 {
     const char *state = job_state_names[last_state(j)];

@@ -1,5 +1,4 @@
-/* sim.c - tests of cluster_sim: what a client was told comes to equal the store, whatever the network does on the way
- * */
+/* sim.c - tests of cluster_sim: what a client was told comes to equal the store, whatever the network does on the way */
 #include "cluster/test/sim_net.h"
 
 #include "base/map.h"

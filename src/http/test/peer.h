@@ -41,8 +41,7 @@ struct peer_request {
 struct peer_options {
     const char *cert, *key; /* PEM files; NULL: no TLS */
     const char *client_ca;  /* ask for a certificate signed by this one; NULL: no */
-    /* Another server altogether: answers a request, on a thread of its connection; false closes that. NULL: as above.
-     * */
+    /* Another server altogether: answers a request, on a thread of its connection; false closes that. NULL: as above. */
     bool (*serve)(void *ctx, struct peer_conn *c, const struct peer_request *r);
     void *ctx;
 };

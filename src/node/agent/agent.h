@@ -78,12 +78,13 @@ struct agent_hooks { /* each may be NULL */
     bool (*written)(void *ctx, const struct agent_written *w);
 };
 
-enum agent_pull {                     /* when a registry is asked for an image */
-                  AGENT_PULL_AS_SAID, /* imagePullPolicy, and what Kubernetes takes where there is none */
-                  AGENT_PULL_NEVER,
-                  AGENT_PULL_MISSING,
-                  AGENT_PULL_ALWAYS,
-                  AGENT_PULL_MAX,
+/* When a registry is asked for an image */
+enum agent_pull {
+    AGENT_PULL_AS_SAID, /* imagePullPolicy, and what Kubernetes takes where there is none */
+    AGENT_PULL_NEVER,
+    AGENT_PULL_MISSING,
+    AGENT_PULL_ALWAYS,
+    AGENT_PULL_MAX,
 };
 
 enum agent_network {

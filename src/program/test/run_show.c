@@ -300,8 +300,7 @@ static void lines(void **state)
     bench_done(&b);
 }
 
-/* A container is named where the pod does not say which it is; an init container does not push the others to the right.
- * */
+/* A container is named where the pod does not say which it is; an init container does not push the others to the right. */
 static void prefixes(void **state)
 {
     static const struct {

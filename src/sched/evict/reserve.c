@@ -567,8 +567,7 @@ static void reserve_expire(struct round *r, struct sched_group *g, bool is_in_th
     r->m->room_gen++; /* for those it kept out */
 }
 
-/* Nothing is kept for pods that do not come. What stood is promised its room again only as long: its admission stays.
- * */
+/* Nothing is kept for pods that do not come. What stood is promised its room again only as long: its admission stays. */
 static void reserve_give_up(struct round *r, struct sched_group *g)
 {
     bool has_hold = g->hold && g->hold->kind != HOLD_ADMITTED;

@@ -67,8 +67,7 @@ int64_t score_fixed(struct sched_model *m, const struct pod_class *c, struct sch
 
 enum { FULL = 1000, OVER = 1001 };
 
-/* part/whole in 1/1000, or OVER. 21 bits of each are enough for that, and a division of 32 bits is three times as fast.
- * */
+/* part/whole in 1/1000, or OVER. 21 bits of each are enough for that, and a division of 32 bits is three times as fast. */
 static inline uint32_t permille(int64_t part, int64_t whole)
 {
     int shift;

@@ -548,8 +548,7 @@ static void show_seats(const struct trial *t, const struct slots *slots)
         }
 }
 
-/* "Could it ever?" asks as if the pods of all groups had ended, but not its own that stay: it needs places beside them.
- * */
+/* "Could it ever?" asks as if the pods of all groups had ended, but not its own that stay: it needs places beside them. */
 static void own_pods_stay(struct sched_model *m, const struct sched_group *g, bool stay)
 {
     static const enum pod_state placed[] = { POD_BINDING, POD_BOUND, POD_RUNNING };

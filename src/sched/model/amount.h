@@ -17,8 +17,7 @@ enum { DIM_CPU, DIM_MEMORY, DIM_PODS, DIM_OTHERS, AMOUNT_DIMS = 32 };
 /* "No limit": large, but sums of a few million of them with real amounts do not overflow when added saturating. */
 #define AMOUNT_UNLIMITED (INT64_MAX / 4)
 
-/* A pod that asks for so much fits nowhere: no node is taken to have as much. Sums over thousands of pods stay exact.
- * */
+/* A pod that asks for so much fits nowhere: no node is taken to have as much. Sums over thousands of pods stay exact. */
 #define AMOUNT_POD_MAX (INT64_C(1) << 50)
 
 struct dims {

@@ -13,19 +13,20 @@
 
 #include <stdbool.h>
 
-enum score_kind {                        /* each gives 0 … 100 for a node, times its weight */
-                  SCORE_BINPACK,         /* fullest node first */
-                  SCORE_LEAST_REQUESTED, /* emptiest node first */
-                  SCORE_MOST_REQUESTED,
-                  SCORE_BALANCED,      /* cpu and memory used alike */
-                  SCORE_NODE_AFFINITY, /* preferred node affinity */
-                  SCORE_POD_AFFINITY,  /* preferred pod affinity, and the other way round */
-                  SCORE_TAINTS,        /* fewest PreferNoSchedule taints */
-                  SCORE_IMAGES,        /* its images are there */
-                  SCORE_SPREAD,        /* topology spread, ScheduleAnyway */
-                  SCORE_TASK_TOPOLOGY, /* tasks that belong together (annotations of the PodGroup) */
-                  SCORE_NETWORK,       /* near the rest of its group */
-                  SCORE_KIND_MAX,
+/* Each gives 0 … 100 for a node, times its weight */
+enum score_kind {
+    SCORE_BINPACK,         /* fullest node first */
+    SCORE_LEAST_REQUESTED, /* emptiest node first */
+    SCORE_MOST_REQUESTED,
+    SCORE_BALANCED,      /* cpu and memory used alike */
+    SCORE_NODE_AFFINITY, /* preferred node affinity */
+    SCORE_POD_AFFINITY,  /* preferred pod affinity, and the other way round */
+    SCORE_TAINTS,        /* fewest PreferNoSchedule taints */
+    SCORE_IMAGES,        /* its images are there */
+    SCORE_SPREAD,        /* topology spread, ScheduleAnyway */
+    SCORE_TASK_TOPOLOGY, /* tasks that belong together (annotations of the PodGroup) */
+    SCORE_NETWORK,       /* near the rest of its group */
+    SCORE_KIND_MAX,
 };
 extern const char *const score_names[SCORE_KIND_MAX]; /* "binpack" … */
 

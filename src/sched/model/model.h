@@ -78,11 +78,12 @@ enum pod_state {
     POD_STATE_MAX,
 };
 
-enum queue_gate {                     /* of a pod that opted in (api/pod/gate.h) */
-                  QUEUE_GATE_NONE,    /* it did not, or gates of others are still there */
-                  QUEUE_GATE_CLOSED,  /* its last gate: ours to open when its queue has room */
-                  QUEUE_GATE_OPENING, /* we decided so; the news of it has not come back */
-                  QUEUE_GATE_OPEN,    /* it holds room in its queue until it has a node */
+/* Of a pod that opted in (api/pod/gate.h) */
+enum queue_gate {
+    QUEUE_GATE_NONE,    /* it did not, or gates of others are still there */
+    QUEUE_GATE_CLOSED,  /* its last gate: ours to open when its queue has room */
+    QUEUE_GATE_OPENING, /* we decided so; the news of it has not come back */
+    QUEUE_GATE_OPEN,    /* it holds room in its queue until it has a node */
 };
 
 struct sched_pod { /* made and freed by model_new_pod(), model_drop_pod(); its text is behind it */
