@@ -204,8 +204,8 @@ def refused():
     assert r.returncode == 1 and "nothing to convert" in r.stderr and not r.stdout, r
     r = convert(BATCH, args=["--strict"])
     assert r.returncode == 1 and not r.stdout, r
-    for o, word in ((dict(BATCH, spec={}), "spec.template.spec.containers: a pod template has containers"),
-                    (dict(MPI, spec={}), "spec.mpiReplicaSpecs: missing"), (dict(JOBSET, spec={}), "spec.replicatedJobs: a JobSet has"),
+    for o, word in ((dict(BATCH, spec={}), "spec.template.spec.containers: needs containers"),
+                    (dict(MPI, spec={}), "spec.mpiReplicaSpecs: missing"), (dict(JOBSET, spec={}), "spec.replicatedJobs: must not be empty"),
                     (dict(PYTORCH, spec={"pytorchReplicaSpecs": {"Chief": {}}}), "spec.pytorchReplicaSpecs.Chief: these are Master and Worker")):
         r = convert(o)
         assert r.returncode == 1 and word in r.stderr and not r.stdout, (word, r)

@@ -147,12 +147,12 @@ def explains_what_waits():
                                                      {**job("f-mine", task("main", sh("x"))), "status": {"state": {"phase": "Running"}}}]
     got = pumice_json("explain", "f", "-f", "-", "-o", "json", stdin=text_of(*state))
     rows = {j["name"]: j.get("phase") or j.get("waitsFor") or "never: " + j["neverBecause"] for j in got["jobs"]}
-    same(rows, {"f-a": "Running", "f-b": "job f-a to complete (it is Running)", "f-c": "job f-b to complete (it has not begun)",
-                "f-d": "Completed", "f-gone": "JobTemplate gone, which is not there", "f-e": "job f-a to complete (it is Running)",
+    same(rows, {"f-a": "Running", "f-b": "job f-a to complete (it is Running)", "f-c": "job f-b to complete (it has not started)",
+                "f-d": "Completed", "f-gone": "JobTemplate gone, which does not exist", "f-e": "job f-a to complete (it is Running)",
                 "f-p": "job f-a to complete (it is Running), or for its probes to pass while that runs",
-                "f-x": "the controller, which makes its job next", "f-mine": "job f-mine to go, which is not of this flow"})
+                "f-x": "the controller, which creates its job next", "f-mine": "job f-mine to be deleted, which this flow does not own"})
     r = pumice("explain", "f-c", "-f", "-", stdin=text_of(*state))
-    same((r.returncode, r.stdout), (0, "JobFlow default/f: not begun\n  f-c  waits for  job f-b to complete (it has not begun)\n"))
+    same((r.returncode, r.stdout), (0, "JobFlow default/f: not begun\n  f-c  waits for  job f-b to complete (it has not started)\n"))
     state[-3] = made("f-a", "Failed")
     rows = {j["name"]: j.get("neverBecause") for j in pumice_json("explain", "jf/f", "-f", "-", "-o", "json", stdin=text_of(*state))["jobs"]}
     same((rows["f-b"], rows["f-c"], rows["f-x"]), ("job f-a has failed", "job f-a has failed", None))
@@ -174,7 +174,7 @@ def served_flow(s):
     watch_from = s.ok("GET", f"{FLOWS}/jobflows")["metadata"]["resourceVersion"]
     s.ok("POST", f"{FLOWS}/jobflows", flow("f", after("a"), after("b", "a"), jobRetainPolicy="delete"))
     told = pumice("explain", "f", "--kubeconfig", s.config).stdout
-    assert "f-a  waits for  JobTemplate a, which is not there" in told and "f-b  waits for  job f-a to complete" in told, told
+    assert "f-a  waits for  JobTemplate a, which does not exist" in told and "f-b  waits for  job f-a to complete" in told, told
     s.ok("POST", f"{FLOWS}/jobtemplates", template("b", "echo two"))
     s.ok("POST", f"{FLOWS}/jobtemplates", template("a", "echo one"))  # it comes late
     done = until("the flow succeeds", lambda: (o := s.ok("GET", f"{FLOWS}/jobflows/f"))["status"].get("state") == {"phase": "Succeed"} and o)

@@ -51,7 +51,7 @@ WRONG_USE = [
     (["-o", "yaml"], "is not one of text, json"),
     (["--set", "spec.queue"], "--set spec.queue: this is not"),
     (["--set", "kind=Pod"], "begins with spec."),
-    (["--replicas", "boss=1"], 'there is no task "boss" (there are: train/worker)'),
+    (["--replicas", "boss=1"], 'task "boss" does not exist (there are: train/worker)'),
     (["--replicas", "worker=many"], "is not a number"),
     (["--env", "=x"], "this is not NAME=VALUE"),
     (["--env", "PUMICE_TEST_NOT_SET"], "it has no value here"),

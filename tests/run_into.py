@@ -299,7 +299,7 @@ def attach_terminal():
     gone("sleep 1005")
     t.keys(b"\x10\x11")
     same(t.end(), 0)
-    assert "detached; the pod goes on" in t.text, t.text
+    assert "detached; the pod keeps running" in t.text, t.text
     t = Window("attach", "--state", R.state, "-it", "shell-0").until("here> ").say("echo $x", "forty-two\r\n")
     os.kill(t.pid, signal.SIGKILL)
     os.waitpid(t.pid, 0)

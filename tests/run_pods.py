@@ -403,7 +403,7 @@ def objects_made_beforehand():
     service["spec"]["clusterIP"] = "10.9.9.9"
     r = run([service, job("own", asker, asked, plugins={"svc": []})], *NODE)
     same(r.status, 1)
-    has_line("Service own exists, is not owned by this job and cannot stand in for its own: spec.clusterIP must be None")([r.last()["reason"]])
+    has_line("Service own exists, is not owned by this job and cannot replace its own: spec.clusterIP must be None")([r.last()["reason"]])
 
 
 def variables_without_end():

@@ -163,7 +163,7 @@ static void embedded_take_back(struct embedded *m, struct embedded_answer *a)
     object_unref(a->object);
     a->object = NULL;
     if (store_writable(m->store, &a->err) == 0)
-        (void)err_set(&a->err, ERR_IO, "the store could not keep it; try again");
+        (void)err_set(&a->err, ERR_IO, "the store did not keep the write; try again");
 }
 
 static bool next_answer(struct embedded *m, struct cluster_event *ret)

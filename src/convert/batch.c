@@ -48,8 +48,7 @@ static void take_deadline(void *to, const struct place *at)
 
     if (!json_get(b->part->pod, "activeDeadlineSeconds"))
         json_set(b->part->pod, "activeDeadlineSeconds", json_copy(c->arena, at->node));
-    problem_warn(c->problems, at,
-                 "it is now a limit of each pod, from its own start; a Volcano Job has none of its own");
+    problem_warn(c->problems, at, "now a limit of each pod, counted from its own start; a Volcano Job has no deadline");
 }
 
 static void take_batch_ttl(void *to, const struct place *at)

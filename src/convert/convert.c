@@ -66,7 +66,7 @@ void convert_rows(struct conversion *c, const struct place *at, const struct row
         struct place field = { at, member, name, 0 };
 
         if (!find_row(rows, n, name) && !convert_is_empty(member))
-            problem_warn(c->problems, &field, "not carried over: this field is not known here");
+            problem_warn(c->problems, &field, "not carried over: unknown field");
     }
 }
 
@@ -115,7 +115,7 @@ static bool convert_check_template(struct conversion *c, const struct place *tem
     CONTAINER_FOREACH(container, spec.node)
         fine = fine && json_is(container, JSON_OBJECT);
     if (!fine)
-        problem_error(c->problems, &containers, "a pod template has containers, each with a name and an image");
+        problem_error(c->problems, &containers, "needs containers, each with a name and an image");
     return fine;
 }
 
@@ -229,7 +229,7 @@ void take_suspend(void *conversion, const struct place *at)
     if (json_bool(at->node, false))
         problem_warn(
             c->problems, at,
-            "not carried over: a Volcano Job starts when it is created; create it when it may, or in a closed queue");
+            "not carried over: a Volcano Job starts when it is created; create it later, or in a closed queue");
 }
 
 static const char *const kueue_label = "kueue.x-k8s.io/queue-name";
@@ -250,7 +250,7 @@ static void take_metadata(struct conversion *c, const struct place *root)
     clean_meta(meta);
     if (queue.node)
         problem_warn(c->problems, &queue,
-                     "a queue of Kueue's; that of a Volcano Job is spec.queue, and it is now \"%.*s\"",
+                     "a queue of Kueue; the Volcano Job has spec.queue instead, which is now \"%.*s\"",
                      STR_ARG(json_text(json_get(c->spec, "queue"), STR("default"))));
 }
 

@@ -45,7 +45,7 @@ static void jobset_take_job(struct conversion *c, const struct place *job)
     struct part part;
 
     if (!json_text(name.node, STR_NULL).n)
-        problem_error(c->problems, &name, "each of the replicatedJobs has a name");
+        problem_error(c->problems, &name, "each of the replicatedJobs needs a name");
     convert_rows(c, job, job_rows, ARRAY_LEN(job_rows), c);
     part = convert_batch_spec(c, json_text(name.node, STR_NULL), &spec, &defaults);
     take_depends(c, part.task, &depends);
@@ -90,11 +90,11 @@ static void take_success(void *to, const struct place *at)
     size_t n = json_count(targets.node);
 
     if (any)
-        problem_warn(c->problems, &operator, "the first task that is done ends the job; one Job of a task does not");
+        problem_warn(c->problems, &operator,
+                     "the job ends with the first task that completes, not with the first Job of a task");
     if (n > 1 && !any) {
-        problem_warn(
-            c->problems, &targets,
-            "not carried over: the end of one task can complete a job, not that of several; now all have to end");
+        problem_warn(c->problems, &targets,
+                     "not carried over: a job can complete with one task, not with several; now all tasks have to end");
         return;
     }
     JSON_FOREACH(task, c->tasks) {
@@ -162,9 +162,9 @@ void convert_jobset(struct conversion *c, const struct place *root)
     convert_rows(c, &spec, rows, ARRAY_LEN(rows), c);
     set_retries(c, json_i64(json_find(spec.node, "failurePolicy", "maxRestarts", NULL), 0));
     if (json_count(jobs.node) == 0)
-        problem_error(c->problems, &jobs, "a JobSet has at least one of them");
+        problem_error(c->problems, &jobs, "must not be empty");
     else
-        problem_warn(c->problems, &jobs,
-                     "pods are now called JOB-TASK-INDEX, and JOB-TASK-INDEX.JOB in the network; commands that name "
-                     "them have to say so");
+        problem_warn(
+            c->problems, &jobs,
+            "pods are now named JOB-TASK-INDEX, with the host name JOB-TASK-INDEX.JOB; change commands that name them");
 }

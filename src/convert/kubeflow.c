@@ -260,7 +260,7 @@ static void add_ssh(struct conversion *c, const struct place *path)
         return;
     convert_argument(c, arguments, "--ssh-key-file-path=%.*s", STR_ARG(dir));
     problem_warn(c->problems, path,
-                 "an sshd of an ordinary user does not listen on 22: give the mpi plugin its --port");
+                 "an sshd that does not run as root cannot listen on port 22; give the mpi plugin --port");
 }
 
 /* As the operator does: a worker that says nothing is an ssh server. */
@@ -286,7 +286,7 @@ static const struct row mpi_rows[] = {
     { "runLauncherAsWorker", NULL, NULL },
     { "launcherCreationPolicy", NULL, NULL },
     { "cleanPodPolicy", take_clean, NULL },
-    { "mainContainer", NULL, "the plugin speaks to all containers" },
+    { "mainContainer", NULL, "the plugin configures all containers" },
 };
 
 void convert_mpi(struct conversion *c, const struct place *root)

@@ -91,7 +91,8 @@ static void check_pattern(const struct place *at, struct problems *ps)
     if (pattern_parse(ps->arena, json_text(regex.node, STR_NULL), &p) == 0)
         pattern_done(p);
     else
-        problem_warn(ps, &regex, "is beyond what this server can match: it is not checked");
+        problem_warn(ps, &regex,
+                     "uses regular expression syntax that this server does not support, so it is not checked");
 }
 
 static void check_list_type(const struct place *at, struct problems *ps)
@@ -107,7 +108,7 @@ static void check_list_type(const struct place *at, struct problems *ps)
         problem_error(ps, &keys, "is required: a list of type map needs keys");
     JSON_FOREACH(key, keys.node)
         if (!json_get_str(items, json_text(key, STR_NULL)))
-            problem_error(ps, &keys, "\"%.*s\" is no property of the items", STR_ARG(json_text(key, STR_NULL)));
+            problem_error(ps, &keys, "\"%.*s\" is not a property of the items", STR_ARG(json_text(key, STR_NULL)));
 }
 
 static void check_schema(const struct place *at, bool needs_type, struct problems *ps);
@@ -331,7 +332,7 @@ void definition_check(const struct place *crd, const struct json *old, struct pr
                       "must be false in order to use defaults in the schema: use "
                       "x-kubernetes-preserve-unknown-fields");
     if (str_is(json_text(strategy.node, STR_NULL), "Webhook"))
-        problem_error(ps, &strategy, "must be None: this server converts by no webhook");
+        problem_error(ps, &strategy, "must be None: this server does not call conversion webhooks");
     if (old)
         check_change(&spec, old, ps);
 }

@@ -166,7 +166,7 @@ int ctl_rows(struct ctl *c, const struct resource_type *type, const struct ctl_s
         if (page(c, type, which, TABLES, &next, &more, e) < 0)
             return -1;
         if (!str_is(json_member_text(more, "kind"), "Table"))
-            return err_set(e, ERR_INVALID, "%.*s: the server does not make tables", STR_ARG(c->config.server));
+            return err_set(e, ERR_INVALID, "%.*s: the server does not return tables", STR_ARG(c->config.server));
         JSON_FOREACH(row, table ? json_get(more, "rows") : NULL)
             json_push(json_get(table, "rows"), json_copy(c->arena, row));
         table = table ? table : more;

@@ -94,7 +94,7 @@ int ctl_command(struct ctl *c, struct str namespace, const struct json *object, 
 
 /* ---- watching ---- */
 
-/* Objects of a selection as they are now and become, until 'on_event' returns true (0), or the time is over
+/* Objects of a selection as they are now and become, until 'on_event' returns true (0), or the timeout has passed
  * (ERR_GONE). 'type' is "ADDED", "MODIFIED", "DELETED", or "NONE" without an object: none is there. A watch that the
  * server ends goes on, also over a restart of the server. */
 typedef bool (*ctl_event_f)(void *ctx, struct str type, const struct json *object);

@@ -227,7 +227,7 @@ static int ctl_exec_talk(struct exec *x, struct err *e)
     if (x->signo || x->is_detached)
         return 0;
     if (x->err.code == ERR_OK && !x->has_verdict)
-        return err_set(e, ERR_IO, "the connection ended before the program did");
+        return err_set(e, ERR_IO, "connection closed before the command ended");
     if (x->err.code == ERR_OK)
         return 0;
     *e = x->err;
@@ -259,7 +259,7 @@ static int talk_raw(struct exec *x, struct err *e)
         (void)close(x->signals);
     (void)sigprocmask(SIG_SETMASK, &was, NULL);
     if (x->is_detached)
-        fprintf(stderr, "\ndetached; the pod goes on\n");
+        fprintf(stderr, "\ndetached; the pod keeps running\n");
     return rc;
 }
 

@@ -86,8 +86,8 @@ static int flow_verbs_read_file(struct ctl_verb *v, const struct twin *t, struct
         return -1;
     VEC_FOREACH(o, &ret->v) {
         if (type_by_kind(object_api_version(*o), object_kind(*o)) != ctl_type(t->kind))
-            return err_set(e, ERR_INVALID, "%s: line %u: is no %s of flow.volcano.sh/v1alpha1", v->o->file, (*o)->line,
-                           t->kind);
+            return err_set(e, ERR_INVALID, "%s: line %u: is not a %s of flow.volcano.sh/v1alpha1", v->o->file,
+                           (*o)->line, t->kind);
         if (!object_namespace(*o).n && json_need_object(v->arena, *o, "metadata"))
             json_set(json_get(*o, "metadata"), "namespace", json_str(v->arena, verb_namespace(v)));
     }

@@ -11,9 +11,9 @@ int verb_job_exec(struct ctl_verb *v, struct err *e)
     autobuf path = { 0 };
 
     if (v->args.n < 2)
-        return err_set(e, ERR_SYNTAX, "say where and what: pumice job exec NAME -- COMMAND…");
+        return err_set(e, ERR_SYNTAX, "missing job or command; use: pumice job exec NAME -- COMMAND…");
     if (v->o->tty && !isatty(STDIN_FILENO))
-        fprintf(stderr, "pumice job exec: standard input is no terminal, so its size and keys are not passed on\n");
+        fprintf(stderr, "pumice job exec: standard input is not a terminal; its size and keys are not passed on\n");
     if (pod_pick(v, str_of(v->args.v[0]), &pods, e) < 0)
         return -1;
     path_object(&path, ctl_type("Pod"), object_namespace(pods.v.v[0].object), object_name(pods.v.v[0].object), "exec");

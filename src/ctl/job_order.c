@@ -47,7 +47,7 @@ static int job_order_order(struct ctl_verb *v, const struct order *o, struct err
     struct ctl_objects jobs = { 0 };
 
     if (!v->args.n && !v->o->labels && !v->o->all)
-        return err_set(e, ERR_SYNTAX, "say which jobs: by name, by -l SELECTOR, or --all");
+        return err_set(e, ERR_SYNTAX, "missing jobs; give names, -l SELECTOR or --all");
     if (jobs_read(v, &jobs, e) < 0)
         return -1;
     VEC_FOREACH(job, &jobs.v)

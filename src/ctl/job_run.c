@@ -10,7 +10,7 @@ static int job_run_number(const char *option, const char *text, int64_t fallback
 {
     *ret = fallback;
     if (text && (str_to_i64(str_of(text), ret) < 0 || *ret < 1 || *ret > INT32_MAX))
-        return err_set(e, ERR_SYNTAX, "--%s: \"%s\" is no number from 1 on", option, text);
+        return err_set(e, ERR_SYNTAX, "--%s: \"%s\" is not a number greater than 0", option, text);
     return 0;
 }
 
@@ -81,10 +81,10 @@ static int job_run_place(struct ctl_verb *v, struct json *job, struct err *e)
     struct str own = object_namespace(job), asked = verb_namespace(v);
 
     if (!str_is(object_kind(job), "Job") || type_by_kind(object_api_version(job), STR("Job")) != ctl_type("Job"))
-        return err_set(e, ERR_INVALID, "%s: line %u: is no Job of batch.volcano.sh/v1alpha1", v->o->file, job->line);
+        return err_set(e, ERR_INVALID, "%s: line %u: is not a Job of batch.volcano.sh/v1alpha1", v->o->file, job->line);
     if (v->o->namespace && own.n && !str_eq(own, asked))
-        return err_set(e, ERR_INVALID, "%s: line %u: metadata.namespace is %.*s, and -n says %.*s", v->o->file,
-                       job->line, STR_ARG(own), STR_ARG(asked));
+        return err_set(e, ERR_INVALID, "%s: line %u: metadata.namespace is %.*s, but -n is %.*s", v->o->file, job->line,
+                       STR_ARG(own), STR_ARG(asked));
     if (!own.n && json_need_object(v->arena, job, "metadata"))
         json_set(json_get(job, "metadata"), "namespace", json_str(v->arena, asked));
     return 0;
@@ -110,9 +110,9 @@ int verb_job_run(struct ctl_verb *v, struct err *e)
     struct ctl_objects jobs = { 0 }, made = { 0 };
 
     if (v->o->all_namespaces)
-        return err_set(e, ERR_SYNTAX, "a job is of one namespace: give -n");
+        return err_set(e, ERR_SYNTAX, "a job needs one namespace; give -n NAMESPACE instead of -A");
     if (v->o->file && v->args.n)
-        return err_set(e, ERR_SYNTAX, "a command goes with --image, not with -f");
+        return err_set(e, ERR_SYNTAX, "a command needs --image; it cannot be combined with -f");
     if ((v->o->file ? verb_read(v, v->o->file, &jobs, e) : from_options(v, &jobs, e)) < 0)
         return -1;
     VEC_FOREACH(job, &jobs.v)

@@ -45,9 +45,7 @@ static int top_cannot(struct err *e)
 {
     if (e->code != ERR_NOT_FOUND && !strstr(e->text, "could not find the requested resource"))
         return -1;
-    return err_set(
-        e, ERR_NOT_FOUND,
-        "the cluster does not serve metrics.k8s.io, so nobody measures what pods use: install metrics-server");
+    return err_set(e, ERR_NOT_FOUND, "the cluster does not serve metrics.k8s.io; install metrics-server");
 }
 
 int verb_job_top(struct ctl_verb *v, struct err *e)

@@ -115,7 +115,7 @@ static int log_path(const struct logs_source *s, struct buf *path, struct err *e
     path_query(path, "timestamps", o->timestamps ? STR("true") : STR_NULL);
     path_query(path, "tailLines", str_of(o->tail));
     if (o->since && (duration_parse(str_of(o->since), &ns, e) < 0 || ns <= 0))
-        return err_set(e, ERR_SYNTAX, "--since: \"%s\" is no duration; write 90s, 10m or 2h", o->since);
+        return err_set(e, ERR_SYNTAX, "--since: \"%s\" is not a duration; write 90s, 10m or 2h", o->since);
     if (o->since)
         path_query(path, "sinceSeconds",
                    arena_fmt(s->logs->v->arena, "%lld", (long long)(ns / 1000000000 + (ns % 1000000000 > 0))));
@@ -188,7 +188,7 @@ int logs_print(struct ctl_verb *v, const struct logs_of *list, size_t n, struct 
 
     v->is_harmless = true;
     if (v->o->tail && str_to_u64(str_of(v->o->tail), &(uint64_t){ 0 }) < 0)
-        return err_set(e, ERR_SYNTAX, "--tail: \"%s\" is no number of lines", v->o->tail);
+        return err_set(e, ERR_SYNTAX, "--tail: \"%s\" is not a number of lines", v->o->tail);
     for (size_t i = 0; i < n; i++)
         logs_add_source(&l, &list[i]);
     l.has_prefix = n > 1 || v->o->prefix;

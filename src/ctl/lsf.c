@@ -31,7 +31,7 @@ static int lsf_add_name(struct arena *a, words_t *to, struct str value, struct e
         return 0;
     }
     if (close < open)
-        return err_set(e, ERR_SYNTAX, "-J: \"%.*s\" is no name[INDICES]", STR_ARG(value));
+        return err_set(e, ERR_SYNTAX, "-J: \"%.*s\" is not NAME[INDICES]", STR_ARG(value));
     if (open)
         lsf_add(a, to, "job-name", str_sub(value, 0, (size_t)open));
     lsf_add(a, to, "array",
@@ -98,7 +98,7 @@ static int add_requirement(struct arena *a, words_t *to, struct str value, struc
         lsf_add(a, to, "ntasks-per-node", tile);
     if (mem.n || tile.n || is_one)
         return 0;
-    return err_set(e, ERR_SYNTAX, "-R: \"%.*s\" cannot be carried: only rusage[mem=N] and span[ptile=N] can",
+    return err_set(e, ERR_SYNTAX, "-R: \"%.*s\" is not supported; only rusage[mem=N] and span[ptile=N] are",
                    STR_ARG(value));
 }
 
@@ -112,7 +112,7 @@ static int add_gpus(struct arena *a, words_t *to, struct str value, struct err *
             lsf_add(a, to, "gpus-per-node", str_from(part, 4));
             return 0;
         }
-    return err_set(e, ERR_SYNTAX, "-gpu: \"%.*s\" does not say num=N", STR_ARG(value));
+    return err_set(e, ERR_SYNTAX, "-gpu: \"%.*s\" has no num=N", STR_ARG(value));
 }
 
 static const struct {
@@ -140,10 +140,10 @@ static int lsf_add_condition(struct buf *list, struct str text, struct err *e)
     if (inside.n > 1 && inside.p[0] == '"')
         inside = str_sub(inside, 1, inside.n - 2);
     if (i == ARRAY_LEN(conditions) || !inside.n)
-        return err_set(e, ERR_SYNTAX,
-                       "-w: \"%.*s\" cannot be carried: only done(), ended(), exit() and started() of jobs can, joined "
-                       "by &&",
-                       STR_ARG(text));
+        return err_set(
+            e, ERR_SYNTAX,
+            "-w: \"%.*s\" is not supported; only done(), ended(), exit() and started() of jobs are, joined by &&",
+            STR_ARG(text));
     buf_fmt(list, "%s%s:%.*s", list->n ? "," : "", conditions[i].after, STR_ARG(inside));
     return 0;
 }
@@ -154,7 +154,7 @@ static int add_dependency(struct arena *a, words_t *to, struct str value, struct
     ptrdiff_t at;
 
     if (str_has(value, STR("||")) || str_has(value, STR("!")))
-        return err_set(e, ERR_SYNTAX, "-w: \"%.*s\": only && can be carried", STR_ARG(value));
+        return err_set(e, ERR_SYNTAX, "-w: \"%.*s\" is not supported; only && is", STR_ARG(value));
     while ((at = lsf_find(value, STR("&&"))) >= 0) {
         if (lsf_add_condition(&list, str_sub(value, 0, (size_t)at), e) < 0)
             return -1;
@@ -235,9 +235,9 @@ int lsf_options(struct arena *a, char *const *from, char ***ret, struct err *e)
         while (o < options + ARRAY_LEN(options) && strcmp(o->name, *from) != 0)
             o++;
         if (o == options + ARRAY_LEN(options))
-            return err_set(e, ERR_SYNTAX, "#BSUB: \"%s\" cannot be carried to a Job", *from);
+            return err_set(e, ERR_SYNTAX, "#BSUB: \"%s\" is not supported", *from);
         if (o->has_value && !from[1])
-            return err_set(e, ERR_SYNTAX, "#BSUB: %s: its value is missing", *from);
+            return err_set(e, ERR_SYNTAX, "#BSUB: %s needs a value", *from);
         from += o->has_value;
         if (o->carry && o->carry(a, &to, str_of(*from), e) < 0)
             return err_wrap(e, "#BSUB");

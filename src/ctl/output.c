@@ -145,7 +145,7 @@ static int output_check_path(struct str path, struct err *e)
             return 0;
     }
     return err_set(e, ERR_SYNTAX,
-                   "\"%.*s\" is no path; write .metadata.name, .spec.tasks[0].name or .spec.tasks[*].name",
+                   "\"%.*s\" is not a path; write .metadata.name, .spec.tasks[0].name or .spec.tasks[*].name",
                    STR_ARG(path));
 }
 

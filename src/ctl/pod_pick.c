@@ -22,7 +22,7 @@ int pod_pick(struct ctl_verb *v, struct str name, struct pod_rows *ret, struct e
     struct json *job;
 
     if (!query.namespace.n)
-        return err_set(e, ERR_SYNTAX, "a job is of one namespace: give -n");
+        return err_set(e, ERR_SYNTAX, "a job needs one namespace; give -n NAMESPACE instead of -A");
     if (v->o->task)
         query.labels = arena_fmt(v->arena, LABEL_TASK "=%s", v->o->task);
     if (pod_select(&v->ctl, &query, ret, e) < 0)
@@ -35,5 +35,5 @@ int pod_pick(struct ctl_verb *v, struct str name, struct pod_rows *ret, struct e
         return -1;
     v->ctl.said = NULL;
     return err_set(e, ERR_NOT_FOUND, "job %.*s has no pods%s%s%s", STR_ARG(name), v->o->task ? " of task " : "",
-                   v->o->task ? v->o->task : "", v->o->task ? "" : " yet: 'pumice job view' says why");
+                   v->o->task ? v->o->task : "", v->o->task ? "" : " yet; 'pumice job view' shows why");
 }

@@ -130,7 +130,7 @@ static int weight_of(struct ctl_verb *v, int64_t fallback, int64_t *ret, struct 
 {
     *ret = fallback;
     if (v->o->weight && (str_to_i64(str_of(v->o->weight), ret) < 0 || *ret < 1 || *ret > 65535))
-        return err_set(e, ERR_SYNTAX, "--weight: \"%s\" is no number from 1 to 65535", v->o->weight);
+        return err_set(e, ERR_SYNTAX, "--weight: \"%s\" is not a number from 1 to 65535", v->o->weight);
     return 0;
 }
 
@@ -222,7 +222,7 @@ static int set_weight(struct ctl_verb *v, const char *name, struct err *e)
     int64_t weight;
 
     if (!v->o->weight)
-        return err_set(e, ERR_SYNTAX, "update: give the new --weight");
+        return err_set(e, ERR_SYNTAX, "update needs --weight");
     if (weight_of(v, 1, &weight, e) < 0)
         return -1;
     json_add(json_add(patch, STR("spec"), json_object(v->arena)), STR("weight"), json_int(v->arena, weight));
@@ -239,9 +239,9 @@ int verb_queue_operate(struct ctl_verb *v, struct err *e)
     bool is_open = strcmp(action, "open") == 0, is_update = strcmp(action, "update") == 0;
 
     if (!is_open && !is_update && strcmp(action, "close") != 0)
-        return err_set(e, ERR_SYNTAX, "say open, close or update, and which queues: pumice queue operate close NAME");
+        return err_set(e, ERR_SYNTAX, "missing operation; use: pumice queue operate open|close|update NAME");
     if (v->args.n < 2)
-        return err_set(e, ERR_SYNTAX, "say which queues: pumice queue operate %s NAME", action);
+        return err_set(e, ERR_SYNTAX, "missing queues; use: pumice queue operate %s NAME", action);
     for (size_t i = 1; i < v->args.n; i++) {
         struct json *queue;
 

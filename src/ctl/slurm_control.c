@@ -17,7 +17,7 @@ static int cancel(struct ctl_verb *v, const struct json *job, struct err *e)
 {
     if (!str_is(job_phase_word(job), "Aborted"))
         return job_has_ended(job_phase_word(job)) ? 0 : slurm_control_command(v, job, "TerminateJob", e);
-    fprintf(stderr, "scancel: job %.*s has not begun or is suspended: it is deleted\n", STR_ARG(slurm_id(job)));
+    fprintf(stderr, "scancel: deleting job %.*s, which is pending or suspended\n", STR_ARG(slurm_id(job)));
     return ctl_delete(&v->ctl, ctl_name_of("Job", job), e);
 }
 
@@ -130,7 +130,7 @@ static int slurm_control_show(struct ctl_verb *v, struct err *e)
         }
         return 0;
     }
-    return err_set(e, ERR_SYNTAX, "show job, show node or show partition; not \"%s\"", what);
+    return err_set(e, ERR_SYNTAX, "show: \"%s\" is not one of job, node, partition", what);
 }
 
 /* ---- orders to jobs ---- */
@@ -186,9 +186,9 @@ static int set_tasks(struct ctl_verb *v, struct json *patch, const struct json *
     int64_t min = json_i64(json_find(job, "spec", "minAvailable", NULL), before);
 
     if (str_to_i64(value, &n) < 0 || n < 1 || n > 1000000)
-        return err_set(e, ERR_SYNTAX, "NumTasks: \"%.*s\" is no number from 1 on", STR_ARG(value));
+        return err_set(e, ERR_SYNTAX, "NumTasks: \"%.*s\" is not a number greater than 0", STR_ARG(value));
     if (json_count(tasks) != 1)
-        return err_set(e, ERR_INVALID, "NumTasks: the job has %zu kinds of tasks; change it with kubectl edit",
+        return err_set(e, ERR_INVALID, "NumTasks: the job has %zu tasks; change their replicas with kubectl edit",
                        json_count(tasks));
     json_set(task, "replicas", json_int(v->arena, n));
     json_set(task, "minAvailable", json_int(v->arena, min == before ? n : MIN_OF(min, n)));
@@ -211,8 +211,8 @@ static const struct {
 } changes[] = {
     { "NumTasks", set_tasks, NULL },
     { "Priority", set_priority, NULL },
-    { "Partition", NULL, "the queue of a Job cannot be changed: cancel it and submit it again" },
-    { "TimeLimit", NULL, "the time of a Job cannot be changed: cancel it and submit it again" },
+    { "Partition", NULL, "the queue of a Job cannot be changed; cancel it and submit it again" },
+    { "TimeLimit", NULL, "the time limit of a Job cannot be changed; cancel it and submit it again" },
 };
 
 static int slurm_control_change(struct ctl_verb *v, struct json *patch, const struct json *job, struct str pair,
@@ -226,7 +226,7 @@ static int slurm_control_change(struct ctl_verb *v, struct json *patch, const st
             continue;
         if (!changes[i].set || !value.n)
             return err_set(e, ERR_SYNTAX, "%s: %s", changes[i].key,
-                           changes[i].set ? "its value is missing" : changes[i].instead);
+                           changes[i].set ? "needs a value" : changes[i].instead);
         return changes[i].set(v, patch, job, value, e);
     }
     return err_set(e, ERR_SYNTAX, "update: \"%.*s\" cannot be changed: only NumTasks and Priority can", STR_ARG(key));
@@ -240,7 +240,7 @@ static int update(struct ctl_verb *v, struct err *e)
         if (strncasecmp(v->args.v[i], "JobId=", 6) == 0 && slurm_find(v, v->args.v[i] + 6, &job, e) < 0)
             return -1;
     if (!job || v->args.n < 3)
-        return err_set(e, ERR_SYNTAX, "update: say which job and what: scontrol update JobId=12 NumTasks=4");
+        return err_set(e, ERR_SYNTAX, "update needs a job and a change: scontrol update JobId=12 NumTasks=4");
     for (size_t i = 1; i < v->args.n; i++)
         if (strncasecmp(v->args.v[i], "JobId=", 6) != 0 &&
             slurm_control_change(v, patch, job, str_of(v->args.v[i]), e) < 0)
@@ -271,7 +271,7 @@ int verb_scontrol(struct ctl_verb *v, struct err *e)
         if (strcmp(orders[i].word, word) != 0)
             continue;
         if (v->args.n < 2)
-            return err_set(e, ERR_SYNTAX, "%s: say which job", word);
+            return err_set(e, ERR_SYNTAX, "%s needs a job", word);
         for (size_t k = 1; k < v->args.n; k++) {
             struct json *job;
 
@@ -280,5 +280,6 @@ int verb_scontrol(struct ctl_verb *v, struct err *e)
         }
         return 0;
     }
-    return err_set(e, ERR_SYNTAX, "\"%s\" is not known: show, update, hold, release, suspend, resume, requeue", word);
+    return err_set(e, ERR_SYNTAX, "unknown command \"%s\"; use show, update, hold, release, suspend, resume or requeue",
+                   word);
 }

@@ -63,7 +63,7 @@ static int slurm_job_number(const char *option, const char *text, int64_t fallba
 {
     *ret = fallback;
     if (text && (str_to_i64(str_of(text), ret) < 0 || *ret < 1 || *ret > 1000000))
-        return err_set(e, ERR_SYNTAX, "--%s: \"%s\" is no number from 1 on", option, text);
+        return err_set(e, ERR_SYNTAX, "--%s: \"%s\" is not a number greater than 0", option, text);
     return 0;
 }
 
@@ -112,7 +112,7 @@ static int read_gpus(const struct slurm_options *o, struct slurm_job_shape *s, s
         (slurm_job_number("gpus", o->gpus, 0, &n, e) < 0 || slurm_job_share("--gpus", n, s->tasks, &s->gpus, e) < 0))
         return -1;
     if (kind.n)
-        *vec_push(a, &notes->v) = arena_fmt(a, "--gres: the type \"%.*s\" is not asked for, only the number of GPUs",
+        *vec_push(a, &notes->v) = arena_fmt(a, "--gres: type \"%.*s\" is ignored; only the number of GPUs counts",
                                             STR_ARG(kind));
     return 0;
 }
@@ -138,12 +138,12 @@ static int read_shape(struct arena *a, const struct slurm_options *o, struct slu
         return 0;
     if (s->tasks > 1)
         return err_set(e, ERR_SYNTAX,
-                       "--array: an array of jobs with several tasks each cannot be carried: submit them one by one");
+                       "--array: jobs of several tasks are not supported in an array; submit them one by one");
     if (slurm_array(a, str_of(o->array), &s->array, e) < 0)
         return -1;
     if (s->array.at_a_time)
         *vec_push(a, &notes->v) = arena_fmt(
-            a, "--array: at most %lld at a time is not kept; the queue's capability can limit them",
+            a, "--array: the limit of %lld at a time is ignored; the queue's capability can limit them",
             (long long)s->array.at_a_time);
     s->tasks = (int64_t)s->array.index.n;
     return 0;
@@ -190,8 +190,8 @@ static void put_exported(struct arena *a, struct json *env, const char *list, st
         (void)str_split(&value, '=', &name);
         own = getenv(arena_cstr(a, name));
         if (str_is(part, "ALL"))
-            *vec_push(a,
-                      &notes->v) = STR("--export=ALL: the environment stays here; name what is needed: --export=A,B=c");
+            *vec_push(a, &notes->v) = STR(
+                "--export=ALL: the environment is not passed on; name the variables: --export=A,B=c");
         else if (!str_is(part, "NONE") && name.n && (value.p || own))
             put_env(a, env, arena_cstr(a, name), value.p ? value : str_of(own));
     }
@@ -320,9 +320,9 @@ int slurm_job(struct arena *a, const struct slurm_options *o, const struct slurm
     if (read_shape(a, o, &shape, notes, e) < 0)
         return -1;
     if (script->text.n > SCRIPT_MAX_BYTES)
-        return err_set(e, ERR_TOO_BIG, "the script has more than 120 KiB: put the rest into the image or a volume");
+        return err_set(e, ERR_TOO_BIG, "the script is larger than 120 KiB; put the rest into the image or a volume");
     if (o->nodes && shape.nodes > 1)
-        *vec_push(a, &notes->v) = STR("--nodes: pods go where there is room, also several to a node");
+        *vec_push(a, &notes->v) = STR("--nodes only sizes the job; one node may get several of its pods");
     f.name = arena_fmt(a, "%.*s-%lld", STR_ARG(name), (long long)script->id);
     f.image = str_of(o->image ? o->image : "debian:12");
     f.queue = str_of(o->partition);

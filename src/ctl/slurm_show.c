@@ -244,8 +244,7 @@ static int put_format(struct ctl_verb *v, const struct show_seen *s, const struc
         for (p += is_right; *p >= '0' && *p <= '9' && width < 1000; p++)
             width = width * 10 + (size_t)(*p - '0');
         if (!*p || !field_head(*p)[0])
-            return err_set(e, ERR_SYNTAX, "--format: \"%%%c\" is not known; these are: i A j P u t T M D C N r R V S",
-                           *p);
+            return err_set(e, ERR_SYNTAX, "--format: \"%%%c\" is not one of i A j P u t T M D C N r R V S", *p);
         text = job ? job_field(v, s, job, *p) : str_of(field_head(*p));
         text = width ? str_cut(text, width) : text;
         buf_repeat(&v->out, ' ', is_right && width > text.n ? width - text.n : 0);
@@ -415,11 +414,11 @@ static int read_columns(struct ctl_verb *v, struct account_columns *ret, struct 
             i++;
         if (i == ARRAY_LEN(account_fields))
             return err_set(e, ERR_SYNTAX,
-                           "--format: \"%.*s\" is not known; these are: JobID, JobName, Partition, User, AllocCPUS, "
+                           "--format: \"%.*s\" is not one of JobID, JobName, Partition, User, AllocCPUS, "
                            "NTasks, Elapsed, State, ExitCode, Submit, Start, End",
                            STR_ARG(name));
         if (part.n && (str_to_i64(part, &width) < 0 || width < -1000 || width > 1000 || !width))
-            return err_set(e, ERR_SYNTAX, "--format: \"%%%.*s\" is no width", STR_ARG(part));
+            return err_set(e, ERR_SYNTAX, "--format: \"%%%.*s\" is not a width", STR_ARG(part));
         *vec_push(v->arena, &ret->v) = account_fields[i];
         if (width)
             ret->v.v[ret->v.n - 1].width = (int)width;

@@ -28,12 +28,12 @@ static int submit_wait_for(struct ctl_verb *v, const struct slurm_dependency *d,
     if (slurm_find(v, arena_cstr(v->arena, d->job), &job, e) < 0)
         return err_wrap(e, "--dependency");
     if (!job_has_ended(job_phase_word(job)))
-        fprintf(stderr, "pumice slurm sbatch: waiting for job %.*s, then it is submitted\n", STR_ARG(slurm_id(job)));
+        fprintf(stderr, "pumice slurm sbatch: waiting for job %.*s before submitting\n", STR_ARG(slurm_id(job)));
     if (job_wait_phase(v, ctl_name_of("Job", job), d->after == AFTER_BEGIN ? begun : over, &phase, e) < 0)
         return -1;
     if (!submit_holds(d->after, phase))
         return err_set(e, ERR_INVALID,
-                       "--dependency: job %.*s is %s, so this one never runs (DependencyNeverSatisfied)",
+                       "--dependency: job %.*s is %s, so this job would never run (DependencyNeverSatisfied)",
                        STR_ARG(d->job), slurm_state_long(phase));
     return 0;
 }

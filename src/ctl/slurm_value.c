@@ -30,7 +30,7 @@ int slurm_time(struct str text, int64_t *ret_s, struct err *e)
         *ret_s = part[0] * 60 + part[1]; /* minutes[:seconds] */
     return 0;
 bad:
-    return err_set(e, ERR_SYNTAX, "--time: \"%.*s\" is no time; write minutes, hours:minutes:seconds or days-hours",
+    return err_set(e, ERR_SYNTAX, "--time: \"%.*s\" is not a time; write minutes, hours:minutes:seconds or days-hours",
                    STR_ARG(text));
 }
 
@@ -50,7 +50,7 @@ int slurm_memory(struct str text, int64_t *ret_bytes, struct err *e)
     else
         unit = units + 1; /* megabytes */
     if (str_to_i64(digits, &n) < 0 || n < 0 || n > 1 << 30)
-        return err_set(e, ERR_SYNTAX, "\"%.*s\" is no size; write 500M or 4G", STR_ARG(text));
+        return err_set(e, ERR_SYNTAX, "\"%.*s\" is not a size; write 500M or 4G", STR_ARG(text));
     *ret_bytes = n << (10 * (unit - units + 1));
     return 0;
 }
@@ -65,13 +65,13 @@ int slurm_gres(struct str text, int64_t *ret_gpus, struct str *ret_kind, struct 
     *ret_gpus = 1;
     *ret_kind = STR_NULL;
     if (!n || rest.n || !str_is(part[0], "gpu"))
-        return err_set(e, ERR_SYNTAX, "--gres: \"%.*s\" cannot be carried: only gpu, gpu:N and gpu:TYPE:N can",
+        return err_set(e, ERR_SYNTAX, "--gres: \"%.*s\" is not supported; only gpu, gpu:N and gpu:TYPE:N are",
                        STR_ARG(text));
     if (n == 1 || (n == 2 && str_to_i64(part[1], ret_gpus) == 0))
         return 0;
     *ret_kind = part[1];
     if (n == 3 && (str_to_i64(part[2], ret_gpus) < 0 || *ret_gpus < 0))
-        return err_set(e, ERR_SYNTAX, "--gres: \"%.*s\" is no number", STR_ARG(part[2]));
+        return err_set(e, ERR_SYNTAX, "--gres: \"%.*s\" is not a number", STR_ARG(part[2]));
     return 0;
 }
 
@@ -108,10 +108,10 @@ int slurm_array(struct arena *a, struct str text, struct slurm_array *ret, struc
 
     *ret = (struct slurm_array){ 0 };
     if (percent >= 0 && (str_to_i64(str_from(text, (size_t)percent + 1), &ret->at_a_time) < 0 || ret->at_a_time < 1))
-        return err_set(e, ERR_SYNTAX, "--array: what follows the %% is no number: \"%.*s\"", STR_ARG(text));
+        return err_set(e, ERR_SYNTAX, "--array: \"%.*s\" has no number after the %%", STR_ARG(text));
     while (str_split(&rest, ',', &part))
         if (add_range(a, part, ret) < 0)
-            return err_set(e, ERR_SYNTAX, "--array: \"%.*s\" is no list of indices (1-10:2,15%%4), or has more than %d",
+            return err_set(e, ERR_SYNTAX, "--array: \"%.*s\" is not a list of at most %d indices, such as 1-10:2,15%%4",
                            STR_ARG(text), ARRAY_MAX);
     return 0;
 }
@@ -130,11 +130,10 @@ int slurm_dependencies(struct arena *a, struct str text, struct slurm_dependenci
         while (i < ARRAY_LEN(names) && !str_is(word, names[i]))
             i++;
         if (i == ARRAY_LEN(names) || !part.n)
-            return err_set(
-                e, ERR_SYNTAX,
-                "--dependency: \"%.*s\" cannot be carried: only after:, afterany:, afterok: and afternotok: with "
-                "jobs can, all of which must hold",
-                STR_ARG(word));
+            return err_set(e, ERR_SYNTAX,
+                           "--dependency: \"%.*s\" is not supported; only after:, afterany:, afterok: and afternotok: "
+                           "with jobs are",
+                           STR_ARG(word));
         while (str_split(&part, ':', &word))
             *vec_push(a, &ret->v) = (struct slurm_dependency){ (enum slurm_after)i, word };
     }

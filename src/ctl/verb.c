@@ -80,7 +80,7 @@ const char *verb_dry_note(const struct ctl_verb *v)
 
 int verb_needs_names(const struct ctl_verb *v, const char *what, struct err *e)
 {
-    return v->args.n ? 0 : err_set(e, ERR_SYNTAX, "say which %s: pumice %s NAME", what, v->command);
+    return v->args.n ? 0 : err_set(e, ERR_SYNTAX, "missing %s; use: pumice %s NAME", what, v->command);
 }
 
 int verb_timeout(const struct ctl_verb *v, int64_t *ret_ms, struct err *e)
@@ -91,7 +91,7 @@ int verb_timeout(const struct ctl_verb *v, int64_t *ret_ms, struct err *e)
     if (!v->o->timeout)
         return 0;
     if (duration_parse(str_of(v->o->timeout), &ns, e) < 0 || ns < 0)
-        return err_set(e, ERR_SYNTAX, "--timeout: \"%s\" is no duration; write 90s, 10m or 2h", v->o->timeout);
+        return err_set(e, ERR_SYNTAX, "--timeout: \"%s\" is not a duration; write 90s, 10m or 2h", v->o->timeout);
     *ret_ms = ns / 1000000;
     return 0;
 }
@@ -132,8 +132,8 @@ int verb_read(struct ctl_verb *v, const char *path, struct ctl_objects *ret, str
         return -1;
     for (size_t i = 0; i < docs.n; i++) {
         if (docs.v[i]->type != JSON_OBJECT)
-            return err_set(e, ERR_INVALID, "%s: line %u: is no object", path, docs.v[i]->line);
+            return err_set(e, ERR_INVALID, "%s: line %u: not an object", path, docs.v[i]->line);
         *vec_push(v->arena, &ret->v) = docs.v[i];
     }
-    return docs.n ? 0 : err_set(e, ERR_INVALID, "%s: there is nothing in it", path);
+    return docs.n ? 0 : err_set(e, ERR_INVALID, "%s: the file is empty", path);
 }

@@ -138,7 +138,7 @@ int ctl_watch(struct ctl *c, const struct resource_type *type, const struct ctl_
     w.end_ms = timeout_ms < 0 ? INT64_MAX : w.heard_ms + timeout_ms;
     while ((rc = round_of(&w, e)) == 0 && !w.is_found) {
         if (clock_mono_ms(&clock_real) >= w.end_ms) {
-            rc = err_set(e, ERR_GONE, "the time is over");
+            rc = err_set(e, ERR_GONE, "timed out");
             break;
         }
         (void)poll(NULL, 0, PAUSE_MS);

@@ -655,7 +655,7 @@ void request_result(struct driver *d, const struct cluster_event *ev)
 struct json *requests_describe(struct driver *d, struct arena *a, struct str key)
 {
     static const char *const states[] = {
-        [ON_ITS_WAY] = "sent", [READING] = "reading what is there", [RESTING] = "waiting"
+        [ON_ITS_WAY] = "sent", [READING] = "reading the current object", [RESTING] = "waiting"
     };
     struct json *list = json_array(a), *one;
 

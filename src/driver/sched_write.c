@@ -366,9 +366,9 @@ static bool has_volumes(struct driver *d, struct sched_write *e, int64_t now_ms,
     if (state == CLAIMS_WAIT && !e->patience_until)
         e->patience_until = d->run_ms + VOLUMES_MS;
     if (state == CLAIMS_LOST)
-        give_up_bind(d, e, "a volume of its claims cannot be had there");
+        give_up_bind(d, e, "a volume of its claims cannot be provisioned on that node");
     else if (state == CLAIMS_WAIT && d->run_ms >= e->patience_until)
-        give_up_bind(d, e, "the volumes of its claims are not there after ten minutes");
+        give_up_bind(d, e, "timed out after 10 minutes waiting for the volumes of its claims");
     else if (state == CLAIMS_WAIT) {
         list_push(&d->schedule.waiting, &e->waits);
         plan_wake(plan, now_ms + e->patience_until - d->run_ms);

@@ -341,7 +341,7 @@ void workload_owner_hidden(struct driver *d, struct str key_rest)
 
     if (!w)
         return;
-    log_warn("the controller of pods may not be read: their PodGroup is made without what it says",
+    log_warn("Cannot read the owner of pods; creating their PodGroup without its settings",
              LOG_STR("workload", key_rest),
              LOG_TEXT("advice", "pumice install --dry-run --only roles | kubectl apply -f -"));
     w->is_asked = true;

@@ -181,7 +181,7 @@ static void check_patch(const struct place *flow, struct problems *ps)
         struct place at = place_item(&tasks, task, i++), name = place_member(&at, "name");
 
         if (!json_text(name.node, STR("")).n)
-            problem_error(ps, &name, "is required: the task of the template that is meant, or a new one");
+            problem_error(ps, &name, "is required: the name of a task of the template, or of a new one");
     }
 }
 
@@ -192,7 +192,7 @@ static void check_graph(struct arena *a, const struct json *object, const struct
     struct str cycle;
 
     if (!g.n)
-        problem_warn(ps, flows, "is empty: the flow stays Pending for ever");
+        problem_warn(ps, flows, "is empty: the flow stays Pending forever");
     for (size_t i = 0; i < g.n; i++) {
         struct place at = place_item(flows, g.v[i].spec, i), name = place_member(&at, "name"),
                      depends = place_member(&at, "dependsOn");
@@ -262,7 +262,7 @@ static void check_schedule(const struct place *spec, struct problems *ps)
     if (cron_parse(json_text(at.node, STR("")), &c, &e) < 0)
         problem_error(ps, &at, "%s", e.text);
     else if (cron_next(&c, NULL, 0) == CRON_NEVER)
-        problem_warn(ps, &at, "no such day comes: it never starts a job");
+        problem_warn(ps, &at, "matches no date, so no job ever starts");
 }
 
 static void check_zone(struct arena *a, const struct place *spec, const struct flow_env *env, struct problems *ps)

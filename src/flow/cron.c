@@ -84,7 +84,7 @@ static int read_item(const struct cron_part *p, struct str text, uint64_t *bits,
     if (!is_star && read_range(p, range, &from, &to, e) < 0)
         return -1;
     if (slash >= 0 && (str_to_u64(str_from(text, (size_t)slash + 1), &step) < 0 || !step || step > 1000))
-        return cron_wrong(e, p, text, "the step behind / must be a number from 1 on");
+        return cron_wrong(e, p, text, "the step after / must be a number greater than 0");
     if (slash >= 0 && !is_star && str_find_char(range, '-') < 0)
         to = MAX_OF(p->max, from);
     for (int v = from; v <= to; v += (int)step)

@@ -149,7 +149,7 @@ static void tell_changes(const struct cronjob_view *v, int64_t now_ms, struct pl
             plan_event(plan, v->o->cron, "Normal", "SawCompletedJob", now_ms, "Saw completed job: %.*s, status: %.*s",
                        STR_ARG(name), STR_ARG(job_phase_text(job)));
         else if (!job && !replaces)
-            plan_event(plan, v->o->cron, "Warning", "StaleReference", now_ms, "job %.*s is gone before its end",
+            plan_event(plan, v->o->cron, "Warning", "StaleReference", now_ms, "job %.*s was deleted before it ended",
                        STR_ARG(name));
     }
 }
@@ -274,8 +274,8 @@ static bool cronjob_make_room(const struct cronjob_view *v, int64_t now_ms, stru
         }
         if (!str_is(policy, "Replace") || is_deleting(job))
             continue;
-        plan_event(plan, v->o->cron, "Warning", "ReplaceConcurrent", now_ms, "Job %.*s is replaced by the next one",
-                   STR_ARG(object_name(job)));
+        plan_event(plan, v->o->cron, "Warning", "ReplaceConcurrent", now_ms,
+                   "Job %.*s is deleted to start the next one", STR_ARG(object_name(job)));
         plan_delete(plan, job_type(), object_namespace(job), object_name(job), object_uid(job));
     }
     return true;
@@ -290,7 +290,7 @@ static bool cronjob_is_taken(const struct cronjob_view *v, int64_t slot_s, int64
         return true;
     if (other && !job_of(v, object_uid(other)))
         plan_event(plan, v->o->cron, "Warning", "ForeignJob", now_ms,
-                   "job %.*s exists and is not of this CronJob: the slot is left out", STR_ARG(object_name(other)));
+                   "job %.*s exists and is not owned by this CronJob; skipped this start", STR_ARG(object_name(other)));
     return other != NULL;
 }
 
@@ -298,7 +298,7 @@ static void plan_slot(const struct cronjob_view *v, const struct cronjob_slots *
 {
     if (s->n_missed > CRON_MANY)
         plan_event(plan, v->o->cron, "Warning", "TooManyMissedTimes", now_ms,
-                   "more than %d starts were missed since %.*s; only the last is made up for", CRON_MANY,
+                   "missed more than %d starts since %.*s; starting only the last one", CRON_MANY,
                    STR_ARG(json_text(json_get(v->status, "lastScheduleTime"), STR("its creation"))));
     if (!cronjob_is_taken(v, s->due_s, now_ms, plan) && cronjob_make_room(v, now_ms, plan))
         cronjob_make_job(v, s->due_s, plan);
@@ -337,7 +337,7 @@ void cronjob_plan(const struct cronjob_observed *o, int64_t now_ms, struct plan 
     if (s.next_s != CRON_NEVER)
         plan_wake(plan, s.next_s * 1000);
     else
-        plan_event(plan, o->cron, "Warning", "InvalidSchedule", now_ms, "spec.schedule: no such day comes");
+        plan_event(plan, o->cron, "Warning", "InvalidSchedule", now_ms, "spec.schedule matches no date");
     if (s.due_s != CRON_NEVER)
         plan_slot(&v, &s, now_ms, plan);
     flow_tell_trouble(o->cron, o->trouble, now_ms, plan);

@@ -249,7 +249,8 @@ static void jobflow_make_job(const struct flow_view *f, const struct flow_vertex
 
     if (f->o->find_job(f->o->ctx, v->job_name)) {
         plan_event(plan, flow, "Warning", "ForeignJob", now_ms,
-                   "there is a job %.*s that is not of this flow; delete it, or rename the flow", STR_ARG(v->job_name));
+                   "job %.*s exists and is not owned by this flow; delete it, or rename the flow",
+                   STR_ARG(v->job_name));
         return;
     }
     if (!template || is_deleting(template)) {

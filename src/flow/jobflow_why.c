@@ -45,7 +45,7 @@ static struct str targets_text(const struct flow_view *f, const struct flow_vert
             buf_fmt(&text, " (it is %.*s%s)", STR_ARG(target->phase),
                     str_is(target->phase, "Aborted") ? ": resume it" : "");
         else
-            buf_str(&text, STR(" (it has not begun)"));
+            buf_str(&text, STR(" (it has not started)"));
     }
     if (has_probes(v))
         buf_str(&text, STR(", or for its probes to pass while that runs"));
@@ -61,27 +61,27 @@ static void jobflow_why_explain(const struct flow_view *f, const struct flow_ver
         return;
     ret->is_never = true;
     if (v->in_graph->has_unknown)
-        ret->why = STR("it depends on a flow that is not in the list: correct dependsOn.targets");
+        ret->why = STR("it depends on a flow that is not in the list; correct dependsOn.targets");
     else if (v->in_graph->is_stuck)
-        ret->why = STR("it waits for itself, by way of the others: correct dependsOn.targets");
+        ret->why = STR("it depends on itself through other flows; correct dependsOn.targets");
     else if (v->in_graph->is_double)
         ret->why = STR("an earlier flow of the list has the same name");
     else if ((failed = failed_before(f, v, 0)))
         ret->why = arena_fmt(f->arena, "job %.*s has %s", STR_ARG(failed->job_name),
                              str_is(failed->phase, "Failed") ? "failed" : "been terminated");
     else if (f->phase == FLOW_FAILED)
-        ret->why = STR("the flow has failed, and that is final: make it again");
+        ret->why = STR("the flow has failed, which is final; delete it and create it again");
     if (ret->why.n)
         return;
     ret->is_never = false;
     if (!flow_is_ready(f, v))
         ret->why = targets_text(f, v);
     else if (f->o->find_job(f->o->ctx, v->job_name))
-        ret->why = arena_fmt(f->arena, "job %.*s to go, which is not of this flow", STR_ARG(v->job_name));
+        ret->why = arena_fmt(f->arena, "job %.*s to be deleted, which this flow does not own", STR_ARG(v->job_name));
     else if (!template || is_deleting(template))
-        ret->why = arena_fmt(f->arena, "JobTemplate %.*s, which is not there", STR_ARG(v->in_graph->name));
+        ret->why = arena_fmt(f->arena, "JobTemplate %.*s, which does not exist", STR_ARG(v->in_graph->name));
     else
-        ret->why = STR("the controller, which makes its job next");
+        ret->why = STR("the controller, which creates its job next");
 }
 
 void jobflow_why(struct arena *a, const struct jobflow_observed *o, struct flow_whys *ret)

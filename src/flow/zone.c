@@ -241,7 +241,7 @@ static bool read_table(struct arena *a, struct zone *z, const struct zone_counts
 
 static int zone_refuse(struct err *e, const char *why)
 {
-    return err_set(e, ERR_SYNTAX, "it is no time zone file: %s", why);
+    return err_set(e, ERR_SYNTAX, "not a time zone file: %s", why);
 }
 
 int zone_parse(struct arena *a, struct str bytes, struct zone **ret, struct err *e)
@@ -252,21 +252,21 @@ int zone_parse(struct arena *a, struct str bytes, struct zone **ret, struct err 
     struct str line;
 
     if (!take_header(bytes, &c) || bytes.n < HEADER + table_size(&c, 4))
-        return zone_refuse(e, "the head is wrong");
+        return zone_refuse(e, "invalid header");
     if (bytes.p[4] >= '2') {
         bytes = str_from(bytes, HEADER + table_size(&c, 4));
         width = 8;
         if (!take_header(bytes, &c) || bytes.n < HEADER + table_size(&c, 8))
-            return zone_refuse(e, "the second head is wrong");
+            return zone_refuse(e, "invalid second header");
     }
     if (c.leap)
-        return err_set(e, ERR_INVALID, "it counts leap seconds, and the clocks of computers do not");
+        return err_set(e, ERR_INVALID, "it counts leap seconds, which system clocks do not");
     if (!read_table(a, z, &c, bytes.p + HEADER, width))
-        return zone_refuse(e, "its table is wrong");
+        return zone_refuse(e, "invalid transition table");
     bytes = str_from(bytes, HEADER + table_size(&c, width));
     if (width == 8 && zone_take(&bytes, '\n') && str_split(&bytes, '\n', &line) && line.n &&
         !posix_parse(line, &z->rest))
-        return zone_refuse(e, "the rule at its end is wrong");
+        return zone_refuse(e, "invalid rule in the footer");
     *ret = z;
     return 0;
 }

@@ -154,7 +154,7 @@ bool history_is_stuck(const struct history *h, struct buf *ret_why)
     if (any && !ret_why->n) {
         VEC_FOREACH(p, &h->pods)
             if (!state_is_over((*p)->state) && !ret_why->n)
-                add_reason(ret_why, (*p)->label, (*p)->waits.n ? (*p)->waits : STR("no node takes it"),
+                add_reason(ret_why, (*p)->label, (*p)->waits.n ? (*p)->waits : STR("no node accepts it"),
                            (*p)->waits_why);
     }
     return any;

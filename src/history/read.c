@@ -227,7 +227,7 @@ void history_verdict(struct buf *out, const struct history *h, bool *ret_ok, boo
         return;
     }
     if (h->jobs.n == 0)
-        buf_str(out, STR("No job was seen in "));
+        buf_str(out, STR("No jobs were seen in "));
     else if (*ret_ok && h->jobs.n == 2)
         buf_str(out, STR("Both jobs completed in "));
     else if (*ret_ok)

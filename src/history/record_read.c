@@ -46,9 +46,9 @@ static int check_head(const struct json *line, struct err *e)
     int64_t form = json_i64(json_get(line, "pumice"), 0);
 
     if (!json_is(line, JSON_OBJECT) || form < 1)
-        return err_set(e, ERR_INVALID, "this is no record of a run");
+        return err_set(e, ERR_INVALID, "not a record of a run");
     if (form > RECORD_FORM)
-        return err_set(e, ERR_INVALID, "it was written by a later pumice (%.*s)",
+        return err_set(e, ERR_INVALID, "it was written by a newer version of pumice (%.*s)",
                        STR_ARG(json_member_text(line, "version")));
     return 0;
 }
@@ -151,7 +151,7 @@ int record_read(struct arena *a, struct str facts, struct str logs, struct recor
     struct str line;
 
     if (!str_split(&facts, '\n', &line))
-        return err_set(e, ERR_INVALID, "this is no record of a run");
+        return err_set(e, ERR_INVALID, "not a record of a run");
     if (record_read_ends(a, line, STR("{}"), ret, e) < 0)
         return -1;
     opt.begin_ms = ret->head.begin_ms;

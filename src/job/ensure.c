@@ -270,13 +270,12 @@ static enum ensured ensure_foreign(struct status_draft *d, const struct json *wa
     why = foreign_problem(d->arena, d->o->job, want, have);
     if (!why)
         return ENSURED_FINE;
-    return blocked(
-        d, "WaitingForName",
-        arena_fmt(d->arena,
-                  "%.*s %.*s exists, is not owned by this job and cannot stand in for its own: %s. Change or "
-                  "remove it, or rename the job",
-                  STR_ARG(kind), STR_ARG(name), why),
-        now_ms, plan, "PluginError");
+    return blocked(d, "WaitingForName",
+                   arena_fmt(d->arena,
+                             "%.*s %.*s exists, is not owned by this job and cannot replace its own: %s; change or "
+                             "delete it, or rename the job",
+                             STR_ARG(kind), STR_ARG(name), why),
+                   now_ms, plan, "PluginError");
 }
 
 /* What is to be merged into a ConfigMap when its files change; NULL: nothing. The generation alone is no reason to write.

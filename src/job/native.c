@@ -194,10 +194,10 @@ static enum ensured ensure_workload(struct status_draft *d, const struct json *w
         return ENSURED_WORKING;
     }
     if (!str_eq(object_controller_uid(have), d->o->job->meta.uid)) {
-        status_explain(d, "WaitingForName", "the Workload %.*s exists and is not owned by this job: remove it",
+        status_explain(d, "WaitingForName", "the Workload %.*s exists and is not owned by this job; delete it",
                        STR_ARG(object_name(want)));
         plan_event(plan, d->o->job->raw, "Warning", "PodGroupError", now_ms,
-                   "the Workload %.*s exists and is not owned by this job: remove it", STR_ARG(object_name(want)));
+                   "the Workload %.*s exists and is not owned by this job; delete it", STR_ARG(object_name(want)));
         return ENSURED_BLOCKED;
     }
     if (json_find(have, "metadata", "deletionTimestamp", NULL))

@@ -107,7 +107,7 @@ enum job_phase settle(const struct job_observed *o, enum job_phase phase, const 
     }
     if (c.succeeded + c.failed >= c.replicas)
         return settle_finished(o, &c, ret_why);
-    *ret_why = "too many pods wait";
+    *ret_why = "too many pods are pending";
     if (c.running + c.succeeded + c.failed >= spec->min_available) /* a pod may count twice while it is run again */
         return phase;
     return c.pending > c.replicas - spec->min_available ? PHASE_PENDING : phase;
@@ -196,7 +196,8 @@ static enum ensured steps_make(struct status_draft *d, int64_t now_ms, struct pl
         if (!d->o->set)
             status_explain(d, "WaitingForSpec", "%.*s", STR_ARG(d->o->spec_problem));
         else
-            status_explain(d, "WaitingForSpec", "a task depends on %.*s, and the job has no such task", STR_ARG(ghost));
+            status_explain(d, "WaitingForSpec", "a task depends on task %.*s, which the job does not have",
+                           STR_ARG(ghost));
         return ENSURED_BLOCKED;
     }
     ensured = job_ensure(d, now_ms, plan);

@@ -289,7 +289,7 @@ static int decode_element(struct arena *a, struct str key, struct path_element *
     int64_t index;
 
     if (key.n < 2 || key.p[1] != ':')
-        return err_set(e, ERR_INVALID, "\"%.*s\" is no path element", (int)MIN_OF(key.n, 80), key.p ? key.p : "");
+        return err_set(e, ERR_INVALID, "\"%.*s\" is not a path element", (int)MIN_OF(key.n, 80), key.p ? key.p : "");
     *ret = (struct path_element){ .kind = PATH_FIELD, .name = rest };
     if (key.p[0] == 'f')
         return 0;
@@ -297,7 +297,7 @@ static int decode_element(struct arena *a, struct str key, struct path_element *
     if (!str_has_char(STR("kvi"), key.p[0]) || json_parse(a, rest, NULL, &value, e) < 0 ||
         (ret->kind == PATH_KEYS && value->type != JSON_OBJECT) ||
         (ret->kind == PATH_INDEX && json_to_i64(value, &index) < 0))
-        return err_set(e, ERR_INVALID, "\"%.*s\" is no path element", (int)MIN_OF(key.n, 80), key.p);
+        return err_set(e, ERR_INVALID, "\"%.*s\" is not a path element", (int)MIN_OF(key.n, 80), key.p);
     json_sort_keys(value, true);
     ret->value = value;
     return 0;

@@ -69,7 +69,7 @@ struct fieldset *fieldset_without(struct arena *a, struct fieldset *x, struct fi
 
 /* ---- FieldsV1 ---- */
 
-/* The tree's text is borrowed. ERR_INVALID names the key that is no path element. */
+/* The tree's text is borrowed. ERR_INVALID names the key that is not a path element. */
 int fieldset_decode(struct arena *a, const struct json *fields, struct fieldset **ret, struct err *e);
 struct json *fieldset_encode(struct arena *a, struct fieldset *s);
 

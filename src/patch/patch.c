@@ -130,6 +130,6 @@ int patch_object(struct arena *a, enum patch_type type, const struct schema *sch
         return 0;
     (void)refuse(a, why, failed < 0 && e.code == ERR_TOO_BIG ? 413 : 422,
                  failed < 0 && e.code == ERR_TOO_BIG ? "RequestEntityTooLarge" : "Invalid", REJECTED);
-    why->detail = arena_str(a, failed < 0 ? str_of(e.text) : STR("the result is no object"));
+    why->detail = arena_str(a, failed < 0 ? str_of(e.text) : STR("the result is not an object"));
     return -1;
 }

@@ -347,7 +347,7 @@ static void read_element(struct args_reader *r, struct json **item, size_t *inde
     if (str_is(str_trim(text), "--"))
         return;
     if (text.n < 2 || text.p[0] != '-') {
-        problem_warn(r->ps, &at, "plugin %s: \"%.*s\" belongs to no argument and is ignored", r->plugin->name,
+        problem_warn(r->ps, &at, "plugin %s: \"%.*s\" is not an argument and is ignored", r->plugin->name,
                      STR_ARG(clip(text)));
         return;
     }

@@ -26,7 +26,7 @@ static const struct plugin_arg ds_arg_table[] = {
     { "ssh", ARG_BOOL, offsetof(struct ds_args, ssh), "true",
       .doc = "also use the plugin ssh; false for deepspeed --no_ssh" },
     { "override", ARG_BOOL, offsetof(struct ds_args, override), "false",
-      .doc = "the variables replace those of the template" },
+      .doc = "replace variables that the template sets" },
 };
 
 struct ds_state {

@@ -13,9 +13,9 @@ static const struct plugin_arg env_table[] = {
       "also VC_JOB_NAME, VC_JOB_NAMESPACE, VC_JOB_UID, VC_TASK_NAME, VC_TASK_REPLICAS, VC_JOB_RANK, VC_JOB_SIZE, "
       "VC_RETRY_COUNT" },
     { "keep-user-env", ARG_BOOL, offsetof(struct env_args, keep_user_env), "false", NULL, NULL,
-      "leave an index variable alone that the template sets itself" },
+      "keep index variables that the template sets" },
     { "override", ARG_BOOL, offsetof(struct env_args, override), "false", NULL, NULL,
-      "replace variables of --extended that the template sets itself" },
+      "replace variables of --extended that the template sets" },
 };
 
 static const char *const env_adds[] = {

@@ -140,7 +140,7 @@ int rank_order_init(struct arena *a, const struct job *job, struct str tasks, st
     while (!str_empty(tasks) && str_split(&tasks, ',', &name)) {
         name = str_trim(name);
         if (!job_task_by_name(job, name, &pos))
-            return err_set(e, ERR_INVALID, "there is no task \"%.*s\"", STR_ARG(name));
+            return err_set(e, ERR_INVALID, "task \"%.*s\" does not exist", STR_ARG(name));
         if (is_listed[pos])
             return err_set(e, ERR_INVALID, "task \"%.*s\" is listed twice", STR_ARG(name));
         is_listed[pos] = true;

@@ -24,7 +24,7 @@ static const struct plugin_arg jax_arg_table[] = {
     { "slurm-env", ARG_BOOL, offsetof(struct jax_args, slurm_env), "false",
       .doc = "also the SLURM_ variables JAX looks for, so that a bare jax.distributed.initialize() works" },
     { "override", ARG_BOOL, offsetof(struct jax_args, override), "false",
-      .doc = "the variables replace those of the template" },
+      .doc = "replace variables that the template sets" },
 };
 
 enum { JAX_PER_NODE_MAX = 65536, JAX_DEVICES_MAX = 1024 };

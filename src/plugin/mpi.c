@@ -32,16 +32,16 @@ static const struct plugin_arg mpi_arg_table[] = {
       .doc = "format of the host file, and which launcher variables the master gets" },
     { "slots", ARG_STR, MPI_ARG(slots), "auto", .doc = "processes in a pod: a number, or auto for its accelerators" },
     { "hostfile", ARG_STR, MPI_ARG(hostfile), "/etc/volcano/hostfile",
-      .doc = "path the launcher variables name; a file elsewhere is yours to make" },
+      .doc = "path of the host file in the launcher variables; another path is for a file of your own" },
     { "launcher-as-worker", ARG_BOOL, MPI_ARG(launcher_as_worker), "false",
-      .doc = "the master stands first in the host lists" },
+      .doc = "list the master first in the host lists" },
     { "wait-workers", ARG_BOOL, MPI_ARG(wait_workers), "false",
-      .doc = "an init container of the master waits until the port of all workers answers" },
+      .doc = "wait in an init container of the master until the port of all workers answers" },
     { "wait-timeout", ARG_INT, MPI_ARG(wait_timeout), "300", .doc = "seconds to wait before the pod fails" },
     { "exclusive-nodes", ARG_BOOL, MPI_ARG(exclusive_nodes), "false",
-      .doc = "no two pods of the job on one node (with hostNetwork they would want the same port)" },
-    { "keep-user-env", ARG_BOOL, MPI_ARG(keep_user_env), "false", .doc = "an MPI_HOST of the template wins" },
-    { "override", ARG_BOOL, MPI_ARG(override), "false", .doc = "launcher variables replace those of the template" },
+      .doc = "no two pods of the job on one node (with hostNetwork they would need the same port)" },
+    { "keep-user-env", ARG_BOOL, MPI_ARG(keep_user_env), "false", .doc = "keep an MPI_HOST that the template sets" },
+    { "override", ARG_BOOL, MPI_ARG(override), "false", .doc = "replace launcher variables that the template sets" },
 };
 
 /* ---- launchers ---- */

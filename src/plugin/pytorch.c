@@ -28,7 +28,7 @@ static const struct plugin_arg torch_arg_table[] = {
     { "worker", ARG_STR, TORCH_ARG(worker), "worker", .doc = "task of the workers" },
     { "port", ARG_PORT, TORCH_ARG(port), "23456", .doc = "MASTER_PORT, opened in every container" },
     { "wait-master-enabled", ARG_BOOL, TORCH_ARG(wait_enabled), "false",
-      .doc = "an init container of the workers waits until the master's port answers" },
+      .doc = "wait in an init container of the workers until the master's port answers" },
     { "wait-master-timeout", ARG_INT, TORCH_ARG(wait_timeout), "300", .doc = "seconds to wait before the pod fails" },
     { "wait-master-image", ARG_STR, TORCH_ARG(wait_image), "busybox:1.36.1",
       .doc = "image of the init container; pod: that of the first container, with its resources" },
@@ -43,8 +43,8 @@ static const struct plugin_arg torch_arg_table[] = {
     { "expose-node-rank", ARG_BOOL, TORCH_ARG(expose_node_rank), "true",
       .doc = "with --torchrun also NNODES, NODE_RANK and NPROC_PER_NODE, for command lines" },
     { "keep-user-env", ARG_BOOL, TORCH_ARG(keep_user_env), "false",
-      .doc = "MASTER_ADDR, MASTER_PORT, WORLD_SIZE and RANK of the template win" },
-    { "override", ARG_BOOL, TORCH_ARG(override), "false", .doc = "the other variables replace those of the template" },
+      .doc = "keep MASTER_ADDR, MASTER_PORT, WORLD_SIZE and RANK that the template sets" },
+    { "override", ARG_BOOL, TORCH_ARG(override), "false", .doc = "replace the other variables that the template sets" },
 };
 
 struct torch_state {
@@ -131,7 +131,7 @@ static void torch_check(struct plugin_call *call, const struct place *at, struct
     else if (str_eq(args->master, args->worker))
         problem_error(ps, at, "plugin pytorch: task %.*s is given two roles, master and worker", STR_ARG(args->master));
     else if (!task_pods(master_task(call)))
-        problem_warn(ps, at, "plugin pytorch: task %.*s has no pods: nobody will answer as master",
+        problem_warn(ps, at, "plugin pytorch: task %.*s has no pods, so there is no master",
                      STR_ARG(master_task(call)->name));
 }
 

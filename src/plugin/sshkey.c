@@ -327,7 +327,7 @@ int ssh_keys_generate(struct arena *a, const char *type, struct ssh_keys *ret, s
         if (strcmp(t->name, type) != 0)
             continue;
         if (!key || t->write(a, key, &keys.private_pem) < 0)
-            return err_openssl(e, ERR_INTERNAL, "OpenSSL could not make an ssh key");
+            return err_openssl(e, ERR_INTERNAL, "OpenSSL failed to generate an ssh key");
         if (public_line_of(a, key, &keys.public_line, e) < 0)
             return -1;
         *ret = keys;

@@ -29,7 +29,7 @@ static const struct plugin_arg svc_table[] = {
     { "publish-not-ready-addresses", ARG_BOOL, offsetof(struct svc_args, publish_not_ready), "false", NULL, NULL,
       "DNS names exist before pods are ready" },
     { "disable-network-policy", ARG_BOOL, offsetof(struct svc_args, no_policy), "false", NULL, NULL,
-      "make no NetworkPolicy" },
+      "create no NetworkPolicy" },
     { "inject-hosts-env", ARG_BOOL, offsetof(struct svc_args, inject_hosts), "true", NULL, NULL,
       "VC_<TASK>_HOSTS and VC_<TASK>_NUM in all containers" },
     { "dns-search", ARG_BOOL, offsetof(struct svc_args, dns_search), "false", NULL, NULL,
@@ -37,7 +37,7 @@ static const struct plugin_arg svc_table[] = {
     { "allow-ingress", ARG_LIST, offsetof(struct svc_args, allow_ingress), NULL, NULL, NULL,
       "<port>[/namespace|/cluster]: let other pods of the namespace (default) or the cluster reach a port" },
     { "keep-user-env", ARG_BOOL, offsetof(struct svc_args, keep_user_env), "false", NULL, NULL,
-      "leave variables alone that the template sets itself" },
+      "keep variables that the template sets" },
 };
 
 static const char *const svc_adds[] = {

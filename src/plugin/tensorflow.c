@@ -22,7 +22,7 @@ static const struct plugin_arg tf_arg_table[] = {
     { "evaluator", ARG_STR, offsetof(struct tf_args, evaluator), "evaluator", .doc = "task of the evaluator" },
     { "port", ARG_PORT, offsetof(struct tf_args, port), "2222", .doc = "port in every host entry" },
     { "keep-user-env", ARG_BOOL, offsetof(struct tf_args, keep_user_env), "false",
-      .doc = "a TF_CONFIG of the template wins" },
+      .doc = "keep a TF_CONFIG that the template sets" },
 };
 
 /* In the order of the cluster part. No task has two roles (checked), so the order of looking does not matter. */

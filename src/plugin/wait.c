@@ -1,4 +1,4 @@
-/* wait.c - pods start only when the others can be reached
+/* wait.c - start pods only when the others can be reached
  *
  * One init container, wait-for-peers, that looks names up (--for=dns) or connects (--for=tcp).
  *
@@ -31,7 +31,7 @@ static const struct plugin_arg wait_arg_table[] = {
     { "port", ARG_PORT, WAIT_ARG(port), NULL, .doc = "port to connect to, with --for=tcp" },
     { "timeout", ARG_INT, WAIT_ARG(timeout), "300", .doc = "seconds to wait before the pod fails" },
     { "image", ARG_STR, WAIT_ARG(image), "", .doc = "image of the init container; empty: that of the first container" },
-    { "min", ARG_INT, WAIT_ARG(min), "0", .doc = "so many hosts are enough; 0: all" },
+    { "min", ARG_INT, WAIT_ARG(min), "0", .doc = "number of hosts to wait for; 0: all" },
 };
 
 static bool wait_is_tcp(const struct wait_args *args)
@@ -127,13 +127,13 @@ static int wait_on_pod(struct plugin_call *call, struct pod_draft *pod, struct e
 }
 
 static const char *const wait_adds[] = {
-    "init container wait-for-peers after those of the template, in pods that have someone to wait for",
+    "init container wait-for-peers after those of the template, in pods that wait for others",
     NULL,
 };
 
 const struct job_plugin plugin_wait = {
     .name = "wait",
-    .summary = "pods start only when the others can be reached",
+    .summary = "start pods only when the others can be reached",
     .args = wait_arg_table,
     .n_args = ARRAY_LEN(wait_arg_table),
     .args_size = sizeof(struct wait_args),

@@ -1,7 +1,7 @@
 /* waitscript.h - a shell script that waits until hosts answer
  *
  * The script is plain POSIX sh and brings nothing along: it takes the first of the tools it knows that the image has.
- * It prints what it waits for and how far it is, and exits 1 when the time is over. Long lists are read from the files
+ * It prints what it waits for and how far it is, and exits 1 when it times out. Long lists are read from the files
  * below /etc/volcano when it runs, so its size does not grow with the job.
  *
  * Kubernetes replaces $(NAME) and $$ in commands before the shell sees them; the script has neither.
@@ -20,7 +20,7 @@ struct wait_script {
     struct str skip;       /* never waited for: the pod's own name */
     int64_t port;
     int64_t timeout_s; /* 0: one try */
-    int64_t min;       /* so many hosts are enough; 0: all */
+    int64_t min;       /* number of hosts to wait for; 0: all */
 };
 
 struct str wait_script_text(struct plugin_call *call, const struct wait_script *w);

@@ -169,7 +169,7 @@ static void take_blocked(struct advising *v, struct future *f)
     v->out->reason = arena_str(v->a, json_member_text(state, "reason"));
     v->out->message = arena_str(v->a, json_member_text(state, "message"));
     if (str_empty(v->out->message))
-        v->out->message = STR("the controller has made nothing for it yet");
+        v->out->message = STR("the controller has not created anything for it yet");
 }
 
 static struct future *advice_begin(struct advising *v)

@@ -14,7 +14,7 @@ void note(struct advising *v, struct str text)
     if (v->notes++ < NOTES_MAX)
         *vec_push(v->a, &v->out->notes) = text;
     else
-        v->out->notes.v[NOTES_MAX - 1] = arena_fmt(v->a, "and %zu more of this sort", v->notes - NOTES_MAX + 1);
+        v->out->notes.v[NOTES_MAX - 1] = arena_fmt(v->a, "and %zu more like these", v->notes - NOTES_MAX + 1);
 }
 
 /* ---- what it needs ---- */
@@ -358,7 +358,7 @@ static void note_gates(struct advising *v)
 {
     for (size_t i = 0; i < v->job.spec.tasks.n; i++)
         JSON_FOREACH(gate, json_get(job_task_pod_spec(&v->job.spec.tasks.v[i]), "schedulingGates"))
-            note(v, arena_fmt(v->a, "task %.*s waits for the scheduling gate %.*s, which whoever uses it removes",
+            note(v, arena_fmt(v->a, "task %.*s waits for the scheduling gate %.*s, which its owner must remove",
                               STR_ARG(v->job.spec.tasks.v[i].name), STR_ARG(json_member_text(gate, "name"))));
 }
 

@@ -301,7 +301,7 @@ static void advise_topology(struct advising *v)
     s.recreates = v->is_job && !v->is_new;
     s.from = STR("hard");
     s.to = STR("soft");
-    s.text = STR("let its pods be far apart (networkTopology mode: soft)");
+    s.text = STR("allow its pods to be far apart (networkTopology mode: soft)");
     if (trial_suggestion(v, &s, NULL))
         suggest_keep(v, &s);
 }

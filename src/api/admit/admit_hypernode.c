@@ -21,7 +21,9 @@ static void check_pattern(struct check *c, const struct place *member)
     else if (pattern_parse(c->arena, text, &p) == 0)
         pattern_done(p);
     else
-        check_warn(c, &at, "is beyond what Pumice's scheduler can match: the member has no nodes");
+        check_warn(
+            c, &at,
+            "uses regular expression syntax that Pumice's scheduler does not support, so the member has no nodes");
 }
 
 void admit_hypernode(struct json *node, const struct json *old, struct problems *ps)

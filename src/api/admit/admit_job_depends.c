@@ -68,8 +68,8 @@ static void check_dependency(struct depends_graph *g, const struct place *at)
     if (g->n <= 1000 && g->n_hints++ < HINTS_MAX)
         hint = check_hint(g->c->arena, name, g->name, g->n);
     check_error(g->c, at,
-                "job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG): there is no task "
-                "\"%.*s\"%.*s",
+                "job has dependencies between tasks, but doesn't form a directed acyclic graph(DAG): task \"%.*s\" "
+                "does not exist%.*s",
                 STR_ARG(name), STR_ARG(hint));
 }
 

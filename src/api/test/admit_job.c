@@ -592,7 +592,8 @@ static void test_13_17_v20_dependencies(void **state)
           "spec.tasks[1].dependsOn: (DAG): b -> b" },
         { "unknown",
           { "spec.tasks[1].dependsOn: {name: [worker]}" },
-          "spec.tasks[1].dependsOn.name[0]: doesn't form a directed acyclic graph(DAG): there is no task \"worker\"" },
+          "spec.tasks[1].dependsOn.name[0]: doesn't form a directed acyclic graph(DAG): task \"worker\" does not "
+          "exist" },
         { "nearly",
           { "spec.tasks[0].name: master", "spec.tasks[1].dependsOn: {name: [mastr]}" },
           "spec.tasks[1].dependsOn.name[0]: did you mean \"master\"" },

@@ -12,7 +12,7 @@ static int into_exec_talk(const char *command, const struct into_pod *p, const s
     struct exec_talk all = *how;
 
     if (how->is_tty && how->has_input && !isatty(STDIN_FILENO))
-        fprintf(stderr, "pumice %s: standard input is no terminal, so its size and keys are not passed on\n", command);
+        fprintf(stderr, "pumice %s: standard input is not a terminal; its size and keys are not passed on\n", command);
     all.ask = p->run->ask;
     return exec_talk(&all, ret_status, e);
 }

@@ -95,7 +95,7 @@ static void refuses_bodies(void **state)
           "the server rejected our request due to an error in our request",
           "operation 0: test \"/a\": there is no such value" },
         { PATCH_JSON, "[{\"op\":\"replace\",\"path\":\"\",\"value\":1}]", 422,
-          "the server rejected our request due to an error in our request", "the result is no object" },
+          "the server rejected our request due to an error in our request", "the result is not an object" },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {

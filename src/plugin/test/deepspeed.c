@@ -38,7 +38,7 @@ static const struct plugin_case ds_cases[] = {
     { "unless overridden", DS("--override"),
       "- {name: a, replicas: 1, " POD_OF("containers: [{name: c, env: [{name: MASTER_ADDR, value: x}]}]") "}\n",
       "a/0 env:0", "", VARS("0") },
-    { "unknown task", DS("--tasks=z"), GPU_TASK, "error", "", "~argument tasks: there is no task \"z\"" },
+    { "unknown task", DS("--tasks=z"), GPU_TASK, "error", "", "~argument tasks: task \"z\" does not exist" },
     { "bad slots", DS("--slots=many"), GPU_TASK, "error", "", "~argument slots" },
 };
 

@@ -125,9 +125,9 @@ static void test_rank_order(void **state)
         { "", "0:0 1:2 2:2 =5" },
         { "c,a", "2:0 0:3 =5" },
         { " b , c ", "1:0 2:0 =3" },
-        { "a,x", "there is no task \"x\"" },
+        { "a,x", "task \"x\" does not exist" },
         { "a,a", "task \"a\" is listed twice" },
-        { ",", "there is no task \"\"" },
+        { ",", "task \"\" does not exist" },
     };
     autojobtest t = { 0 };
 

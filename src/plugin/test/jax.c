@@ -40,7 +40,7 @@ static const struct plugin_case jax_cases[] = {
       "- {name: a, replicas: 1, " POD_OF("containers: [{name: c, env: [{name: JAX_PROCESS_ID, value: x}]}]") "}\n",
       "a/0 env:0", "", "JAX_PROCESS_ID=0 JAX_COORDINATOR_ADDRESS=j-a-0.j:1234 JAX_NUM_PROCESSES=1" },
     { "forces svc", "jax: []", TWO, "a/0", "spec.subdomain", "j" },
-    { "unknown task", JAX("--tasks=z"), TWO, "error", "", "~argument tasks: there is no task \"z\"" },
+    { "unknown task", JAX("--tasks=z"), TWO, "error", "", "~argument tasks: task \"z\" does not exist" },
     { "no process", JAX("--processes-per-node=0"), TWO, "error", "", "~argument processes-per-node" },
     { "a good job", JAX("'--tasks=a,b', --processes-per-node=2"), TWO, "error", "", NULL },
 };

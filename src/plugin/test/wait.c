@@ -38,7 +38,7 @@ static const struct plugin_case wait_cases[] = {
     { "no warning when published", WAIT(""), THREE, "warning", "", NULL },
     { "tcp without port", WAIT("--for=tcp, --tasks=a"), THREE, "error", "", "~argument port: needed" },
     { "tcp without tasks", WAIT("--for=tcp, --port=22"), THREE, "error", "", "~argument tasks: needed" },
-    { "unknown task", WAIT("--tasks=z"), THREE, "error", "", "~there is no task \"z\"" },
+    { "unknown task", WAIT("--tasks=z"), THREE, "error", "", "~task \"z\" does not exist" },
     { "bad kind", WAIT("--for=udp"), THREE, "error", "", "~udp" },
     { "bad timeout", WAIT("--timeout=-1"), THREE, "error", "", "~argument timeout" },
     { "bad min", WAIT("--min=-1"), THREE, "error", "", "~argument min" },

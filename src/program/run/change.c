@@ -111,7 +111,7 @@ static int no_such_task(const struct load *l, struct str name, struct err *e)
             JSON_FOREACH(task, json_find(l->docs.v[i]->root, "spec", "tasks", NULL))
                 buf_fmt(&names, "%s%.*s/%.*s", names.n ? ", " : "", STR_ARG(object_name(l->docs.v[i]->root)),
                         STR_ARG(json_member_text(task, "name")));
-    return err_set(e, ERR_NOT_FOUND, "there is no task \"%.*s\" (there are: %s)", STR_ARG(name),
+    return err_set(e, ERR_NOT_FOUND, "task \"%.*s\" does not exist (there are: %s)", STR_ARG(name),
                    names.n ? names.p : "none");
 }
 

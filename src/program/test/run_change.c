@@ -66,7 +66,7 @@ static const struct {
     { two, .replicas = "eval/worker=3", .path = "eval:spec.tasks[0].replicas", .want = "3" },
     { two, .replicas = "ns/eval/worker=3", .path = "train:spec.tasks[0].replicas", .want = "2" },
     { two, .replicas = "worker=3", .err = "train and eval both have it" },
-    { one, .replicas = "boss=3", .err = "there is no task \"boss\" (there are: train/master, train/worker)" },
+    { one, .replicas = "boss=3", .err = "task \"boss\" does not exist (there are: train/master, train/worker)" },
     { one, .replicas = "worker=-1", .err = "not a number" },
     { one, .replicas = "worker=x", .err = "not a number" },
     { one, .replicas = "worker", .err = "TASK=NUMBER" },
