@@ -10,6 +10,7 @@
 #include "api/plan.h"
 #include "api/pod/resources.h"
 #include "base/err.h"
+#include "crd/custom.h"
 
 struct observed_object {
     const struct resource_type *type;
@@ -110,6 +111,29 @@ struct api_service_observed {
  * alone: api_service_is_foreign(). */
 void api_service_plan(const struct api_service_observed *o, struct plan *plan);
 bool api_service_is_foreign(const struct json *service); /* NULL: no */
+
+/* ---- definition.c: CustomResourceDefinitions ---- */
+
+#define DEFINITION_FINALIZER "customresourcecleanup.apiextensions.k8s.io"
+
+/* The program has this kind by itself. */
+bool definition_is_builtin(const struct custom_kind *k);
+/* The name that another kind of its group has already, of the program's or of the 'n' others; NULL: none. Others that are
+ * not served have no names. */
+const char *definition_taken_name(const struct custom_kind *k, struct custom_kind *const *others, size_t n);
+
+struct definition_observed {
+    const struct json *definition;
+    struct str version; /* in which its objects are stored */
+    const char *taken;  /* definition_taken_name() */
+    bool has_no_room;   /* its kind cannot be served: there are too many */
+};
+
+/* The status: names accepted, established, versions that were stored. */
+void definition_plan(const struct definition_observed *o, int64_t now_ms, struct plan *plan);
+
+/* Of one that is being deleted: delete its objects, then remove its finalizer. */
+void definition_end_plan(const struct json *definition, const struct observed_objects *objects, struct plan *plan);
 
 /* ---- budget.c: how many pods of a PodDisruptionBudget may be evicted now ---- */
 

@@ -37,6 +37,15 @@ static void control_observe_one(void *ctx, const struct object *o)
     *vec_push(c->arena, &c->objects) = (struct observed_object){ o->type, o->root };
 }
 
+struct observed_objects control_observe_kind(const struct server *s, struct arena *a, const struct resource_type *type,
+                                             struct str namespace)
+{
+    struct control_observing c = { .arena = a };
+
+    store_list(s->opt.store, type, namespace, control_observe_one, &c);
+    return (struct observed_objects){ c.objects.v, c.objects.n };
+}
+
 struct observed_objects control_observe(const struct server *s, struct arena *a, struct str namespace,
                                         bool (*wants)(const void *ctx, const struct resource_type *t), const void *ctx)
 {

@@ -4,13 +4,10 @@
  *     definition deleted ──▶ its objects are deleted ──▶ none is left ──▶ its finalizer goes, and so do it and the row
  *
  * All versions of a kind are the same objects, stored in one of them; requests by another are views of it (view.c).
- * A definition of a kind that this program has by itself is taken, and changes nothing.
+ * A definition of a kind that this program has by itself is taken, and changes nothing. What its status says and how it
+ * ends is planned by controller/definition.c.
  */
 #include "server/server_internal.h"
-
-#include "crd/custom.h"
-
-#define FINALIZER "customresourcecleanup.apiextensions.k8s.io"
 
 static const struct resource_type *definition_type(void)
 {
@@ -69,96 +66,6 @@ size_t types_served(const struct server *s, struct arena *a, const struct resour
     return n;
 }
 
-/* ---- names ---- */
-
-/* The program has such a kind by itself. */
-static bool is_own(const struct resource_type *t)
-{
-    for (size_t i = 0; i < n_resource_types; i++)
-        if (strcmp(resource_types[i].group, t->group) == 0 && strcmp(resource_types[i].plural, t->plural) == 0)
-            return true;
-    return false;
-}
-
-/* The name that somebody else of the group has already; NULL: none. */
-static const char *taken_name(const struct server *s, const struct custom_kind *k)
-{
-    const struct resource_type *own = &k->versions[0].type;
-
-    for (size_t i = 0; i < n_resource_types; i++)
-        if (strcmp(resource_types[i].group, own->group) == 0 && strcmp(resource_types[i].kind, own->kind) == 0 &&
-            strcmp(resource_types[i].plural, own->plural) != 0)
-            return own->kind;
-    VEC_FOREACH(other, &s->customs) {
-        const struct resource_type *t = &(*other)->versions[0].type;
-
-        if (*other == k || !(*other)->type || str_eq((*other)->name, k->name) || strcmp(t->group, own->group) != 0)
-            continue;
-        if (strcmp(t->kind, own->kind) == 0)
-            return own->kind;
-        if (t->singular && own->singular && strcmp(t->singular, own->singular) == 0)
-            return own->singular;
-    }
-    return NULL;
-}
-
-/* ---- conditions ---- */
-
-static void set_condition(struct server *s, struct arena *a, struct json *status, const char *type, bool is_true,
-                          const char *reason, struct str message)
-{
-    struct json *list = json_need_array(a, status, "conditions"), *c = NULL;
-    autobuf now = { 0 };
-
-    JSON_FOREACH(other, list)
-        if (str_is(json_member_text(other, "type"), type))
-            c = other;
-    if (!c)
-        c = json_push(list, json_object(a));
-    if (!str_is(json_member_text(c, "status"), is_true ? "True" : "False")) {
-        clock_print(&now, server_now_ms(s));
-        json_set(c, "lastTransitionTime", json_str(a, arena_str(a, buf_view(&now))));
-    }
-    json_set(c, "type", json_str(a, str_of(type)));
-    json_set(c, "status", json_str(a, is_true ? STR("True") : STR("False")));
-    json_set(c, "reason", json_str(a, str_of(reason)));
-    json_set(c, "message", json_str(a, message));
-}
-
-static void add_stored_version(struct arena *a, struct json *status, const char *version)
-{
-    struct json *list = json_need_array(a, status, "storedVersions");
-
-    JSON_FOREACH(v, list)
-        if (str_is(json_text(v, STR_NULL), version))
-            return;
-    json_push(list, json_str(a, str_of(version)));
-}
-
-/* 'taken': the name that it cannot have; NULL: it is served. 'why': it is not, for another reason. */
-static void tell_status(struct server *s, const struct object *o, struct custom_kind *k, const char *taken,
-                        const char *why)
-{
-    autoarena a = { 0 };
-    struct json *body = json_copy(&a, o->root), *status = json_need_object(&a, body, "status");
-    struct err e;
-
-    set_condition(s, &a, status, "NamesAccepted", !taken, taken ? "NameConflict" : "NoConflicts",
-                  taken ? arena_fmt(&a, "\"%s\" is already in use", taken) : STR("no conflicts found"));
-    set_condition(s, &a, status, "Established", !taken && !why,
-                  taken ? "NotAccepted"
-                  : why ? "NoRoom"
-                        : "InitialNamesAccepted",
-                  taken ? STR("not all names are accepted")
-                  : why ? str_of(why)
-                        : STR("the initial names have been accepted"));
-    if (!taken)
-        json_set(status, "acceptedNames", json_copy(&a, json_find(o->root, "spec", "names", NULL)));
-    add_stored_version(&a, status, custom_version_stored(k)->type.version);
-    (void)store_update(s->opt.store, body, STORE_STATUS, NULL,
-                       &e); /* it has changed since: then it is looked at again */
-}
-
 /* ---- serving ---- */
 
 /* Objects that are there are stored in the version they were stored in; what is answered is made of it. */
@@ -200,6 +107,19 @@ static void custom_drop(struct server *s, struct custom_kind *k)
     custom_kind_free(k);
 }
 
+/* 'taken': the name that it cannot have; NULL: it is served, if there is room. */
+static void custom_tell(struct server *s, const struct object *o, struct custom_kind *k, const char *taken)
+{
+    autoarena a = { 0 };
+    struct plan plan = { .arena = &a };
+    struct definition_observed seen = { .definition = o->root, .taken = taken };
+
+    seen.version = str_of(custom_version_stored(k)->type.version);
+    seen.has_no_room = !taken && !k->type && !definition_is_builtin(k);
+    definition_plan(&seen, server_now_ms(s), &plan);
+    (void)control_apply(s, &plan); /* it has changed since: then it is looked at again */
+}
+
 static void custom_take(struct server *s, const struct object *o)
 {
     struct custom_kind *k = custom_kind_new(o->root), *before = custom_find(s, k->name);
@@ -210,10 +130,10 @@ static void custom_take(struct server *s, const struct object *o)
         custom_kind_free(k);
         return;
     }
-    taken = taken_name(s, k);
+    taken = definition_taken_name(k, s->customs.v, s->customs.n);
     if (before)
         forget_what_was_told(s, before->type);
-    if (!taken && !is_own(&k->versions[0].type))
+    if (!taken && !definition_is_builtin(k))
         custom_serve(s, k);
     for (size_t i = 0; before && i < s->customs.n; i++)
         if (s->customs.v[i] == before)
@@ -222,57 +142,33 @@ static void custom_take(struct server *s, const struct object *o)
         *vec_push(&s->customs_arena, &s->customs) = k;
     custom_kind_free(before);
     forget_what_was_told(s, k->type);
-    tell_status(s, o, k, taken,
-                !taken && !k->type && !is_own(&k->versions[0].type) ? "there is no room for more kinds" : NULL);
+    custom_tell(s, o, k, taken);
 }
 
 /* ---- the end ---- */
 
-/* How many are left. */
-static size_t delete_objects(struct server *s, const struct resource_type *type)
+/* True: it deletes, and what comes of it may be looked at. */
+static bool custom_end_step(struct server *s, const struct custom_kind *k)
 {
     autoarena a = { 0 };
-    autoheld all = { .arena = &a };
-    struct store_delete_options opt = { .grace_s = -1, .propagation = PROPAGATE_BACKGROUND };
+    struct plan plan = { .arena = &a };
+    const struct object *o = store_get(s->opt.store, definition_type(), STR_NULL, k->name);
+    struct observed_objects objects = { 0 };
 
-    held_add(&all, s, type, STR_NULL);
-    VEC_FOREACH(o, &all.objects)
-        if (!json_find((*o)->root, "metadata", "deletionTimestamp", NULL))
-            (void)store_delete(s->opt.store, type, (*o)->namespace, (*o)->name, &opt, NULL, NULL);
-    return store_count(s->opt.store, type);
+    if (!o)
+        return false;
+    if (k->type)
+        objects = control_observe_kind(s, &a, k->type, STR_NULL);
+    definition_end_plan(o->root, &objects, &plan);
+    (void)control_apply(s, &plan); /* else again when something changes */
+    return plan.ops.n && plan.ops.v[0].kind == OP_DELETE;
 }
 
-static void custom_let_go(struct server *s, const struct object *o)
+static void customs_end(struct server *s)
 {
-    autoarena a = { 0 };
-    struct json *body = json_copy(&a, o->root), *list = json_find(body, "metadata", "finalizers", NULL);
-
-    for (struct json *f = json_first(list), *next; f; f = next) {
-        next = f->next;
-        if (str_is(json_text(f, STR_NULL), FINALIZER))
-            json_unlink(list, f);
-    }
-    (void)store_update(s->opt.store, body, STORE_MAIN, NULL, NULL); /* else again when something changes */
-}
-
-static bool has_finalizer(const struct object *o)
-{
-    JSON_FOREACH(f, json_find(o->root, "metadata", "finalizers", NULL))
-        if (str_is(json_text(f, STR_NULL), FINALIZER))
-            return true;
-    return false;
-}
-
-static void look_at_ending(struct server *s)
-{
-    VEC_FOREACH(k, &s->customs) {
-        const struct object *o = (*k)->is_ending ? store_get(s->opt.store, definition_type(), STR_NULL, (*k)->name)
-                                                 : NULL;
-        autounref struct object *kept = o && has_finalizer(o) ? object_ref(o) : NULL;
-
-        if (kept && (!(*k)->type || delete_objects(s, (*k)->type) == 0))
-            custom_let_go(s, kept);
-    }
+    VEC_FOREACH(k, &s->customs)
+        if ((*k)->is_ending && custom_end_step(s, *k)) /* its objects, then itself */
+            (void)custom_end_step(s, *k);
 }
 
 /* ---- turns ---- */
@@ -324,7 +220,7 @@ void customs_turn(struct server *s)
         has_ending |= (*c)->is_ending;
     if (!has_ending || store_revision(s->opt.store) == s->customs_rev)
         return;
-    look_at_ending(s);
+    customs_end(s);
     s->customs_rev = store_revision(s->opt.store);
 }
 
@@ -354,7 +250,7 @@ void admit_definition_write(struct server_request *rq, struct json *object, cons
         return;
     finalizers = json_need_array(rq->arena, json_get(object, "metadata"), "finalizers");
     if (finalizers)
-        json_push(finalizers, json_str(rq->arena, STR(FINALIZER)));
+        json_push(finalizers, json_str(rq->arena, STR(DEFINITION_FINALIZER)));
 }
 
 void admit_custom_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps)

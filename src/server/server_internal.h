@@ -475,6 +475,8 @@ int64_t tell_statuses(struct server *s, const struct resource_type *type, struct
 /* The trees of all objects of a kind, of a namespace (empty: of all); borrowed until the next write. */
 const struct json **control_list(const struct server *s, struct arena *a, const struct resource_type *type,
                                  struct str namespace, size_t *ret_n);
+struct observed_objects control_observe_kind(const struct server *s, struct arena *a, const struct resource_type *type,
+                                             struct str namespace);
 /* The same of all kinds that 'wants' says yes to. */
 struct observed_objects control_observe(const struct server *s, struct arena *a, struct str namespace,
                                         bool (*wants)(const void *ctx, const struct resource_type *t), const void *ctx);
