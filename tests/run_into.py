@@ -373,7 +373,7 @@ def cp_in():
     same(fine("exec", "worker-0", "--", "sh", "-c", "cd /tmp; cat one copy/link copy/d/sub/two; stat -c '%a %U' copy/run one"), "12222755 root\n644 root\n")
     fails(1, "No such file", "cp", f"{src}/nope", "worker-0:/tmp")
     fails(1, "No such file", "cp", f"{src}/one", "worker-0:/nope/x")
-    fails(1, "/tmp/no-such/: there is no such directory", "cp", f"{src}/one", "worker-0:/tmp/no-such/")
+    fails(1, "/tmp/no-such/: no such directory", "cp", f"{src}/one", "worker-0:/tmp/no-such/")
     fine("cp", f"{src}/d", "worker-0:/tmp/made/")
     same(fine("exec", "worker-0", "--", "cat", "/tmp/made/sub/two"), "22")
     fails(1, "File exists", "cp", f"{src}/one", "worker-0:/dev/null")  # a device makes no room
@@ -430,7 +430,7 @@ def cp_out():
     os.symlink("/nonexistent-of-this-test", f"{dst}/there")  # what stands in the way is replaced, not written through
     fine("cp", "worker-1:/tmp/t/in", f"{dst}/there")
     assert not os.path.islink(f"{dst}/there") and read(f"{dst}/there") == "fine\n"
-    fails(1, "as deep as this", "cp", "worker-1:/tmp/deep", f"{dst}/deep")
+    fails(1, "nested too deep", "cp", "worker-1:/tmp/deep", f"{dst}/deep")
     fine("exec", "worker-1", "--", "sh", "-c", "truncate -s 1G /tmp/hole; echo end >> /tmp/hole")
     fine("cp", "worker-1:/tmp/hole", f"{dst}/hole")
     same((os.stat(f"{dst}/hole").st_size, os.stat(f"{dst}/hole").st_blocks < 2048), ((1 << 30) + 4, True))
@@ -449,7 +449,7 @@ def cp_to_a_stream():
     with open(f"{dst}/out", "w") as out:  # a plain file that is open
         subprocess.run([harness.PUMICE, "cp", "--state", R.state, "worker-1:/etc/hostname", "/proc/self/fd/1"], stdout=out, check=True)
     same(read(f"{dst}/out"), "train-worker-1\n")
-    fails(1, "only one can be written to", "cp", "worker-1:/tmp", f"{dst}/link")
+    fails(1, "only a plain file can be written to", "cp", "worker-1:/tmp", f"{dst}/link")
     os.mkdir(f"{dst}/tree")  # further down it stays, and is told
     os.mkfifo(f"{dst}/tree/one")
     fine("exec", "worker-1", "--", "sh", "-c", "mkdir -p /tmp/tree; echo 1 > /tmp/tree/one; echo 2 > /tmp/tree/two")

@@ -57,7 +57,7 @@ REFUSED = {
     "guide-env-fragment": "1:1: error: apiVersion: missing: a Volcano Job begins with apiVersion: batch.volcano.sh/v1alpha1 and kind: Job",
     "article-plugins": "1:3: error: apiVersion: missing: a Volcano Job begins with apiVersion: batch.volcano.sh/v1alpha1 and kind: Job",
     "article-restart": "8:13: error: expected a name after '*' or '&'; quote text that begins with it",
-    "article-priority": "12:37: error: '//' begins no comment in YAML; write '#'",
+    "article-priority": "12:37: error: '//' does not start a comment in YAML; use '#'",
 }
 
 
@@ -85,7 +85,7 @@ def restarts_the_whole_job():
     """Step by step as it says; then any event restarts the job, as often as maxRetry lets it."""
     half = repaired("article-restart", ("event: *", 'event: "*"'))
     r = pumice("validate", half)
-    assert f"{half}:25:3: error: neither a comment (#) nor 'key: value'" in r.stderr, r.stderr
+    assert f"{half}:25:3: error: expected 'key: value' or a comment (#)" in r.stderr, r.stderr
     r = ran(repaired("article-restart", ("event: *", 'event: "*"'), ("  ...\n", "")))
     pulled(r, "ps-img")
     same((r.phase(), r.status != 0, r.decisions(), r.last()["jobs"][0]["reason"]), ("Failed", True, ["RestartJob"] * 3, "RetriesExhausted"))

@@ -24,7 +24,7 @@ struct json_mask *json_mask_make(struct arena *a, const char *const *paths);
 /* Make 'below' (borrowed) the mask of the member 'key': for documents inside others. */
 void json_mask_graft(struct arena *a, struct json_mask *m, const char *key, const struct json_mask *below);
 
-/* As json_parse() with the limits it has by default, but: of a key that is there twice the last counts, and what is
+/* As json_parse() with the limits it has by default, but: of a duplicate key the last counts, and what is
  * left out is only looked at as far as needed to find its end. */
 int json_parse_masked(struct arena *a, struct str text, const struct json_mask *m, struct json **ret, struct err *e);
 

@@ -71,7 +71,7 @@ static const char *parse_hint(const char *p, const char *start)
     case '}':
         while (p > start && (p[-1] == ' ' || p[-1] == '\n' || p[-1] == '\r' || p[-1] == '\t'))
             p--;
-        return p > start && p[-1] == ',' ? "; the comma before it is one too many" : "";
+        return p > start && p[-1] == ',' ? "; remove the comma before it" : "";
     default:
         return "";
     }
@@ -216,14 +216,14 @@ static const char *unescape_u(struct parser *ps, const char *p, const char *end,
     if (c < 0)
         return parse_fail(ps, p, "expected four hex digits after '\\u'");
     if (c >= 0xdc00 && c <= 0xdfff)
-        return parse_fail(ps, p, "the second half of a surrogate pair stands alone");
+        return parse_fail(ps, p, "low surrogate without a high surrogate before it");
     if (c < 0xd800 || c > 0xdbff) {
         *out = put_utf8(*out, c);
         return p + 6;
     }
     low = end - p >= 12 && p[6] == '\\' && p[7] == 'u' ? hex4(p + 8, end) : -1;
     if (low < 0xdc00 || low > 0xdfff)
-        return parse_fail(ps, p, "the first half of a surrogate pair stands alone");
+        return parse_fail(ps, p, "high surrogate without a low surrogate after it");
     *out = put_utf8(*out, 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00));
     return p + 12;
 }
@@ -249,7 +249,7 @@ static char *parse_unescape(struct parser *ps, const char *p, const char *end, c
         }
         which = p[1] ? strchr(from, p[1]) : NULL;
         if (!which) {
-            parse_fail(ps, p, "there is no such escape; use \\\" \\\\ \\/ \\b \\f \\n \\r \\t or \\uXXXX");
+            parse_fail(ps, p, "invalid escape; use \\\" \\\\ \\/ \\b \\f \\n \\r \\t or \\uXXXX");
             return NULL;
         }
         *out++ = to[which - from];
@@ -263,9 +263,9 @@ static const char *fail_text(struct parser *ps, const char *start, const char *p
     char what[96];
 
     if (p < ps->end && *p != '\n' && *p != '\r') {
-        (void)snprintf(what, sizeof(what), "control character 0x%02x in a text must be escaped", (unsigned char)*p);
+        (void)snprintf(what, sizeof(what), "control character 0x%02x in a string must be escaped", (unsigned char)*p);
     } else {
-        (void)snprintf(what, sizeof(what), "the text that began in column %zu is not closed",
+        (void)snprintf(what, sizeof(what), "the string that begins in column %zu is not closed",
                        (size_t)(start - ps->line_start) + 1);
     }
     return parse_fail(ps, p, what);
@@ -275,7 +275,7 @@ static const char *fail_utf8(struct parser *ps, const char *p, const char *end)
 {
     for (size_t n; p < end && (n = json_utf8_len(p, end)); p += n)
         ;
-    return parse_fail(ps, p, "this is not UTF-8");
+    return parse_fail(ps, p, "invalid UTF-8");
 }
 
 /* Text with escapes or beyond ASCII. 'quote' is where it begins, 'p' where scanning stopped. */
@@ -419,7 +419,7 @@ static int drop_duplicates(struct parser *ps, struct json *j, struct key_place p
         struct json_duplicate dup = duplicate_of(ps, &place, v[i].m);
 
         if (!ps->opt->on_duplicate)
-            return err_set(ps->e, ERR_SYNTAX, "line %u, column %u: the key \"%.*s\" is there twice", dup.line, dup.col,
+            return err_set(ps->e, ERR_SYNTAX, "line %u, column %u: duplicate key \"%.*s\"", dup.line, dup.col,
                            (int)MIN_OF(dup.key.n, 200), dup.key.p);
         if (!path.p)
             print_path(&path, ps->frame);
@@ -665,13 +665,13 @@ static int parse_parse(struct arena *a, struct str text, const struct json_parse
 
     max_bytes = MIN_OF(max_bytes, UINT32_MAX); /* lengths in nodes are 32 bits */
     if (text.n > max_bytes)
-        return err_set(e, ERR_TOO_BIG, "%zu bytes of JSON; the limit is %zu", text.n, max_bytes);
+        return err_set(e, ERR_TOO_BIG, "%zu bytes of JSON exceed the limit of %zu", text.n, max_bytes);
     ps.max_depth = ps.opt->limits.max_depth ? ps.opt->limits.max_depth : JSON_DEPTH_DEFAULT;
     ps.max_depth = ps.depth_left = MIN_OF(ps.max_depth, JSON_DEPTH_MAX);
     ps.start = ps.line_start = p;
     ps.end = p + text.n;
     if (str_starts(text, STR("\xef\xbb\xbf"))) {
-        parse_fail(&ps, p, "the text begins with a byte order mark, which JSON does not have");
+        parse_fail(&ps, p, "the text begins with a byte order mark, which JSON does not allow");
         return -1;
     }
     j = parse_node_new(&ps);
@@ -680,7 +680,7 @@ static int parse_parse(struct arena *a, struct str text, const struct json_parse
         return -1;
     p = skip_space(&ps, p);
     if (p < ps.end) {
-        fail_expected(&ps, p, "nothing more after the value");
+        fail_expected(&ps, p, "the end of the input");
         return -1;
     }
     *ret = j;

@@ -51,7 +51,7 @@ static int count_steps(struct patching *pt, const struct json *j)
 {
     pt->steps += json_count(j);
     if (pt->steps > STEPS_MAX)
-        return err_set(pt->e, ERR_TOO_BIG, "the patch takes too many steps on this document");
+        return err_set(pt->e, ERR_TOO_BIG, "the patch needs too many steps on this document");
     return 0;
 }
 
@@ -102,7 +102,7 @@ static int find_spot(struct patching *pt, struct str path, struct patch_spot *re
 
     while (pointer_next(&rest, &token)) {
         if (!json_is(at.node, JSON_OBJECT) && !json_is(at.node, JSON_ARRAY))
-            return err_set(pt->e, ERR_INVALID, "there is no such place");
+            return err_set(pt->e, ERR_INVALID, "the path does not exist");
         if (!is_indexed(pt, at.node) && !str_is(token, "-") && count_steps(pt, at.node) < 0)
             return -1;
         at = (struct patch_spot){ at.node, token, find_child(pt, at.node, token) };
@@ -115,7 +115,7 @@ static int find_existing(struct patching *pt, struct str path, struct patch_spot
 {
     if (find_spot(pt, path, ret) < 0)
         return -1;
-    return ret->node ? 0 : err_set(pt->e, ERR_INVALID, "there is no such value");
+    return ret->node ? 0 : err_set(pt->e, ERR_INVALID, "the value does not exist");
 }
 
 /* ---- operations ---- */
@@ -127,10 +127,9 @@ static int put_in_array(struct patching *pt, const struct patch_spot *at, struct
     if (str_is(at->token, "-"))
         index = at->parent->n;
     else if (pointer_index(at->token, &index) < 0)
-        return err_set(pt->e, ERR_INVALID, "\"%.*s\" is no index of a list", (int)MIN_OF(at->token.n, 40), at->token.p);
+        return err_set(pt->e, ERR_INVALID, "\"%.*s\" is not a list index", (int)MIN_OF(at->token.n, 40), at->token.p);
     if (index > at->parent->n)
-        return err_set(pt->e, ERR_INVALID, "index %zu is beyond the end of the list, which has %u", index,
-                       at->parent->n);
+        return err_set(pt->e, ERR_INVALID, "index %zu is out of range: the list has %u items", index, at->parent->n);
     json_insert(at->parent, index, take);
     return 0;
 }
@@ -243,7 +242,7 @@ static int op_test(struct patching *pt, const struct patch_op *op)
 
     if (find_existing(pt, op->path, &at) < 0)
         return -1;
-    return json_equal(at.node, op->value) ? 0 : err_set(pt->e, ERR_INVALID, "the value is another one");
+    return json_equal(at.node, op->value) ? 0 : err_set(pt->e, ERR_INVALID, "the value differs");
 }
 
 static const struct patch_op_kind {
@@ -263,7 +262,7 @@ static int read_pointer(const struct json *j, const char *name, struct str *ret,
     const struct json *m = json_get(j, name);
 
     if (!json_is(m, JSON_STRING))
-        return err_set(e, ERR_INVALID, "\"%s\" is %s", name, m ? "no text" : "missing");
+        return err_set(e, ERR_INVALID, "\"%s\" is %s", name, m ? "not a string" : "missing");
     *ret = json_text(m, STR_NULL);
     if (pointer_check(*ret, e) < 0) {
         if (e)
@@ -316,7 +315,7 @@ int json_patch(struct arena *a, const struct json *doc, const struct json *ops, 
     if (!json_is(ops, JSON_ARRAY))
         return err_set(e, ERR_SYNTAX, "a JSON patch must be a list of operations");
     if (ops->n > OPS_MAX)
-        return err_set(e, ERR_TOO_BIG, "the patch has %u operations; the limit is %d", ops->n, OPS_MAX);
+        return err_set(e, ERR_TOO_BIG, "the patch has %u operations, more than the limit of %d", ops->n, OPS_MAX);
     pt.root = json_copy(a, doc);
     map_init(&pt.index.by_key, map_seed_default());
     JSON_FOREACH(op, ops) {

@@ -109,7 +109,7 @@ struct json *json_pointer(struct json *root, struct str pointer, struct err *e)
     while (at && pointer_next(&rest, &token))
         at = pointer_child(at, token);
     if (!at)
-        err_set(e, ERR_NOT_FOUND, "\"%.*s\": there is no such value", SHOWN(pointer));
+        err_set(e, ERR_NOT_FOUND, "\"%.*s\": the value does not exist", SHOWN(pointer));
     return at;
 }
 
@@ -156,17 +156,17 @@ static struct json *path_child(struct json *at, struct path_step step, struct st
         child = json_get_str(at, step.name);
     } else if (json_is(at, JSON_ARRAY) && step.in_brackets) {
         if (pointer_index(step.name, &index) < 0) {
-            err_set(e, ERR_SYNTAX, "%.*s: [%.*s] is no index of a list", SHOWN(path), SHOWN(step.name));
+            err_set(e, ERR_SYNTAX, "%.*s: [%.*s] is not a list index", SHOWN(path), SHOWN(step.name));
             return NULL;
         }
         child = json_at(at, index);
         if (!child)
-            err_set(e, ERR_NOT_FOUND, "%.*s: there is no item %zu; the list has %zu", SHOWN(path), index,
+            err_set(e, ERR_NOT_FOUND, "%.*s: item %zu does not exist; the list has %zu", SHOWN(path), index,
                     json_count(at));
         return child;
     }
     if (!child)
-        err_set(e, ERR_NOT_FOUND, "%.*s: there is no \"%.*s\" in the %s", SHOWN(path), SHOWN(step.name),
+        err_set(e, ERR_NOT_FOUND, "%.*s: \"%.*s\" does not exist in the %s", SHOWN(path), SHOWN(step.name),
                 json_type_name((enum json_type)at->type));
     return child;
 }

@@ -86,7 +86,7 @@ static void note_key(struct json_items *s, const char *from, const char *to)
 static int close_bracket(struct json_items *s, const char **from, const char *p, struct err *e)
 {
     if (s->depth == 0)
-        return err_set(e, ERR_SYNTAX, "a bracket too many in a list");
+        return err_set(e, ERR_SYNTAX, "unexpected closing bracket in a list");
     if (is_in_list(s) && s->depth == 2) {
         if (item_ends(s, *from, p, e) < 0)
             return -1;
@@ -177,7 +177,7 @@ int json_items_feed(struct json_items *s, struct str piece, struct err *e)
 int json_items_end(struct json_items *s, struct str *ret_rest, struct err *e)
 {
     if (!s->is_over)
-        return err_set(e, ERR_SYNTAX, "the list is cut off");
+        return err_set(e, ERR_SYNTAX, "the list is truncated");
     *ret_rest = buf_view(&s->rest);
     return 0;
 }

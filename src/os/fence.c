@@ -39,7 +39,7 @@ int fence_open(int fd, struct str last_words, int status, struct err *e)
     memcpy(fence.words, last_words.p, fence.n);
     event.sigev_notify_thread_id = gettid(); /* another thread would leave this one an instant */
     if (sigaction(SIGALRM, &act, NULL) < 0 || timer_create(CLOCK_BOOTTIME, &event, &fence.timer) < 0)
-        return err_errno(e, "a timer");
+        return err_errno(e, "create a timer");
     fence.is_open = true;
     return 0;
 }

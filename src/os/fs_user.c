@@ -27,17 +27,18 @@ int fs_user_begin(struct fs_user *as, uid_t uid, gid_t gid, struct err *e)
     if (geteuid() == uid && getegid() == gid)
         return 0;
     if (geteuid() != 0)
-        return err_set(e, ERR_FORBIDDEN, "files of user %u: this program does not run as root", (unsigned)uid);
+        return err_set(e, ERR_FORBIDDEN, "cannot access files as user %u: this program does not run as root",
+                       (unsigned)uid);
     as->n_groups = getgroups(FS_USER_GROUPS, as->groups);
     if (as->n_groups < 0 || set_groups(0, NULL) < 0)
-        return err_errno(e, "groups of user %u", (unsigned)uid);
+        return err_errno(e, "switch to the groups of user %u", (unsigned)uid);
     as->is_other = true;
     (void)setfsgid(gid);
     (void)setfsuid(uid); /* which takes the rights of root over files away */
     if (is_fs_user(uid, gid))
         return 0;
     fs_user_end(as);
-    return err_set(e, ERR_INTERNAL, "files of user %u: the kernel did not let us", (unsigned)uid);
+    return err_set(e, ERR_INTERNAL, "cannot access files as user %u: the kernel refused", (unsigned)uid);
 }
 
 void fs_user_end(struct fs_user *as)

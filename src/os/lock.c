@@ -20,7 +20,7 @@ int lock_dir_open(const char *path, int *ret_dir, struct err *e)
         return err_errno(e, "open %s", path);
     if (st.st_uid != geteuid())
         return err_set(e, ERR_FORBIDDEN,
-                       "%s belongs to user %u, who could change what is in it; give a directory of your own", path,
+                       "%s belongs to user %u, who could change its contents; use a directory of your own", path,
                        (unsigned)st.st_uid);
     if (st.st_mode & OTHERS_WRITE)
         return err_set(e, ERR_FORBIDDEN, "others can write to %s; run: chmod go-w %s", path, path);
@@ -35,12 +35,13 @@ static int lock_open(int dir, const char *name, struct err *e)
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0) {
-        (void)err_errno(e, "open the lock \"%s\"", name);
+        (void)err_errno(e, "open lock file \"%s\"", name);
         goto fail;
     }
     if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & (OTHERS_WRITE | S_IRGRP | S_IROTH))) {
         (void)err_set(e, ERR_FORBIDDEN,
-                      "the lock \"%s\" is not ours (no plain file, somebody else's, or open to others); remove it",
+                      "lock file \"%s\" is not safe (not a plain file, owned by another user, or accessible to "
+                      "others); remove it",
                       name);
         goto fail;
     }
@@ -66,7 +67,7 @@ int lock_take(int dir, const char *name, int wait_ms, int *ret_fd, struct err *e
             goto fail;
         }
         if (clock_mono_ms(&clock_real) >= until_ms) {
-            (void)err_set(e, ERR_CONFLICT, "somebody else holds the lock \"%s\"", name);
+            (void)err_set(e, ERR_CONFLICT, "lock \"%s\" is held by another process", name);
             goto fail;
         }
         (void)usleep(AGAIN_US); /* interrupted: just the next try */

@@ -302,7 +302,7 @@ int nl_link_find(struct nl *l, const char *name, struct nl_link *ret, struct err
         return err_errno(e, "find link %s", name);
     }
     if (link.index < 0)
-        return err_set(e, ERR_NOT_FOUND, "there is no link %s", name);
+        return err_set(e, ERR_NOT_FOUND, "link %s does not exist", name);
     *ret = link;
     return 0;
 }
@@ -332,7 +332,7 @@ static void *visit_run(void *arg)
     struct netlink_visit *v = arg;
 
     if (v->fd == NETNS_NEW && unshare(CLONE_NEWNET) < 0)
-        v->rc = err_errno(&v->e, "make a network namespace (needs root, or root in a user namespace of one's own)");
+        v->rc = err_errno(&v->e, "create a network namespace (needs root, or root in a user namespace)");
     else if (v->fd != NETNS_NEW && setns(v->fd, CLONE_NEWNET) < 0)
         v->rc = err_errno(&v->e, "enter a network namespace");
     else
@@ -361,7 +361,7 @@ int netns_here(int *ret_fd, struct err *e)
     int fd = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
 
     if (fd < 0)
-        return err_errno(e, "open the own network namespace");
+        return err_errno(e, "open the network namespace of this thread");
     *ret_fd = fd;
     return 0;
 }

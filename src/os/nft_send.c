@@ -63,7 +63,7 @@ static int send_batch(const struct mnl_socket *s, struct str batch, struct err *
     while (n < 0 && errno == EINTR);
     if (n < 0 && errno == EMSGSIZE)
         return err_set(e, ERR_TOO_BIG,
-                       "nf_tables: %zu KiB of rules are more than this user may send at once; as root run: sysctl -w "
+                       "nf_tables: %zu KiB of rules exceed the send limit of this user; as root run: sysctl -w "
                        "net.core.wmem_max=%zu",
                        batch.n / 1024, batch.n / 2 + SEND_SPARE_BYTES);
     return n < 0 ? err_errno(e, "send to nf_tables") : 0;
@@ -170,9 +170,9 @@ static int read_answer(const struct mnl_socket *s, struct str batch, struct err 
         n = recv(mnl_socket_get_fd(s), reply, sizeof(reply), MSG_DONTWAIT);
     while (n < 0 && (errno == EINTR || errno == ENOBUFS));
     if (n < 0)
-        return err_errno(e, "the answer of nf_tables");
+        return err_errno(e, "read the answer of nf_tables");
     if (!mnl_nlmsg_ok(m, (int)n) || m->nlmsg_type != NLMSG_ERROR || mnl_nlmsg_get_payload_len(m) < sizeof(error))
-        return err_set(e, ERR_IO, "nf_tables: an answer that is none");
+        return err_set(e, ERR_IO, "nf_tables: invalid answer");
     error = -((const struct nlmsgerr *)mnl_nlmsg_get_payload(m))->error;
     return error ? nft_send_refused(m, error, batch, e) : 0;
 }

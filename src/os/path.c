@@ -52,7 +52,7 @@ int make_dirs(const char *path, mode_t mode, struct err *e)
     size_t n = strlen(path);
 
     if (n >= sizeof(part))
-        return err_set(e, ERR_INVALID, "make %.100s...: the path is too long", path);
+        return err_set(e, ERR_INVALID, "create %.100s...: path too long", path);
     for (size_t i = 1; i <= n; i++) {
         if (path[i] != '/' && path[i] != '\0')
             continue;
@@ -81,7 +81,7 @@ int make_dir_at(int parent, const char *name, mode_t mode, int *ret_fd, struct e
     int fd;
 
     if (path_make_one(parent, name, mode) < 0)
-        return io_errno(e, "make directory \"%s\"", name);
+        return io_errno(e, "create directory \"%s\"", name);
     fd = path_open_below(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
     if (fd < 0)
         return io_errno(e, "open directory \"%s\"", name);
@@ -93,8 +93,8 @@ static int path_complain(const char *path, struct err *e)
 {
     int no = errno;
 
-    (void)(no == EXDEV ? err_set(e, ERR_FORBIDDEN, "\"%s\" leads out of its directory", path)
-                       : io_errno(e, "make \"%s\"", path));
+    (void)(no == EXDEV ? err_set(e, ERR_FORBIDDEN, "\"%s\" points outside its directory", path)
+                       : io_errno(e, "create \"%s\"", path));
     errno = no;
     return -1;
 }
@@ -123,10 +123,10 @@ int make_dirs_below(const struct make_below *how, struct str path, int *ret_fd, 
     int fd;
 
     if (path.n >= sizeof(text))
-        return err_set(e, ERR_IO, "make \"%.100s...\": %s", path.p, strerror(errno = ENAMETOOLONG));
+        return err_set(e, ERR_IO, "create \"%.100s...\": %s", path.p, strerror(errno = ENAMETOOLONG));
     fd = fcntl(how->root, F_DUPFD_CLOEXEC, 3);
     if (fd < 0)
-        return io_errno(e, "keep a directory open");
+        return io_errno(e, "duplicate a directory descriptor");
     for (size_t at = 0, end; at < path.n && fd >= 0; at = end + 1) {
         ptrdiff_t slash = str_find_char(str_from(path, at), '/');
         int parent = fd;

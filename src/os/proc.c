@@ -117,7 +117,7 @@ static int open_files(const struct proc_how *how, struct files *ret, struct err 
         f.fd[INPUT] = memory_file("input", how->input);
     if (f.fd[NOTHING] < 0 || (has_words && f.fd[WORDS] < 0) || (out == OUTPUT && f.fd[OUTPUT] < 0) ||
         (how->input.n && f.fd[INPUT] < 0)) {
-        (void)err_errno(e, "what it is to read and where it is to write");
+        (void)err_errno(e, "open its standard streams");
         close_files(&f);
         return -1;
     }
@@ -139,7 +139,7 @@ static int proc_watch(struct proc *p, struct err *e)
     p->fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
     if (p->fd >= 0)
         return 0;
-    (void)err_errno(e, "watch it");
+    (void)err_errno(e, "watch the process");
     proc_kill_all(p);
     (void)proc_wait(p->pid);
     return -1;
@@ -218,7 +218,7 @@ int proc_run(const char *path, const char *const argv[], struct buf *said, struc
         return -1;
     end = proc_end(&p, -1, said);
     if (end.signo)
-        return err_set(e, ERR_IO, "%s was ended by signal %d", path, end.signo);
+        return err_set(e, ERR_IO, "%s was killed by signal %d", path, end.signo);
     return end.status;
 }
 

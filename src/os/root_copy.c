@@ -128,7 +128,7 @@ static int root_copy_link(struct root_copy *c, int path_fd, int parent, const ch
         return -1;
     to[n] = '\0';
     if (c->keeps_links_in && leads_out((struct str){ to, (size_t)n }, depth)) {
-        root_copy_leave_out(c, path, "a link that leads out of what is copied");
+        root_copy_leave_out(c, path, "link points outside the copied tree");
         return 0;
     }
     if (root_copy_make_room(parent, name) < 0 || symlinkat(to, parent, name) < 0)
@@ -168,7 +168,7 @@ static int copy_dir(struct root_copy *c, int path_fd, const struct stat *st, int
     if (!d)
         return -1;
     if (depth >= DEPTH_MAX) {
-        root_copy_leave_out(c, path, "directories as deep as this are not copied");
+        root_copy_leave_out(c, path, "directory is nested too deep");
         return 0;
     }
     is_new = mkdirat(parent, name, 0700) == 0;
@@ -195,7 +195,7 @@ static int copy_any(struct root_copy *c, int path_fd, int parent, const char *na
         return copy_dir(c, path_fd, &st, parent, name, path, depth);
     if (S_ISLNK(st.st_mode))
         return root_copy_link(c, path_fd, parent, name, path, depth - 1);
-    root_copy_leave_out(c, path, "neither a file nor a directory nor a link");
+    root_copy_leave_out(c, path, "not a file, directory or link");
     return 0;
 }
 
@@ -206,19 +206,20 @@ static int open_place(const struct root_copy *c, struct str from, bool is_dir, s
     *ret_dir = open_at(c->to_root, to, O_PATH | O_DIRECTORY);
     *ret_name = last_name(from);
     if (*ret_dir >= 0 && !root_copy_is_name(*ret_name)) /* "/", ".": what is in it */
-        return err_set(e, ERR_INVALID, "%.*s has no name: give one at the other end, which is not there yet",
+        return err_set(e, ERR_INVALID,
+                       "%.*s has no name of its own; destination needs a file name, for example POD:/tmp/x",
                        STR_ARG(from));
     if (*ret_dir >= 0)
         return 0;
     if (errno != ENOENT && errno != ENOTDIR)
         return err_errno(e, "%.*s", STR_ARG(to));
     if (!is_dir && root_copy_trim(to).n < to.n)
-        return err_set(e, ERR_NOT_FOUND, "%.*s: there is no such directory", STR_ARG(to));
+        return err_set(e, ERR_NOT_FOUND, "%.*s: no such directory", STR_ARG(to));
     *ret_name = last_name(to);
     *ret_dir = open_at(c->to_root, above(to), O_PATH | O_DIRECTORY);
     if (*ret_dir < 0)
         return err_errno(e, "%.*s", STR_ARG(above(to)));
-    return root_copy_is_name(*ret_name) ? 0 : err_set(e, ERR_INVALID, "%.*s is no name for a file", STR_ARG(to));
+    return root_copy_is_name(*ret_name) ? 0 : err_set(e, ERR_INVALID, "%.*s is not a file name", STR_ARG(to));
 }
 
 /* ---- what cannot be replaced ---- */
@@ -272,6 +273,7 @@ int root_copy(struct root_copy *c, struct str from, struct str to, struct err *e
     if (!is_stream(c, arena_cstr(&a, to)))
         return copy_to(c, source, &st, from, to, e);
     if (!S_ISREG(st.st_mode))
-        return err_set(e, ERR_INVALID, "%.*s is no file: only one can be written to %.*s", STR_ARG(from), STR_ARG(to));
+        return err_set(e, ERR_INVALID, "%.*s is not a plain file; only a plain file can be written to %.*s",
+                       STR_ARG(from), STR_ARG(to));
     return write_stream(source, arena_cstr(&a, to)) < 0 ? err_errno(e, "write to %.*s", STR_ARG(to)) : 0;
 }

@@ -130,7 +130,7 @@ static int empty_dir(struct removal *r, DIR *d, int parent, const char *name, un
         rewinddir(d);
     } while (n_removed && n_passes < REMOVE_PASSES);
     if (n_removed && !n_failed)
-        return err_set(r->e, ERR_IO, "something goes on writing to it");
+        return err_set(r->e, ERR_IO, "another process keeps writing to it");
     return n_failed ? -1 : 0;
 }
 
@@ -145,7 +145,7 @@ static int remove_dir(struct removal *r, int parent, const char *name, unsigned 
     if (!d && errno == ENOENT)
         return 0;
     if (!d)
-        return errno == EXDEV ? err_set(r->e, ERR_IO, "something is mounted at \"%s\"", name)
+        return errno == EXDEV ? err_set(r->e, ERR_IO, "a file system is mounted at \"%s\"", name)
                               : io_errno(r->e, "open \"%s\"", name);
     if (level == 0)
         r->top = dirfd(d);
@@ -220,10 +220,10 @@ int tree_group_errno(struct err *e, gid_t group)
     if (errno == EINVAL)
         return err_set(
             e, ERR_FORBIDDEN,
-            "there is no group %u here: this user has no subordinate ids for it (pumice doctor says how to get "
-            "some)",
+            "group %u is not available: this user has no subordinate ids for it (pumice doctor says how to get "
+            "them)",
             (unsigned)group);
-    return io_errno(e, "give to group %u", (unsigned)group);
+    return io_errno(e, "change the group to %u", (unsigned)group);
 }
 
 int tree_own_fd(int fd, gid_t group, bool is_read_only, struct err *e)
@@ -232,7 +232,7 @@ int tree_own_fd(int fd, gid_t group, bool is_read_only, struct err *e)
     struct stat st;
 
     if (fstat(fd, &st) < 0)
-        return io_errno(e, "look at a file");
+        return io_errno(e, "stat a file");
     if (S_ISDIR(st.st_mode))
         more |= 0110 | S_ISGID; /* what is made later has the group too */
     mode = (st.st_mode & 07777) | more;

@@ -35,7 +35,7 @@ union control { /* aligned for the kernel */
 int wire_pair(int ret[2], struct err *e)
 {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ret) < 0)
-        return err_errno(e, "make a pair of sockets");
+        return err_errno(e, "create a socket pair");
     return 0;
 }
 
@@ -53,10 +53,10 @@ static int memfd_of(struct str s, struct err *e)
     int fd = memfd_create("message", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
     if (fd < 0)
-        return err_errno(e, "memory for a message");
+        return err_errno(e, "create a memory file for a message");
     if (write_all(fd, s) == 0 && fcntl(fd, F_ADD_SEALS, SEALS) == 0)
         return fd;
-    (void)err_errno(e, "memory for a message");
+    (void)err_errno(e, "create a memory file for a message");
     close(fd);
     return -1;
 }
@@ -91,8 +91,8 @@ static int transmit(int fd, const struct wire_msg *m, int flags, struct err *e)
     ssize_t n;
 
     if (m->payload.n > WIRE_MAX || m->n_fds > WIRE_FDS)
-        return err_set(e, ERR_TOO_BIG, "a message of %zu bytes and %zu descriptors: at most %d and %d", m->payload.n,
-                       m->n_fds, WIRE_MAX, WIRE_FDS);
+        return err_set(e, ERR_TOO_BIG, "message of %zu bytes and %zu descriptors exceeds the limits of %d and %d",
+                       m->payload.n, m->n_fds, WIRE_MAX, WIRE_FDS);
     autoclose int memfd = is_long ? memfd_of(m->payload, e) : -1;
     if (is_long && memfd < 0)
         return -1;
@@ -114,7 +114,7 @@ int wire_send(int fd, const struct wire_msg *m, struct err *e)
     int r = transmit(fd, m, 0, e);
 
     if (r == 0) /* see wire_patience() */
-        return err_set(e, ERR_IO, "the other side takes no message");
+        return err_set(e, ERR_IO, "the other side does not read its messages");
     return r < 0 ? -1 : 0;
 }
 
@@ -161,7 +161,7 @@ static int read_memfd(int fd, uint64_t size, struct buf *out, struct err *e)
     int seals = fcntl(fd, F_GET_SEALS);
 
     if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) < 0 || (uint64_t)st.st_size != size)
-        return err_set(e, ERR_INVALID, "a message without its payload");
+        return err_set(e, ERR_INVALID, "message without its payload");
     if (lseek(fd, 0, SEEK_SET) < 0 || read_all(fd, size, out) != 0 || out->n != size)
         return err_errno(e, "read a message");
     return 0;
@@ -174,19 +174,20 @@ static int wire_unpack(const struct wire_header *head, size_t got, bool was_cut,
     size_t skip = 0;
 
     if (head->magic != MAGIC || was_cut || head->size > WIRE_MAX)
-        return err_set(e, ERR_INVALID, "a message that is not ours");
+        return err_set(e, ERR_INVALID, "invalid message header");
     if (head->size > WIRE_INLINE) {
         buf_reset(&in->payload);
         if (!t->n || got)
-            return err_set(e, ERR_INVALID, "a message without its payload");
+            return err_set(e, ERR_INVALID, "message without its payload");
         if (read_memfd(t->fds[0], head->size, &in->payload, e) < 0)
             return -1;
         skip = 1;
     } else if (got != head->size) {
-        return err_set(e, ERR_INVALID, "a message of %zu bytes that says %llu", got, (unsigned long long)head->size);
+        return err_set(e, ERR_INVALID, "message has %zu bytes, its header says %llu", got,
+                       (unsigned long long)head->size);
     }
     if (t->n - skip > WIRE_FDS)
-        return err_set(e, ERR_INVALID, "a message with too many descriptors");
+        return err_set(e, ERR_INVALID, "message with too many descriptors");
     ret->kind = head->kind;
     ret->payload = buf_view(&in->payload);
     ret->n_fds = t->n - skip;

@@ -73,7 +73,7 @@ static struct json *time_value(struct arena *a, const struct message_field *f, i
 static int text_value(struct decoding *d, struct str text, struct json **ret)
 {
     if (!str_is_utf8(text))
-        return err_set(d->e, ERR_SYNTAX, "the text is not UTF-8");
+        return err_set(d->e, ERR_SYNTAX, "the string is not UTF-8");
     *ret = json_str(d->arena, text);
     return 0;
 }
@@ -169,7 +169,7 @@ static int double_value(struct decoding *d, struct str bytes, struct json **ret)
         bits |= (uint64_t)(unsigned char)bytes.p[i] << 8 * i;
     memcpy(&v, &bits, sizeof(v));
     if (!isfinite(v))
-        return err_set(d->e, ERR_SYNTAX, "the number is none that JSON has");
+        return err_set(d->e, ERR_SYNTAX, "the number has no JSON form");
     for (int digits = 15; digits <= 17; digits++) {
         (void)snprintf(text, sizeof(text), "%.*g", digits, v);
         if (strtod(text, NULL) == v)
@@ -296,7 +296,7 @@ static int decode_packed(struct decoding *d, const struct message_field *f, stru
 
     while (bytes.n) {
         if (wire_varint(&bytes, &w.value) < 0)
-            return err_set(d->e, ERR_SYNTAX, "the numbers are cut short");
+            return err_set(d->e, ERR_SYNTAX, "packed numbers are truncated");
         if (decode_value(d, f, &w, NULL, &value) < 0)
             return -1;
         json_push(list, value);
@@ -504,19 +504,19 @@ int proto_decode(struct arena *a, struct str body, struct str api_version, struc
     struct json *obj = json_object(a), *content = json_object(a);
 
     if (!proto_is(body))
-        return err_set(e, ERR_SYNTAX, "the body does not begin as a protobuf object of Kubernetes does");
+        return err_set(e, ERR_SYNTAX, "the body does not begin with the prefix of Kubernetes protobuf objects");
     if (read_envelope(&d, str_from(body, sizeof(MAGIC) - 1), &env) < 0)
         return err_wrap(e, "envelope");
     if (env.encoding.n || (env.type.n && !str_is(env.type, "application/vnd.kubernetes.protobuf")))
-        return err_set(e, ERR_SYNTAX, "envelope: what is in it must be protobuf, and not encoded again");
+        return err_set(e, ERR_SYNTAX, "envelope: the content must be plain protobuf");
     if (!env.kind.n)
         env.kind = kind;
     if (!env.api_version.n)
         env.api_version = api_version;
     m = message_by_kind(env.api_version, env.kind);
     if (!m)
-        return err_set(e, ERR_NOT_FOUND, "kind \"%.*s\" of \"%.*s\" has no protobuf form here",
-                       (int)MIN_OF(env.kind.n, 80), env.kind.p, (int)MIN_OF(env.api_version.n, 80), env.api_version.p);
+        return err_set(e, ERR_NOT_FOUND, "kind \"%.*s\" of \"%.*s\" has no protobuf form", (int)MIN_OF(env.kind.n, 80),
+                       env.kind.p, (int)MIN_OF(env.api_version.n, 80), env.api_version.p);
     if (decode_message(&d, m, env.raw, content) < 0)
         return -1;
     decode_tidy(m, content);

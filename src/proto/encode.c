@@ -300,7 +300,7 @@ int proto_encode(struct arena *a, struct buf *out, const struct json *obj, struc
     size_t start = out->n, begun;
 
     if (!m)
-        return err_set(e, ERR_NOT_FOUND, "kind \"%.*s\" of \"%.*s\" has no protobuf form here", (int)MIN_OF(kind.n, 80),
+        return err_set(e, ERR_NOT_FOUND, "kind \"%.*s\" of \"%.*s\" has no protobuf form", (int)MIN_OF(kind.n, 80),
                        kind.n ? kind.p : "", (int)MIN_OF(api_version.n, 80), api_version.n ? api_version.p : "");
     buf_append(out, "k8s\0", 4);
     begun = wire_begin(out, 1);

@@ -19,7 +19,7 @@ bool proto_is(struct str body);
 /* The object in the form we store: apiVersion and kind first, and nothing that says nothing. An encoder writes the zero
  * of every field that is no pointer; those are left out again unless the kind's JSON always has them.
  *
- * Fields that the tables do not know are skipped, as protobuf wants it. Of a field that is there twice the last counts;
+ * Fields that the tables do not know are skipped, as protobuf wants it. Of a field that occurs twice the last counts;
  * messages are merged, lists go on. An envelope without a kind is of 'api_version' and 'kind' (of the request).
  * Errors: ERR_SYNTAX names the message and field, or says what is wrong with the envelope; ERR_TOO_BIG for more than a
  * million values. Text is borrowed from 'body' where it can be. */

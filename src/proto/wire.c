@@ -83,7 +83,7 @@ int wire_next(struct str *rest, struct wire_field *ret, struct err *e)
         return 0;
     if (take_field(rest, ret) < 0 || ret->type == WIRE_GROUP_END ||
         (ret->type == WIRE_GROUP && skip_group(rest, ret->number) < 0))
-        return err_set(e, ERR_SYNTAX, "the protobuf message is broken or cut short");
+        return err_set(e, ERR_SYNTAX, "the protobuf message is invalid or truncated");
     return 1;
 }
 

@@ -37,7 +37,7 @@ int yaml_count_node(struct yaml_reader *r, size_t line, size_t col)
     if (r->nodes++ < r->max_nodes)
         return 0;
     return yaml_fail(r, ERR_TOO_BIG, line, col, "more than %zu values%s", r->max_nodes,
-                     r->copied ? " after putting in what aliases (*) and merge keys (<<) name" : "");
+                     r->copied ? " after expanding aliases (*) and merge keys (<<)" : "");
 }
 
 static int fail_event(struct yaml_reader *r, const yaml_event_t *ev, enum err_code code, const char *sentence)
@@ -369,7 +369,7 @@ static struct json *parse_copy_node(struct yaml_reader *r, const struct json *fr
     if (from->type == JSON_STRING || from->type == JSON_NUMBER)
         r->copied += from->n;
     if (r->copied > r->max_copied) {
-        yaml_fail(r, ERR_TOO_BIG, at->line, at->col, "aliases (*) stand for more than %zu bytes", r->max_copied);
+        yaml_fail(r, ERR_TOO_BIG, at->line, at->col, "aliases (*) expand to more than %zu bytes", r->max_copied);
         return NULL;
     }
     if (yaml_count_node(r, at->line, at->col) < 0)
@@ -404,7 +404,7 @@ static int on_alias(struct yaml_reader *r, const yaml_event_t *ev)
         return yaml_fail(r, ERR_INVALID, at.line, at.col, "*%.*s: no anchor &%.*s before it",
                          STR_ARG(str_sub(w->text, 0, 100)), STR_ARG(str_sub(w->text, 0, 100)));
     if (w->is_open)
-        return yaml_fail(r, ERR_INVALID, at.line, at.col, "*%.*s stands inside what it names",
+        return yaml_fail(r, ERR_INVALID, at.line, at.col, "alias *%.*s refers to a value that contains it",
                          STR_ARG(str_sub(w->text, 0, 100)));
     copy = parse_copy_node(r, w->node, r->stack.n + 1, &at);
     if (!copy)

@@ -48,7 +48,7 @@ static const struct {
     { "found character that cannot start any token", '%', "'%' cannot begin a word; quote the text" },
     { "mapping values are not allowed in this context", 0,
       "found ':' where no key can be; check the indentation, or quote text that contains ': '" },
-    { "did not find expected key", '/', "'//' begins no comment in YAML; write '#'" },
+    { "did not find expected key", '/', "'//' does not start a comment in YAML; use '#'" },
     { "did not find expected key", 0, "did not find expected key; check the indentation" },
     { "did not find expected alphabetic or numeric character", 0,
       "expected a name after '*' or '&'; quote text that begins with it" },
@@ -65,7 +65,7 @@ int yaml_fail_syntax(struct yaml_reader *r, const yaml_parser_t *p)
         return fail_at_offset(r, ERR_SYNTAX, p->problem_offset, problem);
     if (p->context && strcmp(problem, "could not find expected ':'") == 0) /* noticed in the next line */
         return yaml_fail(r, ERR_SYNTAX, p->context_mark.line + 1, p->context_mark.column + 1,
-                         "neither a comment (#) nor 'key: value'; take it out, or write it as one of them");
+                         "expected 'key: value' or a comment (#)");
     found = char_at(r->text, &p->problem_mark);
     for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
         if (strcmp(problem, hints[i].problem) == 0 && (!hints[i].found || hints[i].found == found)) {

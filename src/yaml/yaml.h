@@ -39,7 +39,7 @@ struct yaml_docs { /* documents in order; empty documents (nothing between ---) 
 /* Read a whole stream. Text is copied into 'a' as needed; 'text' need not outlive the call. Keys that are not text
  * (1:, yes:, 0x10:) become the text Kubernetes' reader makes of them ("1", "true", "16"); null, a mapping or a list as
  * key is an error. 'opt' may be NULL. Errors: ERR_SYNTAX "job.yaml: line 3, column 7: …", ERR_INVALID for what can be
- * read but not taken (a key that is there twice, an unknown alias), ERR_TOO_BIG. */
+ * read but not taken (a duplicate key, an unknown alias), ERR_TOO_BIG. */
 int yaml_parse(struct arena *a, struct str text, const struct yaml_options *opt, struct yaml_docs *ret, struct err *e);
 
 /* Called for each member and list item 'j'; whatever it returns is written as a comment " # text". Empty: none. The

@@ -129,13 +129,13 @@ static const struct refuse_case {
     /* nothing, or more than one value */
     { T(""), "line 1, column 1: expected a value, found the end of the input" },
     { T(" \n "), "line 2, column 2: expected a value, found the end of the input" },
-    { T("1 2"), "line 1, column 3: expected nothing more after the value, found '2'" },
-    { T("[]]"), "line 1, column 3: expected nothing more after the value, found ']'" },
-    { T("{}}"), "line 1, column 3: expected nothing more" },
-    { T("{}#"), "line 1, column 3: expected nothing more after the value, found '#'; JSON has no comments" },
-    { T("\"a\"x"), "line 1, column 4: expected nothing more" },
-    { T("[1]\0"), "line 1, column 4: expected nothing more after the value, found byte 0x00" },
-    { T("null\xc2\xa0"), "line 1, column 5: expected nothing more after the value, found byte 0xc2" },
+    { T("1 2"), "line 1, column 3: expected the end of the input, found '2'" },
+    { T("[]]"), "line 1, column 3: expected the end of the input, found ']'" },
+    { T("{}}"), "line 1, column 3: expected the end of the input" },
+    { T("{}#"), "line 1, column 3: expected the end of the input, found '#'; JSON has no comments" },
+    { T("\"a\"x"), "line 1, column 4: expected the end of the input" },
+    { T("[1]\0"), "line 1, column 4: expected the end of the input, found byte 0x00" },
+    { T("null\xc2\xa0"), "line 1, column 5: expected the end of the input, found byte 0xc2" },
     { T("\x0c[]"), "line 1, column 1: expected a value, found byte 0x0c" },
     { T("\xe2\x81\xa0"), "line 1, column 1: expected a value, found byte 0xe2" },
     { T("\0"), "line 1, column 1: expected a value, found byte 0x00" },
@@ -154,13 +154,13 @@ static const struct refuse_case {
     { T("NaN"), "line 1, column 1: expected a value, found 'N'; JSON has no NaN" },
     { T("Infinity"), "line 1, column 1: expected a value, found 'I'; JSON has no NaN and no Infinity" },
     { T("undefined"), "line 1, column 1: expected a value, found 'u'" },
-    { T("nullx"), "line 1, column 5: expected nothing more" },
+    { T("nullx"), "line 1, column 5: expected the end of the input" },
     /* arrays */
     { T("["), "line 1, column 2: expected a value, found the end" },
     { T("[1"), "line 1, column 3: expected ',' or ']', found the end" },
     { T("[1,"), "line 1, column 4: expected a value, found the end" },
-    { T("[1,]"), "line 1, column 4: expected a value, found ']'; the comma before it is one too many" },
-    { T("[1,\n  ]"), "line 2, column 3: expected a value, found ']'; the comma before it is one too many" },
+    { T("[1,]"), "line 1, column 4: expected a value, found ']'; remove the comma before it" },
+    { T("[1,\n  ]"), "line 2, column 3: expected a value, found ']'; remove the comma before it" },
     { T("[,1]"), "line 1, column 2: expected a value, found ','" },
     { T("[1,,2]"), "line 1, column 4: expected a value, found ','" },
     { T("[,]"), "line 1, column 2: expected a value, found ','" },
@@ -176,8 +176,7 @@ static const struct refuse_case {
     { T("{\"a\":"), "line 1, column 6: expected a value, found the end" },
     { T("{\"a\":1"), "line 1, column 7: expected ',' or '}', found the end" },
     { T("{\"a\":1,"), "line 1, column 8: expected a key in double quotes, found the end" },
-    { T("{\"a\":1,}"),
-      "line 1, column 8: expected a key in double quotes, found '}'; the comma before it is one too many" },
+    { T("{\"a\":1,}"), "line 1, column 8: expected a key in double quotes, found '}'; remove the comma before it" },
     { T("{,\"a\":1}"), "line 1, column 2: expected a key in double quotes, found ','" },
     { T("{\"a\":1,,\"b\":2}"), "line 1, column 8: expected a key in double quotes, found ','" },
     { T("{\"a\" 1}"), "line 1, column 6: expected ':' after the key, found '1'" },
@@ -213,64 +212,64 @@ static const struct refuse_case {
     { T("1e+"), "line 1, column 4: expected a digit in the exponent" },
     { T("1E-x"), "line 1, column 4: expected a digit in the exponent, found 'x'" },
     { T("1ee2"), "line 1, column 3: expected a digit in the exponent" },
-    { T("1e1.5"), "line 1, column 4: expected nothing more" },
-    { T("1.2.3"), "line 1, column 4: expected nothing more" },
-    { T("0x42"), "line 1, column 2: expected nothing more after the value, found 'x'" },
-    { T("1_000"), "line 1, column 2: expected nothing more" },
-    { T("1 000"), "line 1, column 3: expected nothing more" },
+    { T("1e1.5"), "line 1, column 4: expected the end of the input" },
+    { T("1.2.3"), "line 1, column 4: expected the end of the input" },
+    { T("0x42"), "line 1, column 2: expected the end of the input, found 'x'" },
+    { T("1_000"), "line 1, column 2: expected the end of the input" },
+    { T("1 000"), "line 1, column 3: expected the end of the input" },
     { T("[1a]"), "line 1, column 3: expected ',' or ']', found 'a'" },
     { T("[1+2]"), "line 1, column 3: expected ',' or ']', found '+'" },
     { T("\xef\xbc\x91"), "line 1, column 1: expected a value, found byte 0xef" }, /* full-width 1 */
     /* text */
-    { T("\""), "line 1, column 2: the text that began in column 1 is not closed" },
-    { T("\"abc"), "line 1, column 5: the text that began in column 1 is not closed" },
-    { T("[\"abc\n\"]"), "line 1, column 6: the text that began in column 2 is not closed" },
-    { T("\"a\tb\""), "line 1, column 3: control character 0x09 in a text must be escaped" },
+    { T("\""), "line 1, column 2: the string that begins in column 1 is not closed" },
+    { T("\"abc"), "line 1, column 5: the string that begins in column 1 is not closed" },
+    { T("[\"abc\n\"]"), "line 1, column 6: the string that begins in column 2 is not closed" },
+    { T("\"a\tb\""), "line 1, column 3: control character 0x09 in a string must be escaped" },
     { T("\"a\0b\""), "line 1, column 3: control character 0x00" },
     { T("\"\x1f\""), "line 1, column 2: control character 0x1f" },
     { T("\"0123456789abcdef\x01\""), "line 1, column 18: control character 0x01" },
-    { T("\"\\"), "line 1, column 3: the text that began in column 1 is not closed" },
-    { T("\"\\\""), "line 1, column 4: the text that began in column 1 is not closed" },
-    { T("\"\\x41\""), "line 1, column 2: there is no such escape" },
-    { T("\"ab\\a\""), "line 1, column 4: there is no such escape" },
-    { T("\"\\'\""), "line 1, column 2: there is no such escape" },
-    { T("\"\\U0041\""), "line 1, column 2: there is no such escape" },
-    { T("\"\\\0\""), "line 1, column 2: there is no such escape" },
-    { T("\"\\\n\""), "line 1, column 2: there is no such escape" },
-    { T("\"\\\xc3\xa9\""), "line 1, column 2: there is no such escape" },
+    { T("\"\\"), "line 1, column 3: the string that begins in column 1 is not closed" },
+    { T("\"\\\""), "line 1, column 4: the string that begins in column 1 is not closed" },
+    { T("\"\\x41\""), "line 1, column 2: invalid escape" },
+    { T("\"ab\\a\""), "line 1, column 4: invalid escape" },
+    { T("\"\\'\""), "line 1, column 2: invalid escape" },
+    { T("\"\\U0041\""), "line 1, column 2: invalid escape" },
+    { T("\"\\\0\""), "line 1, column 2: invalid escape" },
+    { T("\"\\\n\""), "line 1, column 2: invalid escape" },
+    { T("\"\\\xc3\xa9\""), "line 1, column 2: invalid escape" },
     { T("\"\\u\""), "line 1, column 2: expected four hex digits after '\\u'" },
     { T("\"\\u00\""), "line 1, column 2: expected four hex digits" },
     { T("\"\\u00A\""), "line 1, column 2: expected four hex digits" },
     { T("\"\\u00gg\""), "line 1, column 2: expected four hex digits" },
     { T("\"\\u-001\""), "line 1, column 2: expected four hex digits" },
     { T("\"\\u 041\""), "line 1, column 2: expected four hex digits" },
-    { T("\"\\u"), "line 1, column 4: the text that began in column 1 is not closed" },
-    { T("\"\\uD800\""), "line 1, column 2: the first half of a surrogate pair stands alone" },
-    { T("\"\\uDBFFx\""), "line 1, column 2: the first half of a surrogate pair stands alone" },
-    { T("\"\\uD800\\n\""), "line 1, column 2: the first half of a surrogate pair stands alone" },
-    { T("\"\\uD800\\u\""), "line 1, column 2: the first half of a surrogate pair stands alone" },
-    { T("\"\\uD800\\u0041\""), "line 1, column 2: the first half of a surrogate pair stands alone" },
-    { T("\"\\uD800\\uD800\\uDC00\""), "line 1, column 2: the first half of a surrogate pair stands alone" },
-    { T("\"\\uDC00\""), "line 1, column 2: the second half of a surrogate pair stands alone" },
-    { T("\"\\uDC00\\uD800\""), "line 1, column 2: the second half of a surrogate pair stands alone" },
+    { T("\"\\u"), "line 1, column 4: the string that begins in column 1 is not closed" },
+    { T("\"\\uD800\""), "line 1, column 2: high surrogate without a low surrogate after it" },
+    { T("\"\\uDBFFx\""), "line 1, column 2: high surrogate without a low surrogate after it" },
+    { T("\"\\uD800\\n\""), "line 1, column 2: high surrogate without a low surrogate after it" },
+    { T("\"\\uD800\\u\""), "line 1, column 2: high surrogate without a low surrogate after it" },
+    { T("\"\\uD800\\u0041\""), "line 1, column 2: high surrogate without a low surrogate after it" },
+    { T("\"\\uD800\\uD800\\uDC00\""), "line 1, column 2: high surrogate without a low surrogate after it" },
+    { T("\"\\uDC00\""), "line 1, column 2: low surrogate without a high surrogate before it" },
+    { T("\"\\uDC00\\uD800\""), "line 1, column 2: low surrogate without a high surrogate before it" },
     /* not UTF-8; the column is that of the first bad byte */
-    { T("\"\xff\""), "line 1, column 2: this is not UTF-8" },
-    { T("\"ab\x80\""), "line 1, column 4: this is not UTF-8" },
-    { T("\"\xc3\""), "line 1, column 2: this is not UTF-8" },
-    { T("\"\xc3\xa9\xc0\xaf\""), "line 1, column 4: this is not UTF-8" },          /* overlong */
-    { T("\"\xe0\x80\xaf\""), "line 1, column 2: this is not UTF-8" },              /* overlong */
-    { T("\"\xf0\x80\x80\xaf\""), "line 1, column 2: this is not UTF-8" },          /* overlong */
-    { T("\"\xed\xa0\x80\""), "line 1, column 2: this is not UTF-8" },              /* surrogate */
-    { T("\"\xf4\x90\x80\x80\""), "line 1, column 2: this is not UTF-8" },          /* beyond U+10FFFF */
-    { T("\"\xe2\x82\""), "line 1, column 2: this is not UTF-8" },                  /* cut */
-    { T("\"\\n\xe9\""), "line 1, column 4: this is not UTF-8" },                   /* Latin-1 after an escape */
-    { T("{\"0123456789abcdef\xff\":1}"), "line 1, column 19: this is not UTF-8" }, /* in a key */
+    { T("\"\xff\""), "line 1, column 2: invalid UTF-8" },
+    { T("\"ab\x80\""), "line 1, column 4: invalid UTF-8" },
+    { T("\"\xc3\""), "line 1, column 2: invalid UTF-8" },
+    { T("\"\xc3\xa9\xc0\xaf\""), "line 1, column 4: invalid UTF-8" },          /* overlong */
+    { T("\"\xe0\x80\xaf\""), "line 1, column 2: invalid UTF-8" },              /* overlong */
+    { T("\"\xf0\x80\x80\xaf\""), "line 1, column 2: invalid UTF-8" },          /* overlong */
+    { T("\"\xed\xa0\x80\""), "line 1, column 2: invalid UTF-8" },              /* surrogate */
+    { T("\"\xf4\x90\x80\x80\""), "line 1, column 2: invalid UTF-8" },          /* beyond U+10FFFF */
+    { T("\"\xe2\x82\""), "line 1, column 2: invalid UTF-8" },                  /* cut */
+    { T("\"\\n\xe9\""), "line 1, column 4: invalid UTF-8" },                   /* Latin-1 after an escape */
+    { T("{\"0123456789abcdef\xff\":1}"), "line 1, column 19: invalid UTF-8" }, /* in a key */
     /* duplicate keys */
-    { T("{\"a\":1,\"a\":1}"), "line 1, column 8: the key \"a\" is there twice" },
-    { T("{\"\":1,\"\":2}"), "line 1, column 7: the key \"\" is there twice" },
-    { T("{\"a\":1,\n \"b\":[\n],\n  \"b\":2,\"a\":3}"), "line 4, column 3: the key \"b\" is there twice" },
-    { T("[{\"x\":{\"k\":1,\n\n\"k\":\n2}}]"), "line 3, column 1: the key \"k\" is there twice" },
-    { T("{\"a\":1,\"\\u0061\":2}"), "line 1, column 17: the key \"a\" is there twice" }, /* escaped: of the value */
+    { T("{\"a\":1,\"a\":1}"), "line 1, column 8: duplicate key \"a\"" },
+    { T("{\"\":1,\"\":2}"), "line 1, column 7: duplicate key \"\"" },
+    { T("{\"a\":1,\n \"b\":[\n],\n  \"b\":2,\"a\":3}"), "line 4, column 3: duplicate key \"b\"" },
+    { T("[{\"x\":{\"k\":1,\n\n\"k\":\n2}}]"), "line 3, column 1: duplicate key \"k\"" },
+    { T("{\"a\":1,\"\\u0061\":2}"), "line 1, column 17: duplicate key \"a\"" }, /* escaped: of the value */
 };
 
 static void refuses(void **state)

@@ -76,7 +76,7 @@ static void test_run(void **state)
 
     assert_int_equal(proc_run("/nowhere/nothing", no, NULL, &e), PROC_CANNOT_RUN);
     assert_int_equal(proc_run("/bin/sh", killed, NULL, &e), -1);
-    assert_string_equal(e.text, "/bin/sh was ended by signal 15");
+    assert_string_equal(e.text, "/bin/sh was killed by signal 15");
 }
 
 /* What is left of a group, whose number the program said, was ended. Orphans are ours: main() asked for them. */

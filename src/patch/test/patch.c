@@ -93,7 +93,7 @@ static void refuses_bodies(void **state)
           "" },
         { PATCH_JSON, "[{\"op\":\"test\",\"path\":\"/a\",\"value\":1}]", 422,
           "the server rejected our request due to an error in our request",
-          "operation 0: test \"/a\": there is no such value" },
+          "operation 0: test \"/a\": the value does not exist" },
         { PATCH_JSON, "[{\"op\":\"replace\",\"path\":\"\",\"value\":1}]", 422,
           "the server rejected our request due to an error in our request", "the result is not an object" },
     };

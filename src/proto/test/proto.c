@@ -82,19 +82,19 @@ static const struct {
     { "Pod", BYTES("\x12\x09\x0a\x07\x0a\x01v\x12\x02\x12\x00"),
       "{'apiVersion':'v1','kind':'Pod','spec':{'volumes':[{'name':'v','emptyDir':{}}]}}", NULL },
     /* broken */
-    { "Pod", BYTES("\x0a"), NULL, "broken or cut short" },
-    { "Pod", BYTES("\x0a\x05\x0a"), NULL, "broken or cut short" },
-    { "Pod", BYTES("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), NULL, "broken" },
-    { "Pod", BYTES("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"), NULL, "broken" },
-    { "Pod", BYTES("\x00\x00"), NULL, "broken" },
-    { "Pod", BYTES("\x0f"), NULL, "broken" },
-    { "Pod", BYTES("\x0c"), NULL, "broken" },
-    { "Pod", BYTES("\xa3\x06\xac\x06"), NULL, "broken" }, /* a group that another number ends */
+    { "Pod", BYTES("\x0a"), NULL, "invalid or truncated" },
+    { "Pod", BYTES("\x0a\x05\x0a"), NULL, "invalid or truncated" },
+    { "Pod", BYTES("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), NULL, "invalid or truncated" },
+    { "Pod", BYTES("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f"), NULL, "invalid or truncated" },
+    { "Pod", BYTES("\x00\x00"), NULL, "invalid or truncated" },
+    { "Pod", BYTES("\x0f"), NULL, "invalid or truncated" },
+    { "Pod", BYTES("\x0c"), NULL, "invalid or truncated" },
+    { "Pod", BYTES("\xa3\x06\xac\x06"), NULL, "invalid or truncated" }, /* a group that another number ends */
     { "Pod", BYTES("\x08\x01"), NULL, "Pod.metadata: wrong wire type 0" },
     { "Pod", BYTES("\x0a\x02\x08\x01"), NULL, "Pod.metadata: ObjectMeta.name: wrong wire type 0" },
-    { "Pod", BYTES("\x0a\x03\x0a\x01\xff"), NULL, "ObjectMeta.name: the text is not UTF-8" },
+    { "Pod", BYTES("\x0a\x03\x0a\x01\xff"), NULL, "ObjectMeta.name: the string is not UTF-8" },
     { "ConfigMap", BYTES("\x12\x06\x0a\x01\xff\x12\x01v"), NULL, "the key is not UTF-8" },
-    { "Nothing", BYTES(""), NULL, "kind \"Nothing\" of \"v1\" has no protobuf form here" },
+    { "Nothing", BYTES(""), NULL, "kind \"Nothing\" of \"v1\" has no protobuf form" },
 };
 
 static void reads(void **state)
@@ -169,7 +169,7 @@ static void refuses_to_write(void **state)
           "spec: containers: [0]: tty: expected true or false" },
         { "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"data\":{\"a\":\"?\"}}", "data: [a]: must be base64" },
         { "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"data\":[]}", "data: expected an object" },
-        { "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\"}", "has no protobuf form here" },
+        { "{\"apiVersion\":\"batch.volcano.sh/v1alpha1\",\"kind\":\"Job\"}", "has no protobuf form" },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
