@@ -196,7 +196,7 @@ def offered():
     for o in ALL:
         for command in "run", "validate", "render":
             r = pumice(command, "-", stdin=json.dumps(o))
-            assert r.returncode != 0 and f"a {o['kind']} of {o['apiVersion']} is no Volcano Job" in r.stderr and "; `pumice convert FILE` prints one" in r.stderr, r.stderr
+            assert r.returncode != 0 and f"a {o['kind']} of {o['apiVersion']} is not a Volcano Job" in r.stderr and "; to convert it: pumice convert FILE" in r.stderr, r.stderr
 
 
 def refused():

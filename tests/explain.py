@@ -678,8 +678,8 @@ def wrong_use():
     for args, stdin, status, part in (
             (["trian", "-f", "-"], state, 1, "did you mean train?"),
             (["other", "-f", "-"], state, 1, "jobs in STATE: default/old, default/train"),
-            (["j", "-f", "-"], json.dumps(node("n1")), 1, "there is no Job in STATE"),
-            (["j"], None, 2, "no file is given (-f STATE), and: no cluster is configured"),
+            (["j", "-f", "-"], json.dumps(node("n1")), 1, "STATE has no Job"),
+            (["j"], None, 2, "no STATE given with -f: no cluster is configured"),
             (["train", "-f", "-", "--at", "yesterday"], state, 2, "--at"),
             (["train", "-f", "/nowhere.yaml"], None, 1, "/nowhere.yaml"),
             (["train", "-f", "-", "-o", "xml"], state, 2, "xml")):

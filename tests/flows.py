@@ -77,7 +77,7 @@ def a_flow_that_is_stopped():
 def what_cannot_run():
     r = run_text([template("a", "true"), flow("f", after("a"), after("gone"))])
     same(r.status, 1)
-    assert 'spec.flows[1].name: there is no JobTemplate "gone" in these files: add it' in r.err, r.err
+    assert 'spec.flows[1].name: no JobTemplate "gone" in these files: add it' in r.err, r.err
     r = run_text([template("a", "true"), job("f-a", task("main", sh("true"))), flow("f", after("a"))])
     assert r.status == 1 and "names must be unique" in r.err, r.err
 
@@ -157,7 +157,7 @@ def explains_what_waits():
     rows = {j["name"]: j.get("neverBecause") for j in pumice_json("explain", "jf/f", "-f", "-", "-o", "json", stdin=text_of(*state))["jobs"]}
     same((rows["f-b"], rows["f-c"], rows["f-x"]), ("job f-a has failed", "job f-a has failed", None))
     r = pumice("explain", "f-z", "-f", "-", stdin=text_of(*state))
-    assert r.returncode == 1 and "no Job, PodGroup or JobFlow f-z" in r.stderr, r.stderr
+    assert r.returncode == 1 and "no Job, PodGroup or JobFlow \"f-z\"" in r.stderr, r.stderr
 
 
 def says_what_is_wrong():

@@ -397,16 +397,16 @@ def the_schedulers_configuration():
 def wrong_use():
     good = text_of(*TWO)
     cases = (
-        ([], 2, "no file is given (-f STATE), and: no cluster is configured"), (["-", "--runtime", "soon"], 2, "--runtime"), (["-", "--runtime", "x=1m"], 2, "no Job \"x\""),
+        ([], 2, "no STATE given with -f: no cluster is configured"), (["-", "--runtime", "soon"], 2, "--runtime"), (["-", "--runtime", "x=1m"], 2, "no Job \"x\""),
         (["-", "--runtime", "first/x=1m"], 2, "no task \"x\""), (["-", "--runtime", "first=-1m"], 2, "negative"),
         (["-", "--until", "later"], 2, "--until"), (["-", "--at", "noon"], 2, "--at"), (["-", "-o", "pdf"], 2, "pdf"),
-        (["-", "--nodes", "3"], 2, "how large"), (["-", "--nodes", "3=cpu"], 2, "RESOURCE:AMOUNT"),
+        (["-", "--nodes", "3"], 2, "size of the nodes is missing"), (["-", "--nodes", "3=cpu"], 2, "RESOURCE:AMOUNT"),
         (["-", "--add-nodes", "many"], 2, "--add-nodes many"), (["-", "--add-nodes", "1=n9"], 2, "no Node \"n9\""),
         (["-", "--remove-node", "n9"], 2, "n9"), (["-", "--set-priority", "first=top"], 2, "top"),
         (["-", "--set-queue", "first=q9"], 2, "q9"), (["-", "--replicas", "first=3"], 2, "JOB/TASK"),
         (["-", "--min-available", "first=9"], 2, "minAvailable"), (["-", "--without", "nobody"], 2, "nobody"),
         (["-", "--remove-node", "n1"], 2, "no Node"), (["/nonexistent.yaml"], 1, "nonexistent"),
-        (["-", "--min-available", "first=0"], 2, "at least one"),
+        (["-", "--min-available", "first=0"], 2, "must be at least 1"),
         (["-", "--scheduler-config", "/nonexistent.conf"], 2, "/nonexistent.conf"),
     )
     for args, status, part in cases:

@@ -149,7 +149,7 @@ def ps():
     same(sorted(fine("ps", "-q").split()), sorted(by_pod))
     about = json.loads(fine("ps", "-o", "json"))
     same((about[0]["id"], about[0]["jobs"][0]["phase"], len(about[0]["pods"])), (R.id(), "Running", 7))
-    fails(1, "no run 000000 goes on here", "ps", "--run", "000000")
+    fails(1, "no run 000000 in progress here", "ps", "--run", "000000")
     fails(2, "for a server or a cluster use 'pumice job'", "exec", "--kubeconfig", "x", "worker-0", "--", "true")
 
 
@@ -619,8 +619,8 @@ def ports_that_cannot_be_had():
     for wrong in ("x", "1:a:b", "0", "1:2:3:4", "1:", "70000"):
         run_refused(2, f"--publish {wrong}: this is not [ADDRESS:]PORT", plain, "--publish", wrong)
     two = job("j", task("t", sh("true"), replicas=2, ports=[{"containerPort": 80, "hostPort": free_port()}]))
-    run_refused(1, "didn't have free ports for the requested pod ports. (with --wait the run waits on)\n"
-                "    hint: one pod at a time has a hostPort, and spec.tasks[t].template.spec.containers[main] asks for ", two)
+    run_refused(1, "didn't have free ports for the requested pod ports. (--wait: keep waiting)\n"
+                "    hint: only one pod can have hostPort ", two)
     several = job("j", task("t", sh("true"), replicas=2))
     run_refused(1, "--publish 4321: which pod? No container of the files has a containerPort 4321: name one, as 4321:t-0:4321", several, "--publish", "4321")
     run_refused(1, "No container of the files has a containerPort 80 for UDP: name one, as 80/udp:t-0:80",
@@ -642,7 +642,7 @@ def others_may_not():
     if os.getuid() != 0:
         return
     r = into("exec", "worker-0", "--", "true", user=ORDINARY + 1)
-    assert r.returncode == 1 and ("no run of yours" in r.stderr or "Permission denied" in r.stderr), r.stderr
+    assert r.returncode == 1 and ("no run in progress" in r.stderr or "Permission denied" in r.stderr), r.stderr
     if not USER:  # somebody who gets hold of the socket all the same
         os.chmod(path, 0o711)
         os.chmod(f"{path}/control", 0o666)
@@ -703,7 +703,7 @@ def ends_with_the_run():
     r = into("logs", "worker-0", state=R.state)
     assert r.returncode == 1 and ("'pumice runs logs'" in r.stderr or "No such file" in r.stderr), r.stderr
     r = into("ps", state=R.state)
-    assert r.stdout == "" and ("no run of yours" in r.stderr or "No such file" in r.stderr), (r.stdout, r.stderr)
+    assert r.stdout == "" and ("no run in progress" in r.stderr or "No such file" in r.stderr), (r.stdout, r.stderr)
 
 
 def from_a_pipe():

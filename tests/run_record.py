@@ -195,8 +195,8 @@ def names():
             f.write(json.dumps({"pumice": 1, "id": i, "begin": 1000, "jobs": 1}) + "\n")
     os.chmod(os.path.dirname(where(env, "x")), 0o700)
     assert "run b00000" in pumice_runs(env, "show", "b")
-    for args, piece in ((("show", "aaaa"), 'run "aaaa": there are several: aaaa01, aaaa02'), (("show", "zz"), 'run "zz": there is no record of it'),
-                        (("show", "../b00000"), "there is no record"), (("show", ""), "there is no record"), (("logs", "zz"), "there is no record")):
+    for args, piece in ((("show", "aaaa"), 'several runs begin with "aaaa": aaaa01, aaaa02'), (("show", "zz"), 'no record of run "zz"'),
+                        (("show", "../b00000"), "no record of run"), (("show", ""), "no record of run"), (("logs", "zz"), "no record of run")):
         assert piece in pumice_runs(env, *args, status=1), args
     for args in (("bogus",), ("show", "a", "b"), ("compare", "a", "b", "c")):
         pumice_runs(env, *args, status=2)

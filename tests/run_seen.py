@@ -249,7 +249,7 @@ def crash_loop_in_a_pipe():
         r = run_text(job("j", task("worker", sh(BROKEN), replicas=2, pod=AGAIN)), "--timeout", "2s", *options)
         same(r.status, 124)
         now, _, end = r.err.partition("timed out after 2s; stopping")
-        fits(now, r"worker(-\d)? failed( \d times)?: exit code 3; (it is|they are) started again; (its|the) last lines",
+        fits(now, r"worker(-\d)? failed( \d times)?: exit code 3; restarting; (its|the) last lines",
              r"\n    ImportError: no module named torch\n")
         same(now.count("    ImportError"), 1)
         fits(end, r"2 pods of worker(, \d times)?: exit code 3; the last lines of worker-", r"\n    ImportError: no module named torch\n",
@@ -260,7 +260,7 @@ def crash_loop_in_a_pipe():
 def crash_loop_on_a_terminal():
     s = Screen(job("j", task("worker", sh(BROKEN), pod=AGAIN)))
     s.until("failed and restarting").until(" restart").until("worker-0 failed 2 times: exit code 3: ImportError: no module named torch")
-    s.until("; it is started again")
+    s.until("; restarting")
     same(s.keys(b"\x03").end().status, 130)
     has(s.text, "worker-0, 2 times: exit code 3", "    ImportError: no module named torch")
 
@@ -351,7 +351,7 @@ def hints():
             os.environ["PATH"] = before
     r = run(job("j", task("other", ["sh7", "-c", "true"]), task("none", sh("no-such-program; exit 127"))))
     said = {e["task"]: e["hint"] for e in r.last()["failed"]}
-    has(said["none"], "the host has no no-such-program; for the image's own files: --image debian:12=DIR")
+    has(said["none"], "the host has no no-such-program; to use the image's own files: --image debian:12=DIR")
     assert said["other"].endswith("but sh: --set 'spec.tasks[other].template.spec.containers[main].command[0]=sh'"), said
 
 

@@ -949,7 +949,7 @@ def ends_well(s):
 def refuses_a_second(second):
     """It waits a little for the first one to end: meanwhile the others are tested."""
     text = second.communicate()[1]
-    assert second.returncode == 1 and "another pumice server uses" in text, text
+    assert second.returncode == 1 and "is in use by another pumice server" in text, text
 
 
 class UnixConnection(http.client.HTTPConnection):

@@ -167,7 +167,7 @@ def rotation():
     assert 'there is no user "nobody"' in user("rotate", "nobody", fails=True).stderr
     for args in ((), ("x",), ("ca", "ca")):
         assert pumice("server", "rotate", *args, "--data-dir", DATA).returncode == 2
-    assert "no server has been there" in pumice("server", "rotate", "ca", "--data-dir", path("nowhere")).stderr
+    assert "no server data in" in pumice("server", "rotate", "ca", "--data-dir", path("nowhere")).stderr
 
 
 def mistakes():
@@ -181,7 +181,7 @@ def mistakes():
         run = user(*args, fails=True)
         assert words in run.stderr, (args, run.stderr)
     assert "new" not in users()  # what failed half-way is taken back
-    assert "no server has been there" in user("list", fails=True, data=path("nowhere")).stderr and not os.path.exists(path("nowhere"))
+    assert "no server data in" in user("list", fails=True, data=path("nowhere")).stderr and not os.path.exists(path("nowhere"))
     os.chmod(os.path.join(DATA, "pki"), 0o755)
     assert "chmod 700" in user("list", fails=True).stderr
     os.chmod(os.path.join(DATA, "pki"), 0o700)

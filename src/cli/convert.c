@@ -45,9 +45,7 @@ static int convert_run(struct arena *a, const void *options, const struct text_l
     if (load_report(&l))
         return EXIT_FAILED;
     if (!converted) {
-        fprintf(
-            stderr,
-            "pumice convert: nothing to convert: there is no Job of batch/v1, JobSet, PyTorchJob or MPIJob in it\n");
+        fprintf(stderr, "pumice convert: nothing to convert: no Job of batch/v1, JobSet, PyTorchJob or MPIJob\n");
         return EXIT_FAILED;
     }
     return term_print(&out) == 0 ? EXIT_FINE : EXIT_FAILED;

@@ -50,8 +50,7 @@ static void expand_vertex(struct load *l, struct loaded *flow, const struct plac
 
     if (!template) {
         if (text.n)
-            problem_error(&flow->problems, &name, "there is no JobTemplate \"%.*s\" in these files: add it",
-                          STR_ARG(text));
+            problem_error(&flow->problems, &name, "no JobTemplate \"%.*s\" in these files: add it", STR_ARG(text));
         return;
     }
     if (jobflow_patch(l->arena, json_get(template->root, "spec"), json_find(at->node, "patch", "jobSpec", NULL), &spec,

@@ -6,8 +6,7 @@ static const char about_program[] =
     "Pumice runs Volcano Jobs (batch.volcano.sh/v1alpha1): distributed jobs with gang scheduling, lifecycle policies\n"
     "and plugins that make MPI, PyTorch, TensorFlow, Ray and JAX find each other.\n";
 
-static const char exit_status[] =
-    "0 fine, 1 something is wrong with the input (or the output could not be written), 2 wrong use.";
+static const char exit_status[] = "0 success, 1 failure (bad input, or output that cannot be written), 2 wrong use.";
 
 /* "-o, --output FORMAT" */
 static void option_head(struct buf *out, const struct option *o)
@@ -120,10 +119,10 @@ void help_print(struct buf *out, const struct command *c)
     }
     buf_fmt(out, "Usage: pumice COMMAND [OPTION…] [FILE…]\n\n%s\nCommands:\n", about_program);
     for (size_t i = 0; i < n_commands; i++)
-        buf_fmt(out, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
+        buf_fmt(out, "  %-14s  %s\n", commands[i]->name, commands[i]->summary);
     for (size_t i = 0; i < n_subcommands; i++)
         if (help_is_listed(subcommands[i]))
-            buf_fmt(out, "  %-12s %s\n", subcommands[i]->name, subcommands[i]->summary);
+            buf_fmt(out, "  %-14s  %s\n", subcommands[i]->name, subcommands[i]->summary);
     buf_fmt(out, "\n'pumice COMMAND --help' tells more.\nExit status: %s\n", exit_status);
 }
 

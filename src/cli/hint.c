@@ -126,7 +126,7 @@ static bool find_missing(const struct hints *h, const struct pod_specs *all, con
 static void tell_lacking(struct buf *out, struct arena *a, const struct hint_missing *m)
 {
     if (str_has_char(m->name, '/') ? access(arena_cstr(a, m->name), X_OK) == 0 : dir_of(a, POD_PATH, m->name).n > 0)
-        buf_fmt(out, "image \"%.*s\" has no %.*s, and this machine has; with its files: --image %.*s=host",
+        buf_fmt(out, "image \"%.*s\" has no %.*s, but this machine has; to use the host's files: --image %.*s=host",
                 STR_ARG(m->image), STR_ARG(m->name), STR_ARG(m->image));
 }
 
@@ -144,12 +144,12 @@ static void tell_missing(struct buf *out, struct arena *a, const struct hint_mis
                 STR_ARG(dir));
         return;
     }
-    buf_fmt(out, "image \"%.*s\" has the host's files, and the host has no %.*s", STR_ARG(m->image), STR_ARG(m->name));
+    buf_fmt(out, "image \"%.*s\" uses the host's files, and the host has no %.*s", STR_ARG(m->image), STR_ARG(m->name));
     if (other.n && m->is_command)
         buf_fmt(out, ", but %.*s: --set '%.*s.containers[%.*s].command[0]=%.*s'", STR_ARG(other), STR_ARG(m->pod->path),
                 STR_ARG(json_member_text(m->container, "name")), STR_ARG(other));
     else
-        buf_fmt(out, "%s%.*s; for the image's own files: --image %.*s=DIR", other.n ? ", but " : "", STR_ARG(other),
+        buf_fmt(out, "%s%.*s; to use the image's own files: --image %.*s=DIR", other.n ? ", but " : "", STR_ARG(other),
                 STR_ARG(m->image));
 }
 
@@ -233,10 +233,10 @@ static void tell_port(struct buf *out, const struct pod_specs *all, struct str n
             JSON_FOREACH(port, json_get(c, "ports"))
                 if (json_i64(json_get(port, "hostPort"), 0)) {
                     buf_fmt(out,
-                            "one pod at a time has a hostPort, and %.*s.containers[%.*s] asks for %lld: leave hostPort "
-                            "out, and reach each pod by a port of its own: --publish PORT:POD:%lld",
-                            STR_ARG(p->path), STR_ARG(json_member_text(c, "name")),
-                            (long long)json_i64(json_get(port, "hostPort"), 0),
+                            "only one pod can have hostPort %lld (%.*s.containers[%.*s]): leave hostPort out, and "
+                            "publish a port for each pod: --publish PORT:POD:%lld",
+                            (long long)json_i64(json_get(port, "hostPort"), 0), STR_ARG(p->path),
+                            STR_ARG(json_member_text(c, "name")),
                             (long long)json_i64(json_get(port, "containerPort"), 0));
                     return;
                 }
@@ -264,11 +264,13 @@ void hint_wait(struct buf *out, const struct hints *h, struct str namespace, str
         is_device |= str_has_char(resource, '/');
     }
     if (amounts.n)
-        buf_fmt(out, "%s%s: --node %s", out->n ? "; " : "",
-                is_device
-                    ? "`pumice doctor` says which devices there are; to run it without them: --fit; to make believe"
-                    : "to run it with what the machine has: --fit; as if the machine had what it asks for",
-                amounts.p);
+        buf_fmt(
+            out, "%s%s: --node %s", out->n ? "; " : "",
+            is_device
+                ? "'pumice doctor' lists the devices of this machine; to run without them: --fit; to schedule as if "
+                  "they were there"
+                : "to scale the requests down to this machine: --fit; to schedule as if the machine were large enough",
+            amounts.p);
 }
 
 /* ---- images that nobody asks for ---- */

@@ -27,7 +27,7 @@ int live_open(struct live *l, struct arena *a, const struct live_options *o, con
 
     l->arena = a;
     if (kube_config_load(a, &opt, &l->config, e) < 0)
-        return live_is_asked(o) ? -1 : err_wrap(e, "no file is given (-f STATE), and");
+        return live_is_asked(o) ? -1 : err_wrap(e, "no STATE given with -f");
     VEC_FOREACH(text, &l->config.warnings)
         live_warn(command, *text);
     (void)signal(SIGPIPE, SIG_IGN); /* as http/client.h asks */

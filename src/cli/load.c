@@ -154,9 +154,9 @@ static void load_directory(struct load *l, const char *dir)
     int n = scandir(dir, &entries, is_manifest, alphasort);
 
     if (n < 0)
-        load_fail(l, dir, arena_cstr(l->arena, arena_fmt(l->arena, "cannot list it: %s", strerror(errno))));
+        load_fail(l, dir, arena_cstr(l->arena, arena_fmt(l->arena, "cannot list: %s", strerror(errno))));
     else if (n == 0)
-        load_fail(l, dir, "is a directory without files that end with .yaml, .yml or .json");
+        load_fail(l, dir, "no .yaml, .yml or .json file in this directory");
     for (int i = 0; i < n; i++) {
         load_one(l, arena_cstr(l->arena, arena_fmt(l->arena, "%s/%s", dir, entries[i]->d_name)));
         free(entries[i]);
@@ -389,15 +389,16 @@ static void check_unknown(struct loaded *doc)
     struct str k = object_kind(doc->root), v = object_api_version(doc->root);
 
     if (!json_is(doc->root, JSON_OBJECT))
-        problem_error(&doc->problems, &root, "a Kubernetes object is a mapping with apiVersion and kind; this is a %s",
+        problem_error(&doc->problems, &root,
+                      "must be a Kubernetes object (a mapping with apiVersion and kind), not a %s",
                       json_type_name(doc->root->type));
     else if (str_empty(k) || str_empty(v))
         problem_error(&doc->problems, str_empty(v) ? &version : &kind,
                       "missing: a Volcano Job begins with apiVersion: " JOB_API_VERSION " and kind: " JOB_KIND);
     else if (convert_knows(doc->root))
         problem_error(&doc->problems, &kind,
-                      "a %.*s of %.*s is no Volcano Job, which has apiVersion: " JOB_API_VERSION
-                      "; `pumice convert %.*s` prints one",
+                      "a %.*s of %.*s is not a Volcano Job, which has apiVersion: " JOB_API_VERSION
+                      "; to convert it: pumice convert %.*s",
                       STR_ARG(k), STR_ARG(v), STR_ARG(strcmp(doc->file, "-") == 0 ? STR("FILE") : str_of(doc->file)));
     else if (str_is(k, JOB_KIND))
         problem_error(&doc->problems, &version,

@@ -234,7 +234,7 @@ int machine_capacity(struct arena *a, struct str text, struct json **ret, struct
         struct quantity q;
 
         if (eq <= 0)
-            return err_set(e, ERR_INVALID, "\"%.*s\" is not RESOURCE=AMOUNT, such as cpu=8", STR_ARG(part));
+            return err_set(e, ERR_INVALID, "\"%.*s\" must be RESOURCE=AMOUNT, such as cpu=8", STR_ARG(part));
         if (quantity_parse(str_from(part, (size_t)eq + 1), &q, e) < 0)
             return err_wrap(e, "%.*s", STR_ARG(part));
         if (q.nano < 0)

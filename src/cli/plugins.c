@@ -131,7 +131,7 @@ static int plugins_run(struct arena *a, const void *options, const struct text_l
         *vec_push(a, &only.list) = *name;
     VEC_FOREACH(name, &only.list)
         if (!plugin_by_name(str_of(*name))) {
-            fprintf(stderr, "pumice plugins: there is no plugin '%s'; 'pumice plugins' lists them\n", *name);
+            fprintf(stderr, "pumice plugins: unknown plugin '%s'; 'pumice plugins' lists all\n", *name);
             return EXIT_USAGE;
         }
     for (size_t i = 0; i < n_job_plugins; i++) {

@@ -20,7 +20,7 @@ static int read_check_kind(int fd, struct err *e)
     struct stat st;
 
     if (fstat(fd, &st) < 0)
-        return err_errno(e, "cannot look at it");
+        return err_errno(e, "cannot read its type");
     if (S_ISDIR(st.st_mode))
         return err_set(e, ERR_INVALID, "is a directory; name the files in it");
     if (S_ISREG(st.st_mode) && st.st_size > READ_MAX_BYTES)
@@ -36,12 +36,12 @@ int read_file(struct arena *a, const char *path, struct str *ret, struct err *e)
     int rc;
 
     if (fd < 0)
-        return err_errno(e, "cannot open it");
+        return err_errno(e, "cannot open");
     if (read_check_kind(fd, e) < 0)
         return -1;
     rc = read_all(fd, READ_MAX_BYTES, &bytes);
     if (rc)
-        return rc < 0 ? err_errno(e, "cannot read it") : too_big(e);
+        return rc < 0 ? err_errno(e, "cannot read") : too_big(e);
     *ret = arena_str(a, buf_view(&bytes));
     return 0;
 }

@@ -136,8 +136,8 @@ int records_find(struct arena *a, int dir, const char *word, struct record_entry
         return 0;
     }
     if (several.n)
-        return err_set(e, ERR_INVALID, "run \"%s\": there are several: %s", word, several.p);
-    return err_set(e, ERR_NOT_FOUND, "run \"%s\": there is no record of it (pumice runs lists them)", word);
+        return err_set(e, ERR_INVALID, "several runs begin with \"%s\": %s", word, several.p);
+    return err_set(e, ERR_NOT_FOUND, "no record of run \"%s\"; 'pumice runs' lists all", word);
 }
 
 static struct str read_logs(struct arena *a, int own)

@@ -119,16 +119,16 @@ static int unknown_job(struct arena *a, const struct load *l, const struct expla
         if (is_candidate(l->docs.v[i]))
             names[n++] = arena_cstr(a, object_name(l->docs.v[i]->root));
     near = suggest(w->name, names, n);
-    buf_str(&out, STR("pumice explain: no Job, PodGroup or JobFlow "));
+    buf_str(&out, STR("pumice explain: no Job, PodGroup or JobFlow \""));
     term_text(&out, w->name);
-    buf_str(&out, STR(" in namespace "));
+    buf_str(&out, STR("\" in namespace "));
     term_text(&out, w->namespace);
     if (near) {
         buf_str(&out, STR(" (did you mean "));
         term_text(&out, str_of(near));
         buf_str(&out, STR("?)"));
     } else if (n == 0) {
-        buf_str(&out, STR(": there is no Job in STATE"));
+        buf_str(&out, STR("; STATE has no Job"));
     } else {
         buf_str(&out, STR("; jobs in STATE: "));
         explain_list_names(&out, l);
@@ -204,8 +204,8 @@ static void warn_no_nodes(const struct load *l)
 {
     if (has_kind(l, "Node"))
         return;
-    fprintf(stderr, "pumice explain: warning: there is no Node in STATE, so no pod has a place to go "
-                    "(kubectl get nodes -o yaml)\n");
+    fprintf(stderr, "pumice explain: warning: no Node in STATE, so no pod can be placed; add the output of 'kubectl "
+                    "get nodes -o yaml'\n");
 }
 
 /* The cluster's objects, but for those that the files have another version of. */

@@ -225,7 +225,7 @@ int into_open(struct into *x, struct err *e)
     if (x->runs.n)
         qsort(x->runs.v, x->runs.n, sizeof(struct into_run *), into_by_age);
     if (x->o->run && !x->runs.n && !x->n_silent)
-        return err_set(e, ERR_NOT_FOUND, "no run %s goes on here ('pumice ps' lists those that do)", x->o->run);
+        return err_set(e, ERR_NOT_FOUND, "no run %s in progress here; 'pumice ps' lists all", x->o->run);
     return 0;
 }
 
@@ -320,8 +320,8 @@ static int none_called(const struct into *x, struct str name, struct err *e)
         return err_set(e, ERR_NOT_FOUND, "no pod of a run that answers is called \"%.*s\"", STR_ARG(name));
     if (!x->runs.n)
         return err_set(e, ERR_NOT_FOUND,
-                       "no run of yours goes on here (those that have ended: 'pumice runs', 'pumice runs logs'; of a "
-                       "server or cluster: 'pumice job', kubectl)");
+                       "you have no run in progress here (ended runs: 'pumice runs', 'pumice runs logs'; jobs of a "
+                       "server or cluster: 'pumice job')");
     return err_set(e, ERR_NOT_FOUND, "no pod is called \"%.*s\" (there are: %s%s)", STR_ARG(name),
                    names.n ? names.p : "none yet", is_more ? " …" : "");
 }

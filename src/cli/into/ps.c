@@ -157,7 +157,7 @@ static int ps_run(struct arena *a, const void *options, const struct text_list *
     if (x.o->output && strcmp(x.o->output, "json") == 0)
         return ps_print_json(&x);
     if (!x.runs.n && !x.n_silent)
-        fprintf(stderr, "no run of yours goes on here\n");
+        fprintf(stderr, "you have no run in progress here\n");
     if (x.runs.n)
         heads(&t, &x, names, ARRAY_LEN(names));
     VEC_FOREACH(r, &x.runs) {
@@ -305,7 +305,7 @@ static int top_run(struct arena *a, const void *options, const struct text_list 
     if (into_open(&x, &e) < 0 || pick_named(&x, arguments, &wanted, &e) < 0)
         return into_fail("top", &e);
     if (!x.runs.n && !x.n_silent)
-        fprintf(stderr, "no run of yours goes on here\n");
+        fprintf(stderr, "you have no run in progress here\n");
     VEC_FOREACH(r, &x.runs) {
         n += !(*r)->is_stopped;
         if ((*r)->is_stopped && !arguments->list.n)

@@ -451,13 +451,13 @@ static int print_report(const struct plan_options *o, struct plan_report *r)
 static int check_scenario(const struct scenario *s, struct err *e)
 {
     if (scenario_count(s, "Node") == 0)
-        return err_set(e, ERR_INVALID,
-                       "there is no Node to run on: give the cluster's nodes (kubectl get nodes -o yaml), or make some "
-                       "with --nodes 4=cpu:8,memory:32Gi");
+        return err_set(
+            e, ERR_INVALID,
+            "no Node to run on: add the output of 'kubectl get nodes -o yaml', or use --nodes 4=cpu:8,memory:32Gi");
     if (scenario_count(s, JOB_KIND) + scenario_count(s, "PodGroup") + scenario_count(s, "Pod") +
             scenario_count(s, "JobFlow") + scenario_count(s, "CronJob") ==
         0)
-        return err_set(e, ERR_INVALID, "there is no Job to plan for");
+        return err_set(e, ERR_INVALID, "no Job to plan");
     return 0;
 }
 

@@ -37,7 +37,7 @@ size_t scenario_count(const struct scenario *s, const char *kind)
 
 /* ---- by name ---- */
 
-/* "there is no Job x; there are a, b, c and 5 more" */
+/* no Job "x" (known: a, b, c and 5 more) */
 static int no_such(const struct scenario *s, const char *kind, struct str name, struct err *e)
 {
     autobuf list = { 0 };
@@ -48,8 +48,8 @@ static int no_such(const struct scenario *s, const char *kind, struct str name, 
             buf_fmt(&list, "%s%.*s", n > 1 ? ", " : "", STR_ARG(object_name(s->objects.v[i])));
     if (n > NAMES_SHOWN)
         buf_fmt(&list, " and %zu more", n - NAMES_SHOWN);
-    return err_set(e, ERR_NOT_FOUND, "there is no %s \"%.*s\" (%s%s)", kind, STR_ARG(name),
-                   n ? "there are: " : "there is none", list.n ? list.p : "");
+    return err_set(e, ERR_NOT_FOUND, "no %s \"%.*s\" (%s%s)", kind, STR_ARG(name), n ? "known: " : "there are none",
+                   list.n ? list.p : "");
 }
 
 static bool scenario_is_named(const struct json *object, struct str name)
@@ -70,7 +70,7 @@ static int find_one(const struct scenario *s, const char *kind, struct str name,
         if (!scenario_is_kind(s->objects.v[i], kind) || !scenario_is_named(s->objects.v[i], name))
             continue;
         if (found)
-            return err_set(e, ERR_INVALID, "%s \"%.*s\" is in several namespaces: say %.*s/%.*s", kind, STR_ARG(name),
+            return err_set(e, ERR_INVALID, "%s \"%.*s\" is in several namespaces; use %.*s/%.*s", kind, STR_ARG(name),
                            STR_ARG(object_namespace(found)), STR_ARG(name));
         found = s->objects.v[i];
     }
@@ -92,7 +92,7 @@ int scenario_task(const struct scenario *s, struct str name, struct json **ret_j
     autobuf names = { 0 };
 
     if (slash <= 0)
-        return err_set(e, ERR_INVALID, "\"%.*s\" is not JOB/TASK", STR_ARG(name));
+        return err_set(e, ERR_INVALID, "\"%.*s\" must be JOB/TASK", STR_ARG(name));
     if (scenario_job(s, str_sub(name, 0, (size_t)slash), &job, e) < 0)
         return -1;
     JSON_FOREACH(task, json_find(job, "spec", "tasks", NULL)) {
@@ -142,7 +142,7 @@ static int split_count(struct str text, int64_t *ret_n, struct str *ret_rest, st
     ptrdiff_t eq = str_find_char(text, '=');
 
     if (str_to_i64(eq < 0 ? text : str_sub(text, 0, (size_t)eq), ret_n) < 0 || *ret_n < 1 || *ret_n > NODES_MAX)
-        return err_set(e, ERR_INVALID, "\"%.*s\" does not begin with a number of nodes (1 to %d)", STR_ARG(text),
+        return err_set(e, ERR_INVALID, "\"%.*s\" must begin with a number of nodes (1 to %d)", STR_ARG(text),
                        NODES_MAX);
     *ret_rest = eq < 0 ? STR_NULL : str_from(text, (size_t)eq + 1);
     return 0;
@@ -157,7 +157,7 @@ static int read_size(struct scenario *s, struct str text, struct json *amounts, 
         struct quantity q;
 
         if (colon <= 0)
-            return err_set(e, ERR_INVALID, "\"%.*s\" is not RESOURCE:AMOUNT, such as cpu:8", STR_ARG(part));
+            return err_set(e, ERR_INVALID, "\"%.*s\" must be RESOURCE:AMOUNT, such as cpu:8", STR_ARG(part));
         if (quantity_parse(str_from(part, (size_t)colon + 1), &q, e) < 0)
             return err_wrap(e, "%.*s", STR_ARG(part));
         if (q.nano < 0)
@@ -193,7 +193,7 @@ int scenario_make_nodes(struct scenario *s, struct str text, struct err *e)
     if (split_count(text, &n, &size, e) < 0)
         return -1;
     if (str_empty(size))
-        return err_set(e, ERR_INVALID, "it does not say how large the nodes are: %lld=cpu:8,memory:32Gi", (long long)n);
+        return err_set(e, ERR_INVALID, "the size of the nodes is missing: use %lld=cpu:8,memory:32Gi", (long long)n);
     if (read_size(s, size, amounts, e) < 0)
         return -1;
     names = free_names(s, STR("node"), n);
@@ -257,8 +257,7 @@ static int scenario_add_nodes(struct scenario_change *c, struct err *e)
         if (scenario_is_kind(c->s->objects.v[i], "Node"))
             like = c->s->objects.v[i];
     if (!like)
-        return err_set(e, ERR_INVALID,
-                       "there is no node to copy: say what nodes there are with --nodes 4=cpu:8,memory:32Gi");
+        return err_set(e, ERR_INVALID, "no node to copy; add nodes with --nodes 4=cpu:8,memory:32Gi");
     scenario_say(c, "%lld more node%s like %.*s", (long long)n, n == 1 ? "" : "s", STR_ARG(object_name(like)));
     names = free_names(c->s, arena_cat(c->s->arena, object_name(like), STR("-more")), n);
     for (int64_t i = 0; i < n; i++)
@@ -377,7 +376,7 @@ static int set_priority(struct scenario_change *c, struct err *e)
     scenario_say(c, "%.*s at priority %.*s", STR_ARG(name), STR_ARG(value));
     if (str_to_i64(value, &number) == 0) {
         if (number < INT32_MIN || number > INT32_MAX)
-            return err_set(e, ERR_INVALID, "priority %.*s does not fit into 32 bits", STR_ARG(value));
+            return err_set(e, ERR_INVALID, "priority %.*s: must fit into 32 bits", STR_ARG(value));
         value = class_for(c, number);
     } else if (find_one(c->s, "PriorityClass", value, &class, e) < 0) {
         return -1;
@@ -443,7 +442,7 @@ static int min_available(struct scenario_change *c, struct err *e)
         scenario_job(c->s, name, &job, e) < 0)
         return -1;
     if (n == 0) /* in a Job it means: all */
-        return err_set(e, ERR_INVALID, "at least one pod is needed to start");
+        return err_set(e, ERR_INVALID, "must be at least 1");
     scenario_say(c, "%.*s with minAvailable %.*s", STR_ARG(name), STR_ARG(value));
     json_set(spec_of(c, job), "minAvailable", json_int(c->s->arena, n));
     mark_changed(c, job);
@@ -493,7 +492,7 @@ static int admit_again(struct scenario *s, const struct map *changed, struct err
             continue;
         (void)job_admit(s->arena, job, &(struct job_admit_env){ .env = &env, .world = &world }, NULL, &ps);
         if (ps.n_errors)
-            return err_set(e, ERR_INVALID, "the changed Job %.*s would be refused: %.*s", STR_ARG(object_name(job)),
+            return err_set(e, ERR_INVALID, "the change makes Job %.*s invalid: %.*s", STR_ARG(object_name(job)),
                            STR_ARG(problems_join(s->arena, &ps)));
     }
     return 0;

@@ -20,7 +20,7 @@ static const char *const output_names[] = { "text", "json", NULL };
 
 static int no_records(void)
 {
-    fprintf(stderr, "pumice runs: there are no records yet: every `pumice run` leaves one\n");
+    fprintf(stderr, "pumice runs: no records yet; each 'pumice run' writes one\n");
     return EXIT_FAILED;
 }
 

@@ -73,7 +73,7 @@ static void test_changes(void **state)
         { "set-priority", "a=99999999999", "!32 bits", 0, NULL, NULL },
         { "set-priority", "a", "!JOB=CLASS", 0, NULL, NULL },
         { "set-priority", "a=", "!JOB=CLASS", 0, NULL, NULL },
-        { "set-priority", "z=high", "!there is no Job \"z\" (there are: a, b, b)", 0, NULL, NULL },
+        { "set-priority", "z=high", "!no Job \"z\" (known: a, b, b)", 0, NULL, NULL },
         { "set-priority", "b=high", "!several namespaces", 0, NULL, NULL },
         { "set-priority", "other/b=high", "other/b at priority high", 5, "spec.priorityClassName", "high" },
         { "set-queue", "a=ml", "a in queue ml", 3, "spec.queue", "ml" },
@@ -89,7 +89,7 @@ static void test_changes(void **state)
         { "replicas", "a/w=1e9", "!number", 0, NULL, NULL },
         { "min-available", "a=3", "a with minAvailable 3", 3, "spec.minAvailable", "3" },
         { "min-available", "a=9", "!minAvailable", 0, NULL, NULL },
-        { "min-available", "a=0", "!at least one", 0, NULL, NULL },
+        { "min-available", "a=0", "!must be at least 1", 0, NULL, NULL },
         { "add-nodes", "2", "2 more nodes like n1", 9, "metadata.name", "n1-more-2" },
         { "add-nodes", "1=n1", "1 more node like n1", 8, "status.allocatable.cpu", "8" },
         { "add-nodes", "1=n1", "1 more node like n1", 8, "metadata.labels[kubernetes.io/hostname]", "n1-more-1" },
@@ -97,7 +97,7 @@ static void test_changes(void **state)
         { "add-nodes", "lots", "!number of nodes", 0, NULL, NULL },
         { "add-nodes", "1=n9", "!no Node \"n9\"", 0, NULL, NULL },
         { "remove-node", "n1", "node n1 gone", 0, "kind", "Queue" },
-        { "remove-node", "n9", "!no Node \"n9\" (there are: n1)", 0, NULL, NULL },
+        { "remove-node", "n9", "!no Node \"n9\" (known: n1)", 0, NULL, NULL },
         { "without", "a", "without a", 3, "metadata.name", "b" },
         { "without", "a", "without a", 5, "kind", "Pod" }, /* its PodGroup is gone too */
     };
@@ -174,8 +174,8 @@ static void test_made_nodes(void **state)
     } cases[] = {
         { "2=cpu:8,memory:32Gi", "node-1 node-2 " },
         { "1=cpu:500m,nvidia.com/gpu:8", "node-1 " },
-        { "2", "!how large" },
-        { "2=", "!how large" },
+        { "2", "!size of the nodes is missing" },
+        { "2=", "!size of the nodes is missing" },
         { "2=,", "!RESOURCE:AMOUNT" },
         { "2=cpu", "!RESOURCE:AMOUNT" },
         { "2=cpu:many", "!cpu:many" },

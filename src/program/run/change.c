@@ -26,7 +26,7 @@ static int need_a_job(const struct load *l, struct err *e)
     for (size_t i = 0; i < l->docs.n; i++)
         if (is_job(l->docs.v[i]))
             return 0;
-    return err_set(e, ERR_NOT_FOUND, "there is no Volcano Job to change");
+    return err_set(e, ERR_NOT_FOUND, "no Volcano Job to change");
 }
 
 /* "name" or "namespace/name". */
@@ -47,8 +47,7 @@ static int no_such_job(const struct load *l, struct str name, struct err *e)
     for (size_t i = 0; i < l->docs.n; i++)
         if (is_job(l->docs.v[i]))
             buf_fmt(&names, "%s%.*s", names.n ? ", " : "", STR_ARG(object_name(l->docs.v[i]->root)));
-    return err_set(e, ERR_NOT_FOUND, "there is no Job \"%.*s\" (there are: %s)", STR_ARG(name),
-                   names.n ? names.p : "none");
+    return err_set(e, ERR_NOT_FOUND, "no Job \"%.*s\" (jobs: %s)", STR_ARG(name), names.n ? names.p : "none");
 }
 
 static int split_at_equals(struct str text, const char *form, struct str *ret_name, struct str *ret_value,
@@ -57,7 +56,7 @@ static int split_at_equals(struct str text, const char *form, struct str *ret_na
     ptrdiff_t eq = str_find_char(text, '=');
 
     if (eq <= 0)
-        return err_set(e, ERR_INVALID, "this is not %s", form);
+        return err_set(e, ERR_INVALID, "must be %s", form);
     *ret_name = str_sub(text, 0, (size_t)eq);
     *ret_value = str_from(text, (size_t)eq + 1);
     return 0;
@@ -111,8 +110,7 @@ static int no_such_task(const struct load *l, struct str name, struct err *e)
             JSON_FOREACH(task, json_find(l->docs.v[i]->root, "spec", "tasks", NULL))
                 buf_fmt(&names, "%s%.*s/%.*s", names.n ? ", " : "", STR_ARG(object_name(l->docs.v[i]->root)),
                         STR_ARG(json_member_text(task, "name")));
-    return err_set(e, ERR_NOT_FOUND, "task \"%.*s\" does not exist (there are: %s)", STR_ARG(name),
-                   names.n ? names.p : "none");
+    return err_set(e, ERR_NOT_FOUND, "no task \"%.*s\" (tasks: %s)", STR_ARG(name), names.n ? names.p : "none");
 }
 
 /* "TASK", where only one Job has it, "JOB/TASK" or "NAMESPACE/JOB/TASK". */
@@ -209,14 +207,14 @@ static int change_env(struct load *l, struct str text, struct err *e)
     const char *own;
 
     if (eq == 0 || str_empty(text))
-        return err_set(e, ERR_INVALID, "this is not NAME=VALUE or NAME");
+        return err_set(e, ERR_INVALID, "must be NAME=VALUE or NAME");
     if (eq > 0) {
         name = str_sub(text, 0, (size_t)eq);
         value = str_from(text, (size_t)eq + 1);
     } else {
         own = getenv(arena_cstr(l->arena, name));
         if (!own)
-            return err_set(e, ERR_NOT_FOUND, "it has no value here: say %.*s=VALUE", STR_ARG(name));
+            return err_set(e, ERR_NOT_FOUND, "not set in this environment; give it a value: %.*s=VALUE", STR_ARG(name));
         value = str_of(own);
     }
     if (check_env(l->arena, name, value, e) < 0)
@@ -413,7 +411,7 @@ static int change_set(struct load *l, struct str text, struct err *e)
     bool any = false;
 
     if (eq <= 0)
-        return err_set(e, ERR_INVALID, "this is not spec.path=VALUE or JOB/spec.path=VALUE");
+        return err_set(e, ERR_INVALID, "must be spec.PATH=VALUE or JOB/spec.PATH=VALUE");
     path = str_sub(text, 0, (size_t)eq);
     job = change_take_job(&path);
     if (!str_starts(path, STR("spec.")) && !str_starts(path, STR("metadata.")))

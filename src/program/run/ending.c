@@ -138,7 +138,7 @@ static void watch_for_stuck(struct run *r)
         return;
     r->end.hint = stuck_hint(r);
     run_stop(r, EXIT_FAILED,
-             arena_fmt(r->arena, "nothing runs, and what waits cannot start: %.*s (with --wait the run waits on)",
+             arena_fmt(r->arena, "nothing runs, and waiting jobs cannot start: %.*s (--wait: keep waiting)",
                        STR_ARG(buf_view(&why))));
 }
 

@@ -150,7 +150,7 @@ static void kind_sentence(struct buf *out, const struct run_kind *k, bool has_li
 {
     run_kind_head(out, k);
     if (!k->is_final)
-        buf_str(out, k->n_pods > 1 ? STR("; they are started again") : STR("; it is started again"));
+        buf_str(out, k->n_pods > 1 ? STR("; restarting") : STR("; restarting"));
     if (has_lines && k->n_pods > 1) {
         buf_str(out, STR("; the last lines of "));
         term_text(out, k->label);

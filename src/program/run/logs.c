@@ -60,7 +60,7 @@ static int no_task(const struct load *l, struct str word, struct err *e)
     for (size_t i = 0; i < l->docs.n; i++)
         for (size_t k = 0; l->docs.v[i]->set && k < l->docs.v[i]->job.spec.tasks.n; k++)
             buf_fmt(&names, "%s%.*s", names.n ? ", " : "", STR_ARG(l->docs.v[i]->job.spec.tasks.v[k].name));
-    return err_set(e, ERR_INVALID, "--logs: \"%.*s\" is not all, failed, none or a task (there are: %s)", STR_ARG(word),
+    return err_set(e, ERR_INVALID, "--logs %.*s: must be all, failed, none or a task (tasks: %s)", STR_ARG(word),
                    names.n ? names.p : "none");
 }
 

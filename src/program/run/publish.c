@@ -236,9 +236,8 @@ static int publish_cannot(const struct publish *w, struct err *e)
     struct str at = w->address.n ? w->address : STR(LOOPBACK);
 
     if (errno == EADDRINUSE)
-        return err_set(e, ERR_CONFLICT,
-                       "another program listens at port %u%s of %.*s: stop that one, or take another port", w->port,
-                       w->is_udp ? "/udp" : "", STR_ARG(at));
+        return err_set(e, ERR_CONFLICT, "another program listens at port %u%s of %.*s: stop it, or use another port",
+                       w->port, w->is_udp ? "/udp" : "", STR_ARG(at));
     if (errno == EACCES)
         return err_set(e, ERR_FORBIDDEN,
                        "port %u is one of those that only root may use: take one from 1024 on (or set "

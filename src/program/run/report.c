@@ -28,7 +28,7 @@ int run_reports_open(struct run_reports *rs, const struct run_options *o, struct
         *r = wanted[i];
         r->fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
         if (r->fd < 0)
-            return err_errno(e, "%s %s", r->flag, r->path);
+            return err_errno(e, "%s: cannot create %s", r->flag, r->path);
         rs->n++;
     }
     return 0;

@@ -32,7 +32,7 @@ static int run_read_times(const struct run_options *o, struct run_request *q, st
         run_read_time("--silence", o->silence, SILENCE_MS, &q->silence_ms, e) < 0)
         return -1;
     if (q->timeout_ms <= 0)
-        return err_set(e, ERR_INVALID, "--timeout: must be more than nothing");
+        return err_set(e, ERR_INVALID, "--timeout: must be greater than 0");
     if (q->silence_ms < 0)
         return err_set(e, ERR_INVALID, "--silence: must be a time, or 0 for none");
     return 0;

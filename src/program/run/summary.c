@@ -206,7 +206,7 @@ static void summary_words_of(struct summary *s, const struct history_alike *k)
         term_text(s->out, rest);
     }
     if (never_ran || str_empty(rest) || str_ends(w->words, rest)) {
-        buf_str(s->out, !never_ran && str_empty(rest) ? STR("; it wrote nothing\n") : STR("\n"));
+        buf_str(s->out, !never_ran && str_empty(rest) ? STR("; no output\n") : STR("\n"));
         return;
     }
     if (k->others.n)

@@ -51,7 +51,7 @@ static int close_data(int dir, const char *path, struct err *e)
         return 0;
     if (!is_data_dir(dir))
         return err_set(e, ERR_FORBIDDEN,
-                       "%s is open to other users and has other files in it; give a directory of the server's own, or "
+                       "%s is open to other users and has files that are not a server's; use an empty directory, or "
                        "run: chmod 0700 %s",
                        path, path);
     if (fchmod(dir, 0700) < 0)
@@ -72,9 +72,7 @@ static int lock_data(struct serve *s, struct err *e)
     if (lock_take(dir, LOCK_NAME, LOCK_MS, &s->lock_fd, e) == 0)
         return 0;
     if (e->code == ERR_CONFLICT)
-        return err_set(e, ERR_CONFLICT,
-                       "another pumice server uses %s: stop that one, or give this one another "
-                       "--data-dir",
+        return err_set(e, ERR_CONFLICT, "%s is in use by another pumice server: stop it, or use another --data-dir",
                        path);
     return -1;
 }

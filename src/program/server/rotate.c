@@ -76,7 +76,7 @@ static int rotate_open_dir(struct arena *a, const struct server_rotate_options *
         return -1;
     pki = arena_fmt(a, "%.*s/pki", STR_ARG(dir)).p;
     if (access(pki, F_OK) < 0)
-        return err_set(e, ERR_NOT_FOUND, "--data-dir: %.*s: no server has been there", STR_ARG(dir));
+        return err_set(e, ERR_NOT_FOUND, "--data-dir: no server data in %.*s", STR_ARG(dir));
     return secret_dir_open(pki, ret, e);
 }
 

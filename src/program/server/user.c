@@ -51,8 +51,9 @@ static int find_dir(struct people *p, struct err *e)
         p->data_dir = arena_cat(p->arena, p->data_dir, STR("/server"));
     pki = arena_fmt(p->arena, "%.*s/pki", STR_ARG(p->data_dir)).p;
     if (!p->makes_dir && access(pki, F_OK) < 0)
-        return err_set(e, ERR_NOT_FOUND, "--data-dir: %.*s: no server has been there, and nobody was added",
-                       STR_ARG(p->data_dir));
+        return err_set(e, ERR_NOT_FOUND,
+                       "--data-dir: no server data in %.*s; start one with 'pumice server --data-dir %.*s'",
+                       STR_ARG(p->data_dir), STR_ARG(p->data_dir));
     if (make_dirs(arena_cstr(p->arena, p->data_dir), 0700, e) < 0 || secret_dir_open(pki, &p->dir, e) < 0)
         return err_wrap(e, "--data-dir");
     return 0;
@@ -300,11 +301,11 @@ static int server_user_run(struct arena *a, const void *options, const struct te
     while (i < ARRAY_LEN(verbs) && strcmp(verb, verbs[i].verb) != 0)
         i++;
     if (i == ARRAY_LEN(verbs))
-        return wrong_use("say add, list, rotate or remove");
+        return wrong_use("missing action: add, list, rotate or remove");
     if (arguments->list.n > 2 || (!verbs[i].names_one && name))
         return wrong_use("too many arguments");
     if (verbs[i].names_one && !name)
-        return wrong_use("whom? Give a NAME");
+        return wrong_use("missing NAME of the user");
     p.makes_dir = i == 0;
     rc = people_open(&p, "8760h", &e);
     if (rc == 0)
