@@ -1,7 +1,7 @@
 /* conlog.c - write the output of a container to disk
  *
- * Records are collected and written with one call. Only whole records stay in the file: what a full disk took of the
- * last one is cut off again, so a reader never sees half a record for good.
+ * Records are collected and written with one call. Only whole records stay in the file: if a full disk cuts off the
+ * last one, the file is truncated, so readers never see half a record for good.
  */
 #include "node/shim/conlog.h"
 
@@ -19,22 +19,22 @@ static const char *const stream_tags[CONLOG_STREAM_MAX] = { " stdout ", " stderr
 
 struct conlog {
     char *path;
-    int fd; /* -1: not there yet, or could not be opened: tried again with the next flush */
+    int fd; /* -1: not created, or failed to open: retried with the next flush */
     int64_t max_bytes, size, written;
-    struct buf lines[CONLOG_STREAM_MAX]; /* begun, not finished */
-    bool is_begun[CONLOG_STREAM_MAX];    /* … and some of it is in records already */
-    bool is_bar[CONLOG_STREAM_MAX];      /* … and it has carriage returns */
-    struct buf out;                      /* whole records, not written */
-    int64_t lost;                        /* bytes of text, since the last that could be written */
+    struct buf lines[CONLOG_STREAM_MAX]; /* unfinished lines */
+    bool is_begun[CONLOG_STREAM_MAX];    /* … partly written as P records */
+    bool is_bar[CONLOG_STREAM_MAX];      /* … and it contains carriage returns */
+    struct buf out;                      /* whole records, not written yet */
+    int64_t lost;                        /* bytes of text dropped since the last successful write */
     int why;                             /* errno of the first of them */
-    char *tail;                          /* the last put; the newer half is what counts. NULL: nothing yet */
+    char *tail;                          /* the last output; the newer half counts. NULL: no output yet */
     size_t tail_n;
-    int64_t written_second; /* that 'stamp' is for */
+    int64_t written_second; /* the second that 'stamp' is for */
     char stamp[TIME_MAX];   /* "2026-03-01T09:30:00." */
     int64_t now_ns;         /* of the last put */
 };
 
-/* The part of 'path' above its last name. */
+/* The directory of 'path'. */
 static void directory(struct buf *out, const char *path)
 {
     ptrdiff_t slash = str_rfind_char(str_of(path), '/');
@@ -64,7 +64,7 @@ static int conlog_open_file(struct conlog *l)
     return 0;
 }
 
-/* The directory is made with the first record, so that above it is looked at first; why not there is what matters. */
+/* The directory is created with the first record, so check the one above; its errno is the one that matters. */
 static bool can_write(const char *above, const char *dir)
 {
     int why;
@@ -113,7 +113,7 @@ static void turn_over(struct conlog *l)
     (void)conlog_open_file(l);
 }
 
-/* Write whole records; the number of bytes that are on disk for good. */
+/* Write whole records; returns the number of bytes on disk. */
 static size_t write_records(struct conlog *l, struct str s)
 {
     size_t done = 0, whole;
@@ -126,7 +126,7 @@ static size_t write_records(struct conlog *l, struct str s)
         done = MIN_OF((size_t)(st.st_size - l->size), s.n);
     whole = (size_t)(str_rfind_char(str_sub(s, 0, done), '\n') + 1);
     if (whole < done && ftruncate(l->fd, l->size + (int64_t)whole) < 0)
-        return done; /* half a record stays: a reader takes it as text */
+        return done; /* half a record stays: readers treat it as text */
     return whole;
 }
 
@@ -161,7 +161,7 @@ static void conlog_put_time(struct conlog *l, struct buf *out, int64_t now_ns)
     buf_append(out, digits, 10);
 }
 
-/* Say first what was lost before. */
+/* Write a record about lost output first. */
 static bool report_loss(struct conlog *l)
 {
     autobuf line = { 0 };
@@ -244,12 +244,12 @@ static void keep_tail(struct conlog *l, struct str s)
     l->tail_n += s.n;
 }
 
-/* Text that belongs to one line, with or without what came before. */
+/* Add text to the current line. */
 static void add_to_line(struct conlog *l, enum conlog_stream stream, struct str s)
 {
     struct buf *line = &l->lines[stream];
 
-    while (line->n + s.n > CONLOG_LINE) { /* not yet at exactly so many: its end may come next */
+    while (line->n + s.n > CONLOG_LINE) { /* not at exactly CONLOG_LINE: the newline may come next */
         size_t n = CONLOG_LINE - line->n;
 
         buf_append(line, s.p, n);
@@ -260,7 +260,7 @@ static void add_to_line(struct conlog *l, enum conlog_stream stream, struct str 
     buf_str(line, s);
 }
 
-/* The bytes of 's' without a character at its end that has only begun. */
+/* The length of 's' without an incomplete UTF-8 character at its end. */
 static size_t whole_characters(struct str s)
 {
     for (size_t back = 1; back <= MIN_OF(s.n, 3); back++) {
@@ -273,7 +273,7 @@ static size_t whole_characters(struct str s)
     return s.n;
 }
 
-/* A progress bar: what there is of the line is shown, not kept until its end. */
+/* A progress bar: write what there is of the line now. */
 static void give_bar(struct conlog *l, enum conlog_stream stream)
 {
     struct buf *line = &l->lines[stream];

@@ -1,7 +1,7 @@
-/* conlog_read.c - follow the log of a container over the files it was turned over to
+/* conlog_read.c - follow the log of a container across rotated files
  *
- * A file is known by its inode: its name changes with every turn. A reader goes on only by whole records and reads an
- * unfinished one again: the writer may have cut it off meanwhile (a full disk).
+ * A file is identified by its inode, since rotation changes its name. The reader advances only by whole records and
+ * reads an unfinished one again: the writer may have truncated it (a full disk).
  */
 #include "node/shim/conlog.h"
 
@@ -15,12 +15,12 @@ enum { READ_AT_ONCE = 64 << 10 };
 
 struct conlog_reader {
     char *path;
-    int fd; /* -1: none is there yet */
+    int fd; /* no file yet */
     dev_t dev;
     ino_t ino;
     int64_t offset; /* of 'at' in the file */
     char *bytes;    /* READ_AT_ONCE */
-    size_t at, n;   /* the part not yet given */
+    size_t at, n;   /* the unread part of 'bytes' */
     bool has_lost;
 };
 
@@ -33,7 +33,7 @@ static bool time_parse(struct str s, int64_t *ret_ns)
 
     if (s.n < 20 || s.n > 35 || clock_parse_us(s, &us, NULL) < 0)
         return false;
-    if (us > INT64_MAX / 1000 - 1 || us < INT64_MIN / 1000 + 1) /* after 2262 or before 1677: nobody wrote it then */
+    if (us > INT64_MAX / 1000 - 1 || us < INT64_MIN / 1000 + 1) /* after 2262 or before 1677: not a log */
         return false;
     for (size_t i = 0; point >= 0 && i < 9; i++) {
         size_t k = (size_t)point + 1 + i;
@@ -113,7 +113,7 @@ static bool open_oldest(struct conlog_reader *r)
     return false;
 }
 
-/* The file that was begun after ours. It may be turned over while we look, so look again after opening. */
+/* Open the next newer file. It may be rotated meanwhile, so check again after opening. */
 static bool open_newer(struct conlog_reader *r)
 {
     autobuf name = { 0 };
@@ -125,7 +125,7 @@ static bool open_newer(struct conlog_reader *r)
             i++;
         if (i == 0)
             return false;
-        if (i > CONLOG_KEPT) { /* ours is deleted: what was between is lost */
+        if (i > CONLOG_KEPT) { /* our file was deleted: files in between are lost */
             r->has_lost = open_oldest(r);
             return r->has_lost;
         }
@@ -188,12 +188,12 @@ static bool give_record(struct conlog_reader *r, struct conlog_line *ret)
 
     if (end < 0)
         return false;
-    (void)conlog_parse(str_sub(s, 0, (size_t)end), ret); /* what is no record is text */
+    (void)conlog_parse(str_sub(s, 0, (size_t)end), ret); /* a malformed record is text */
     go_on(r, (size_t)end + 1);
     return true;
 }
 
-/* Text without an end: more than any record has, or the end of a file that nobody writes any more. */
+/* Return text without a newline: longer than any record, or the end of a file that is no longer written. */
 static void give_rest(struct conlog_reader *r, struct conlog_line *ret)
 {
     *ret = (struct conlog_line){ .stream = CONLOG_STDOUT, .is_partial = true, .text = not_given(r) };
@@ -209,7 +209,7 @@ bool conlog_next(struct conlog_reader *r, struct conlog_line *ret)
 
         if (give_record(r, ret))
             return true;
-        was_current = conlog_read_is_same(r, 0); /* before reading: nothing is written to a file after it was renamed */
+        was_current = conlog_read_is_same(r, 0); /* before reading: a renamed file gets no more data */
         conlog_read_fill(r);
         if (give_record(r, ret))
             return true;
@@ -232,7 +232,7 @@ bool conlog_has_lost(struct conlog_reader *r)
 
 /* ---- the end ---- */
 
-/* The last 'max' bytes of a file, from the beginning of a record on. */
+/* The last 'max' bytes of a file, starting at a record. */
 static void read_end(struct buf *out, const char *path, int i, size_t max)
 {
     autobuf name = { 0 }, all = { 0 };
@@ -253,7 +253,7 @@ static void read_end(struct buf *out, const char *path, int i, size_t max)
     buf_str(out, s);
 }
 
-/* The text of records, lines joined again. */
+/* The text of records, with split lines joined. */
 static void join_text(struct buf *out, struct str records)
 {
     struct conlog_line line = { 0 };
@@ -261,8 +261,8 @@ static void join_text(struct buf *out, struct str records)
 
     while (str_split(&records, '\n', &part)) {
         if (!part.n && !records.n)
-            break;              /* behind the last newline */
-        if (line.is_unfinished) /* the other stream goes on */
+            break;              /* after the last newline */
+        if (line.is_unfinished) /* records of the other stream follow */
             buf_char(out, '\n');
         (void)conlog_parse(part, &line);
         buf_str(out, line.text);
@@ -286,13 +286,13 @@ static struct str last_lines(struct str s, size_t max, int lines)
 
 void conlog_tail(const char *path, size_t max, int lines, struct buf *out)
 {
-    /* So much of a file holds the text that is wanted, behind a first record that may be cut. */
+    /* This much of a file has the wanted text, after a first record that may be cut off. */
     size_t window = max + ((size_t)MAX_OF(lines, 0) + max / CONLOG_LINE + 2) * CONLOG_EXTRA + CONLOG_LINE;
     autobuf records = { 0 }, text = { 0 };
 
     if (lines <= 0 || !max)
         return;
-    read_end(&records, path, 1, window); /* in case the log was turned over just now */
+    read_end(&records, path, 1, window); /* the log may just have been rotated */
     read_end(&records, path, 0, window);
     join_text(&text, buf_view(&records));
     buf_str(out, last_lines(buf_view(&text), max, lines));

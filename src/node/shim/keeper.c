@@ -1,4 +1,4 @@
-/* keeper.c - a small process that outlives the rest of a run, and finishes what they could not */
+/* keeper.c - a small process that outlives the rest of a run and cleans up */
 #include "node/shim/keeper.h"
 
 #include "base/util.h"
@@ -13,14 +13,14 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-enum { KILLED_MS = 5000 }; /* for the killed to be gone: a disk may hold them */
+enum { KILLED_MS = 5000 }; /* how long killed processes may take to end: slow disk I/O may delay them */
 
 struct keeper {
     pid_t pid;
     int lifeline;
 };
 
-/* ---- who has the lifeline ---- */
+/* ---- holders of the lifeline ---- */
 
 static bool has_file(int pid_dir, const char *fd, const struct stat *wanted)
 {
@@ -41,7 +41,7 @@ static bool keeper_holds(int pid_dir, const struct stat *wanted)
     return found;
 }
 
-/* Nobody has the other end of a socket that was never given a name but those who were forked with it. */
+/* Only processes forked with it hold the other end of an unnamed socket. */
 static void kill_holders(const struct stat *wanted)
 {
     autodir *proc = opendir("/proc");
@@ -53,7 +53,8 @@ static void kill_holders(const struct stat *wanted)
         autoclose int dir = openat(dirfd(proc), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
         if (dir >= 0 && keeper_holds(dir, wanted))
-            (void)syscall(SYS_pidfd_send_signal, dir, SIGKILL, NULL, 0); /* its directory: never another of that id */
+            (void)syscall(SYS_pidfd_send_signal, dir, SIGKILL, NULL,
+                          0); /* by its /proc directory: never another process with the same pid */
     }
 }
 
@@ -70,7 +71,7 @@ static void close_others(int a, int b)
     (void)close_range(high + 1, ~0U, 0);
 }
 
-/* 1: they are all gone; 0: not within 'ms'. Does not return if the program is done. */
+/* 1: all have ended; 0: not within 'ms'. Exits if the program has cleaned up. */
 static int wait_for_end(int lifeline, int ms)
 {
     struct pollfd p = { .fd = lifeline, .events = POLLIN };
@@ -93,7 +94,7 @@ static _Noreturn void keeper_main(const struct keeper_options *opt, int lifeline
 
     spawner_settle();
     if (opt->patience_ms < 0)
-        (void)dup2(STDOUT_FILENO, STDERR_FILENO); /* nothing of the program's: we may be here for long */
+        (void)dup2(STDOUT_FILENO, STDERR_FILENO); /* release the program's stderr: we may run for long */
     close_others(lifeline, program);
     area = spawner_find_area();
     spawner_name(&area, "pumice-keeper", opt->name);
@@ -101,7 +102,7 @@ static _Noreturn void keeper_main(const struct keeper_options *opt, int lifeline
         ;
     if (!wait_for_end(lifeline, p[0].revents ? 0 : opt->patience_ms)) {
         kill_holders(end);
-        (void)wait_for_end(lifeline, KILLED_MS); /* else: all we can do is what can be done beside them */
+        (void)wait_for_end(lifeline, KILLED_MS); /* if they still exist: clean up as far as possible */
     }
     opt->finish(opt->ctx);
     _exit(0);

@@ -12,7 +12,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-/* ---- words: as Go's, which people search for ---- */
+/* ---- error texts: those of Go, which people search for ---- */
 
 static const char *error_word(int error)
 {
@@ -73,7 +73,7 @@ static int probe_connect_to(struct probe_conn *c, const struct addrinfo *to)
     return -1;
 }
 
-/* An address, without asking anybody. */
+/* Parse an address, without a resolver. */
 static bool probe_read_address(const char *name, uint16_t port, struct addrinfo *ret, struct sockaddr_storage *at)
 {
     struct sockaddr_in *v4 = (struct sockaddr_in *)at;
@@ -94,7 +94,7 @@ static bool probe_read_address(const char *name, uint16_t port, struct addrinfo 
 }
 
 const struct probe_libs *probe_libs;
-static bool misses_libs; /* of the probe under way */
+static bool misses_libs; /* set by the current probe */
 
 static int miss_libs(void)
 {
@@ -228,7 +228,7 @@ void probe_answer(int fd, enum probe_verdict verdict, struct str reason)
 
     buf_char(&all, verdict == PROBE_FINE ? '+' : '-');
     buf_str(&all, str_sub(reason, 0, PROBE_REASON_MAX));
-    (void)!write(fd, all.p, all.n); /* shorter than PIPE_BUF or not: there is room for it. Nobody there: nobody asks */
+    (void)!write(fd, all.p, all.n); /* it fits into the empty pipe; if the reader is gone, the answer is not needed */
 }
 
 /* ---- the wire ---- */

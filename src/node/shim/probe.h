@@ -1,7 +1,8 @@
-/* probe.h - does something answer? httpGet, tcpSocket and grpc probes
+/* probe.h - httpGet, tcpSocket and grpc probes
  *
- * As the kubelet asks: HTTP without following redirects to other hosts, any status from 200 to 399 is fine, from 300 on
- * with a warning, HTTPS without looking at the certificate; TCP: a connection; gRPC: grpc.health.v1.Health/Check says SERVING.
+ * Like the kubelet's. HTTP: no redirects to other hosts are followed; any status from 200 to 399 succeeds, from 300
+ * on with a warning. HTTPS: the certificate is not verified. TCP: a connection succeeds. gRPC:
+ * grpc.health.v1.Health/Check answers SERVING.
  */
 #ifndef NODE_PROBE_H
 #define NODE_PROBE_H
@@ -22,22 +23,23 @@ struct probe_header {
 
 struct probe_target {
     enum probe_kind kind;
-    struct str host; /* an IPv4 address; a name only with hostNetwork */
+    struct str host; /* IPv4 address; a host name only with hostNetwork */
     uint16_t port;
     struct str path;                  /* HTTP: empty: "/" */
     struct str service;               /* gRPC; may be empty */
-    VEC(struct probe_header) headers; /* "Host" replaces ours; User-Agent is "kube-probe/1.32" unless given */
+    VEC(struct probe_header) headers; /* "Host" overrides the default; User-Agent is "kube-probe/1.32" unless given */
 };
 
 enum probe_verdict { PROBE_FAILED, PROBE_FINE, PROBE_MISSES_LIBS };
 
-/* Ask and wait for the answer, at most 'timeout_ms'. 'out' gets the reason in the kubelet's words
- * ("HTTP probe failed with statuscode: 500"), at most a few hundred bytes; of one that is fine: a warning, or nothing. Blocks: called in a process of its own. */
+/* Run a probe for at most 'timeout_ms'. 'out' gets the reason in the kubelet's words ("HTTP probe failed with
+ * statuscode: 500"), at most a few hundred bytes; on success a warning, or nothing. Blocks: call it in a process of
+ * its own. */
 enum probe_verdict probe_run(const struct probe_target *t, int64_t timeout_ms, struct buf *out);
 
-/* TLS and the names of hosts are for those who have called probe_use_libs(), which the spawner's program has not. Its
- * shims then have probe_main() ask: that of the program, executed by the name "pumice-probe" with the time as its argument
- * and the probe, encoded, as its input. It writes '+' or '-' and the reason. -1: it was not called so. */
+/* TLS and host names need libraries that the spawner's program is not linked with; probe_use_libs() enables them.
+ * Shims execute the program under the name "pumice-probe", with the timeout as its argument and the encoded probe on
+ * its stdin. It writes '+' or '-' and the reason. -1: executed under another name. */
 void probe_use_libs(void);
 int probe_main(int argc, char **argv);
 enum { PROBE_REASON_MAX = 4096 };

@@ -1,7 +1,7 @@
 /* probe_grpc.c - the gRPC health check: one call over cleartext HTTP/2
  *
- * Just enough of HTTP/2 (RFC 9113) for one small call: the preface, settings, one stream. The answer's headers are not
- * decoded: SERVING stands in the message itself, and a call without a message is not healthy, whatever its trailers
+ * The subset of HTTP/2 (RFC 9113) that one small call needs: the preface, settings, one stream. Headers of the answer
+ * are not decoded: the message itself says SERVING, and a call without a message is unhealthy, whatever its trailers
  * say.
  */
 #include "node/shim/probe_internal.h"
@@ -42,7 +42,7 @@ struct grpc_frame {
     struct str payload;
 };
 
-/* 1: one whole frame at the front of 's', of '*ret_n' bytes; 0: not yet; -1: longer than we allow. */
+/* 1: a whole frame at the start of 's', of '*ret_n' bytes; 0: incomplete; -1: too long. */
 static int get_frame(struct str s, struct grpc_frame *ret, size_t *ret_n)
 {
     const unsigned char *p = (const unsigned char *)s.p;
@@ -95,7 +95,7 @@ static void take_frame(struct probe_frames *f, const struct grpc_frame *in)
     case GOAWAY:
         f->is_done = true;
         return;
-    default: /* window updates, priorities, what is to come */
+    default: /* window updates, priorities, unknown types */
         return;
     }
 }
@@ -132,8 +132,7 @@ static void put_varint(struct buf *out, size_t n)
     buf_char(out, (char)n);
 }
 
-/* A header field, never indexed by the other side. 'index': of its name in the static table of HPACK; 0: the name
- * follows. */
+/* A literal header field, never indexed. 'index': of its name in the static table of HPACK; 0: the name follows. */
 static void grpc_put_field(struct buf *out, unsigned index, const char *name, struct str value)
 {
     if (index < 15) {

@@ -1,8 +1,7 @@
 /* probe_http.c - the HTTP and HTTPS probe: one request, the status of the answer, a few redirects on the same host
  *
- * A redirect that is not followed is a success with a warning, which quotes the body of the answer.
- *
- * The words are those of the kubelet's client, because people and tools look for them.
+ * A redirect that is not followed succeeds with a warning that quotes the body of the answer. Error texts are those
+ * of the kubelet's client, which people and tools search for.
  */
 #include "node/shim/probe_internal.h"
 
@@ -16,7 +15,7 @@ struct probe_http_answer {
     int status;
     struct str location; /* in the buffer it was read from */
     size_t head_n;       /* bytes of the head in it; the body follows */
-    size_t body_n;       /* bytes of the body, as far as they are wanted; those of one in chunks are not */
+    size_t body_n;       /* wanted bytes of the body; 0 for a chunked one */
 };
 
 static bool http_is_token(struct str s)
@@ -48,7 +47,7 @@ static const struct probe_header *header_of(const struct probe_target *t, const 
     return NULL;
 }
 
-/* A header of ours unless one was given; one given as empty means none. */
+/* A default header unless the probe has it; an empty value removes it. */
 static void put_default(struct buf *out, const struct probe_target *t, const char *name, const char *value)
 {
     const struct probe_header *h = header_of(t, name);
@@ -97,7 +96,7 @@ static int http_parse_status(struct str line)
     return (int)status;
 }
 
-/* Bytes of the head with its empty line; 0: not all is there. */
+/* Length of the head with its empty line; 0: incomplete. */
 static size_t head_length(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)
@@ -169,12 +168,13 @@ static int read_answer(struct probe_conn *c, struct buf *in, struct probe_http_a
         }
         if (ret->status >= 200 || ret->status == 101)
             return 0;
-        memmove(in->p, in->p + n, in->n - n); /* "100 Continue" and the like: the answer follows */
+        memmove(in->p, in->p + n, in->n - n); /* 1xx status: the final answer follows */
         in->n -= n;
     }
 }
 
-/* As far as it comes in time. 'in': what was read with the head; it stays as it is, for the answer borrows from it. */
+/* Read the body until the deadline. 'in' has its start behind the head and is not changed, since the answer borrows
+ * from it. */
 static void read_body(struct probe_conn *c, const struct buf *in, const struct probe_http_answer *got, struct buf *body)
 {
     buf_reset(body);
@@ -249,7 +249,7 @@ static bool is_redirect(const struct probe_http_answer *got)
     return got->status >= 300 && got->status < 400;
 }
 
-/* 'body': of a redirect; else it is not read. */
+/* 'body': filled for a redirect only. */
 static int http_ask(const struct probe_target *t, const struct probe_place *p, int64_t until_ms, struct buf *in,
                     struct buf *body, struct probe_http_answer *ret, struct buf *out)
 {

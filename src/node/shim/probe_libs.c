@@ -1,4 +1,4 @@
-/* probe_libs.c - what a probe needs libraries for: TLS, and names of hosts */
+/* probe_libs.c - probe functions that need libraries: TLS and host names */
 #include "node/shim/probe_internal.h"
 
 #include "base/util.h"
@@ -115,7 +115,7 @@ void probe_use_libs(void)
     probe_libs = &all;
 }
 
-/* ---- for a shim ---- */
+/* ---- the program that a shim executes ---- */
 
 int probe_main(int argc, char **argv)
 {

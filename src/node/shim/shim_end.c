@@ -1,4 +1,4 @@
-/* shim_end.c - what containers say and write, how they end, and the end of the pod */
+/* shim_end.c - reports and output of containers, their end, and the end of the pod */
 #include "node/shim/shim_internal.h"
 
 #include "base/clock.h"
@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 
 enum {
-    REAP_MAX = 256, /* at a time: one that forks without end must not hold up the rest */
-    DRAIN_MAX = 16, /* reads of a pipe whose writers are dead; more come from somebody else's hands */
-    END_MS = 2000,  /* for children to die of SIGKILL before their groups are looked at */
+    REAP_MAX = 256, /* per turn: a fork bomb must not starve the rest */
+    DRAIN_MAX = 16, /* reads of a pipe whose writers are dead; more data comes from a descriptor passed elsewhere */
+    END_MS = 2000,  /* time for children to die of SIGKILL before their cgroups are removed */
     STRAYS_MS = 3000,
 };
 
@@ -25,11 +25,11 @@ int64_t pod_now_ns(const struct shim_pod *p)
 
 /* ---- output ---- */
 
-/* How much more its log may grow before its reader has read on. */
+/* How much the log may grow before its reader must catch up. */
 static int64_t room_in_log(const struct shim_pod *p, const struct con *c)
 {
     int64_t file = p->opt.log_bytes ? p->opt.log_bytes : SHIM_LOG_BYTES;
-    int64_t ahead = MIN_OF(p->opt.log_ahead, file * (CONLOG_KEPT - 2)); /* one is being read, one written */
+    int64_t ahead = MIN_OF(p->opt.log_ahead, file * (CONLOG_KEPT - 2)); /* one file is being read, one written */
 
     return p->opt.log_ahead ? c->read_bytes + ahead - conlog_bytes(c->log) : INT64_MAX;
 }
@@ -49,7 +49,7 @@ void pod_log_read(struct shim_pod *p, const struct wire_msg *m)
         c->read_bytes = MAX_OF(c->read_bytes, bytes);
 }
 
-/* One piece. False: nothing more now. */
+/* Read one piece. False: no more data now. */
 static bool read_piece(struct shim_pod *p, struct con *c, enum conlog_stream stream, size_t most)
 {
     ssize_t n;
@@ -65,14 +65,14 @@ static bool read_piece(struct shim_pod *p, struct con *c, enum conlog_stream str
     }
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return errno == EINTR;
-    close(c->pipes[stream]); /* the end; of a terminal: EIO */
+    close(c->pipes[stream]); /* end-of-file; of a terminal: EIO */
     c->pipes[stream] = -1;
     conlog_end(c->log, stream, pod_now_ns(p));
     c->has_unflushed = true;
     return false;
 }
 
-/* A piece that is nothing but newlines takes so much more room in the log. */
+/* Read less when the log is nearly full: a piece of nothing but newlines grows by CONLOG_EXTRA for each. */
 void con_read_pipe(struct shim_pod *p, struct con *c, enum conlog_stream stream)
 {
     int64_t room = room_in_log(p, c);
@@ -81,7 +81,7 @@ void con_read_pipe(struct shim_pod *p, struct con *c, enum conlog_stream stream)
                      room < SHIM_READ * CONLOG_EXTRA ? (size_t)MAX_OF(room / CONLOG_EXTRA, 1024) : SHIM_READ);
 }
 
-/* All that its writers left. They are dead, so this ends. */
+/* Read what the writers left. They are dead, so this ends. */
 static void shim_end_drain(struct shim_pod *p, struct con *c)
 {
     for (int i = 0; i < CONLOG_STREAM_MAX; i++) {
@@ -180,7 +180,8 @@ static void fill_failure(struct con *c, int status)
                        WEXITSTATUS(status));
 }
 
-/* What is left in it is killed, with the pod's end again. In the pod's own nothing is: it went with process 1. */
+/* Kills what is left in the cgroup; retried when the pod ends. The pod's own cgroup is empty: all went with process
+ * 1. */
 void con_leave_group(struct shim_pod *p, const struct con *c)
 {
     if (!c->is_only)
@@ -193,11 +194,11 @@ static void shim_end_count(struct shim_pod *p, const struct con *c, struct cgrou
         memset(ret, -1, sizeof(*ret));
         return;
     }
-    ret->cpu_us -= MAX_OF(c->before.cpu_us, 0); /* what the host does not tell it did not tell before */
+    ret->cpu_us -= MAX_OF(c->before.cpu_us, 0); /* -1 at the start: the host does not count it */
     ret->oom_kills -= MAX_OF(c->before.oom_kills, 0);
 }
 
-/* Process 1 has been reaped with 'status'. */
+/* Process 1 was reaped with 'status'. */
 static void con_ended(struct shim_pod *p, struct con *c, int status)
 {
     struct shim_event ev = { .kind = SHIM_ENDED, .container = str_of(c->name), .attempt = c->attempt };
@@ -240,7 +241,7 @@ static void shim_end_ended(struct shim_pod *p, pid_t pid, int status)
             return;
         }
     if (pid == p->pause_pid)
-        p->pause_pid = 0; /* all containers end with it; the next one to start gets a new one */
+        p->pause_pid = 0; /* all containers ended with it; the next start makes a new one */
 }
 
 void pod_reap(struct shim_pod *p)
@@ -312,7 +313,7 @@ static bool keeps_none(void *ctx, pid_t pid)
     return false;
 }
 
-/* Status 0: nothing is left. Otherwise the spawner looks after it. */
+/* Exit status 0: nothing is left. Otherwise the spawner cleans up. */
 _Noreturn void pod_end(struct shim_pod *p)
 {
     bool is_clean;

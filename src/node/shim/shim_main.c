@@ -1,7 +1,7 @@
-/* shim_main.c - the loop of a shim: orders in, events out, output of containers to their logs
+/* shim_main.c - the loop of a shim: orders in, events out, container output to logs
  *
- * poll() and not epoll: there are few descriptors, and one that a child still holds would stay in an epoll set after it
- * was closed here.
+ * poll() instead of epoll: there are few descriptors, and a closed descriptor that a child still holds would stay in
+ * an epoll set.
  */
 #include "node/shim/shim_internal.h"
 
@@ -22,7 +22,7 @@
 
 /* ---- events out ---- */
 
-struct shim_main_note { /* not yet taken by the program */
+struct shim_main_note { /* an event that the program has not read yet */
     struct list_link link;
     uint32_t kind;
     struct buf text;
@@ -32,7 +32,7 @@ static bool try_say(struct shim_pod *p, uint32_t kind, struct str text)
 {
     struct wire_msg m = { .kind = kind, .payload = text };
 
-    return wire_try(p->sock, &m, NULL) != 0; /* nobody there: nothing to keep either */
+    return wire_try(p->sock, &m, NULL) != 0; /* the program is gone: drop the event */
 }
 
 void pod_say_text(struct shim_pod *p, uint32_t kind, struct str text)
@@ -77,7 +77,7 @@ static void send_queue(struct shim_pod *p)
     }
 }
 
-/* Asked of a socket there: a process that never looks into /proc has no files there that go with it. */
+/* From a socket in the namespace: a process that never opens /proc spares the kernel its entries there. */
 static int open_network(int sock)
 {
     int fd = sock < 0 ? -1 : ioctl(sock, SIOCGSKNS);
@@ -85,7 +85,7 @@ static int open_network(int sock)
     return fd >= 0 ? fd : open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
 }
 
-/* A socket of any kind will do: this is the one that the program will set up the pod's network with. */
+/* Any socket works: use the one that the program will set up the pod's network with. */
 static int raise_loopback(int sock, struct err *e)
 {
     struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
@@ -130,7 +130,7 @@ static void take_orders(struct shim_pod *p)
     struct wire_msg m = { 0 };
     struct err e;
 
-    for (int i = 0; i < 16; i++) { /* a few; then the logs again */
+    for (int i = 0; i < 16; i++) { /* a few at a time; then the logs again */
         int r = wire_recv(p->sock, false, &p->in, &m, &e);
 
         if (r == 0)
@@ -143,7 +143,7 @@ static void take_orders(struct shim_pod *p)
             table[m.kind](p, &m);
         else if (!p->has_complained)
             log_warn("Ignored an unknown order of the program", LOG_TEXT("pod", p->opt.group), LOG_INT("kind", m.kind));
-        p->has_complained |= r < 0 || m.kind >= ORDER_MAX || !table[m.kind]; /* once is enough */
+        p->has_complained |= r < 0 || m.kind >= ORDER_MAX || !table[m.kind]; /* log it once */
         if (r == 1)
             wire_close_fds(&m);
     }
@@ -158,7 +158,7 @@ static void shim_main_watch(struct shim_pod *p, int fd, short events)
 
 enum { SOCK, SIGNALS, CON_SLOTS = CONLOG_STREAM_MAX + 1 };
 
-/* Each container has three slots and each task one, used or not: a slot is found again without looking. */
+/* Each container has three pollfds and each task one, used or not, so their index is known. */
 static void shim_main_gather(struct shim_pod *p)
 {
     size_t need = 2 + p->n_cons * CON_SLOTS + p->n_jobs;
@@ -176,7 +176,8 @@ static void shim_main_gather(struct shim_pod *p)
         c->slot = p->n_fds;
         for (int i = 0; i < CONLOG_STREAM_MAX; i++)
             shim_main_watch(p, waits ? -1 : c->pipes[i], POLLIN);
-        shim_main_watch(p, c->state == CON_STARTING ? c->report : -1, POLLIN); /* what comes later is read at its end */
+        shim_main_watch(p, c->state == CON_STARTING ? c->report : -1,
+                        POLLIN); /* later reports are read when it has ended */
     }
     LIST_FOREACH(struct shim_task, j, &p->tasks, link) {
         j->slot = p->n_fds;
@@ -224,7 +225,7 @@ static void shim_main_turn(struct shim_pod *p)
     if (poll(p->fds, p->n_fds, wait_ms(p, clock_mono_ms(&clock_real))) < 0 && errno != EINTR)
         _exit(1); /* the spawner cleans up */
     short sock = p->fds[SOCK].revents, signals = p->fds[SIGNALS].revents;
-    shim_main_read_all(p); /* before anything is added or removed: slots are as gathered */
+    shim_main_read_all(p); /* before containers or tasks are added or removed: indexes are as gathered */
     if (signals)
         (void)!read(p->signals, &info, sizeof(info));
     if (signals || p->has_more_ended)
@@ -246,7 +247,7 @@ static void choose_driver(struct shim_pod *p)
 
 _Noreturn void shim_main(const struct spawner_own *own, const struct shim_options *opt, int sock)
 {
-    static char bytes[SHIM_READ]; /* not on the heap, where what follows it would lie on pages of its own */
+    static char bytes[SHIM_READ]; /* static: on the heap, allocations behind it would touch pages of their own */
     struct shim_pod *p = xcalloc(1, sizeof(*p));
     struct err e;
     sigset_t set;
@@ -262,10 +263,10 @@ _Noreturn void shim_main(const struct spawner_own *own, const struct shim_option
     list_init(&p->queue);
     list_init(&p->pasts);
     choose_driver(p);
-    spawner_name(&own->area, "pumice-shim", opt->group); /* in the spawner's session, which no terminal belongs to */
+    spawner_name(&own->area, "pumice-shim", opt->group); /* the spawner's session has no terminal */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD); /* blocked by the spawner */
+    (void)sigaddset(&set, SIGCHLD); /* already blocked by the spawner */
     p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (p->signals < 0 ? err_errno(&e, "create a signalfd") : pod_make(p, &e) < 0 || say_ready(p, &e) < 0) {
         struct shim_event ev = { .kind = SHIM_GONE, .text = str_of(e.text) };

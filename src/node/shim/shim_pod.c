@@ -1,5 +1,5 @@
-/* shim_pod.c - what all containers of a pod share: namespaces, host name, settings of the kernel, process 1 if they
- * share it */
+/* shim_pod.c - what the containers of a pod share: namespaces, host name, sysctls, process 1 with
+ * shareProcessNamespace */
 #include "node/shim/shim_internal.h"
 
 #include "base/util.h"
@@ -10,9 +10,9 @@
 #include <sched.h>
 #include <sys/socket.h>
 
-static const char pause_group[] = "sandbox.pause"; /* no container has a dot in its name */
+static const char pause_group[] = "sandbox.pause"; /* container names have no dot */
 
-/* ---- settings of the kernel ---- */
+/* ---- sysctls ---- */
 
 static int write_sysctls(const struct shim_pod *p, struct err *e)
 {
@@ -51,9 +51,9 @@ static _Noreturn void be_pause(const struct shim_pod *p, const int pair[2])
 
     close(pair[0]);
     spawner_name(&p->own->area, "pumice-pause", p->opt.group);
-    if (recv(pair[1], &byte, 1, 0) != 1) /* the shim died before it had our namespace */
+    if (recv(pair[1], &byte, 1, 0) != 1) /* the shim died before it opened our namespace */
         _exit(1);
-    pause_run(pair[1]); /* SIGCHLD is blocked since the spawner */
+    pause_run(pair[1]); /* the spawner has blocked SIGCHLD */
 }
 
 static int open_namespace(pid_t pid, const char *kind, struct err *e)
@@ -66,7 +66,7 @@ static int open_namespace(pid_t pid, const char *kind, struct err *e)
     return fd < 0 ? err_errno(e, "open %s", path) : fd;
 }
 
-/* Its namespaces first: once it is empty it is not dumpable either, and then only root of the machine may open them. */
+/* Open its namespaces first: afterwards it is not dumpable, and only root of the machine may open them. */
 static int take_pause(struct shim_pod *p, int sock, struct err *e)
 {
     char ready = 1;
@@ -75,7 +75,7 @@ static int take_pause(struct shim_pod *p, int sock, struct err *e)
     p->shared.mounts = p->shared.pids < 0 ? -1 : open_namespace(p->pause_pid, "mnt", e);
     if (p->shared.mounts < 0)
         return -1;
-    if (send(sock, &ready, 1, MSG_NOSIGNAL) != 1 || /* no container may see it before */
+    if (send(sock, &ready, 1, MSG_NOSIGNAL) != 1 || /* containers may join only after that */
         wire_recv_fd(sock, &ready, 1, 0, &p->shared.proc) != 1)
         return err_set(e, ERR_IO, "it exited during start");
     return 0;

@@ -1,7 +1,7 @@
-/* shim_session.c - commands and connections that somebody waits for at the other end of their descriptors
+/* shim_session.c - commands and connections with a client at the other end of their descriptors
  *
- * Nothing of what they say goes through the shim. There are fewer of them than of tasks in all, so that people who
- * look into a pod do not keep its probes from being asked.
+ * Their data does not pass through the shim. Their number is lower than that of all tasks, so that clients cannot
+ * keep probes from running.
  */
 #include "node/shim/shim_internal.h"
 
@@ -33,7 +33,7 @@ static struct shim_task *session_new(struct shim_pod *p, uint64_t id, int *ret_e
     return s;
 }
 
-/* Programs of a screen ask for it; the container may have been started without. */
+/* Terminal programs need TERM; the container may have been started without. */
 static void name_terminal(struct arena *a, struct box_spec *spec)
 {
     VEC_FOREACH(var, &spec->env)
@@ -114,7 +114,7 @@ static int shim_session_connect_to(uint16_t port)
     return -1;
 }
 
-/* From one to the other, as much as is there. False: this way is over. */
+/* Copy the available data. False: this direction has ended. */
 static bool carry(int from, int to, char *bytes)
 {
     ssize_t n = recv(from, bytes, RELAY_BYTES, 0), put = 0;

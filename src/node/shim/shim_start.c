@@ -83,7 +83,8 @@ static int open_log(struct shim_pod *p, struct con *c, struct err *e)
     return conlog_open(path.p, p->opt.log_bytes ? p->opt.log_bytes : SHIM_LOG_BYTES, &c->log, e);
 }
 
-/* The group of an earlier attempt is not used again: its counts are not ours. That of the pod is. */
+/* Make a new cgroup for the container, so that its counters start at 0. The pod's cgroup is reused: remember its
+ * counters. */
 static int fresh_group(struct shim_pod *p, struct con *c, struct cgroup_limits *limits, struct err *e)
 {
     struct cgroups *groups = p->own->opt->cgroups;
@@ -99,7 +100,7 @@ static int fresh_group(struct shim_pod *p, struct con *c, struct cgroup_limits *
     return cgroup_make(groups, c->group, p->opt.only.n ? NULL : limits, e);
 }
 
-/* The far ends: what the container writes to. */
+/* The container's ends of its streams and of the report socket. */
 struct start_ends {
     int in, out[CONLOG_STREAM_MAX], report;
 };
@@ -112,7 +113,7 @@ static void ends_done(struct start_ends *ends)
     close_fd(&ends->report);
 }
 
-/* A terminal: one stream for both, as everywhere. */
+/* A terminal: one stream for stdout and stderr. */
 static int start_open_terminal(struct con *c, struct start_ends *ends, struct err *e)
 {
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
@@ -174,7 +175,7 @@ static _Noreturn void be_container(struct shim_pod *p, struct con *c, const stru
         (void)!send(ends->report, &r, sizeof(r), MSG_NOSIGNAL);
         _exit(1);
     }
-    close(c->report); /* or its end would not be seen; and that of inputs */
+    close(c->report); /* or we would keep the report socket open; the same for inputs of all containers */
     close_fd(&c->in);
     LIST_FOREACH(struct con, other, &p->cons, link)
         close_fd(&other->in);
@@ -187,7 +188,7 @@ static _Noreturn void be_container(struct shim_pod *p, struct con *c, const stru
     _exit(127);
 }
 
-/* Whose processes it is to be among; NULL: its own, or the host's. */
+/* The pid namespace to join; NULL: a new one, or the host's. */
 static int find_processes(struct shim_pod *p, struct con *c, const struct box_join **ret, struct err *e)
 {
     const struct con *target = c->spec.target.n ? pod_find(p, c->spec.target) : NULL;
@@ -197,8 +198,8 @@ static int find_processes(struct shim_pod *p, struct con *c, const struct box_jo
     if (is_shared && !p->pause_pid && pod_make_pause(p, e) < 0)
         return -1;
     if (!c->spec.target.n || is_shared || p->opt.has_host_pids)
-        return 0;                   /* the target is there anyway */
-    if (!p->driver->has_namespaces) /* our child is the runtime, not the container */
+        return 0;                   /* the target is in the same namespace anyway */
+    if (!p->driver->has_namespaces) /* our child is the OCI runtime, not the container */
         return err_set(e, ERR_INVALID,
                        "targetContainerName: not supported with an OCI runtime; leave it out, or set "
                        "shareProcessNamespace in the pod");
@@ -312,9 +313,10 @@ void con_signal(const struct con *c, int signo)
 
 static void kill_all_of(struct shim_pod *p, struct con *c)
 {
-    (void)kill(c->pid, SIGKILL); /* of a pid namespace: the kernel does the rest */
+    (void)kill(c->pid, SIGKILL); /* process 1 of a pid namespace: the kernel kills the rest */
     if (c->spec.has_host_pids || c->spec.join || !p->driver->has_namespaces)
-        (void)cgroup_kill(p->own->opt->cgroups, c->group, 200, NULL); /* what is left is killed when it has ended */
+        (void)cgroup_kill(p->own->opt->cgroups, c->group, 200,
+                          NULL); /* the rest is killed when the container has ended */
 }
 
 void pod_signal(struct shim_pod *p, const struct wire_msg *m)
@@ -328,13 +330,13 @@ void pod_signal(struct shim_pod *p, const struct wire_msg *m)
         return;
     }
     if (!c)
-        return; /* it has ended meanwhile */
+        return; /* it has already ended */
     con_read_report(p, c);
     c->is_signalled |= !c->has_status;
     if (signo == SIGKILL)
         kill_all_of(p, c);
     else if (c->state == CON_STARTING)
-        c->held_signal = (int)signo; /* process 1 would not see it yet */
+        c->held_signal = (int)signo; /* process 1 cannot forward it yet */
     else
         con_signal(c, (int)signo);
 }

@@ -1,9 +1,9 @@
-/* shim_sysctl.c - which settings of the kernel are the pod's own; pure */
+/* shim_sysctl.c - which sysctls belong to the pod's own namespaces; pure */
 #include "node/shim/shim.h"
 
 #include "base/util.h"
 
-/* Those that belong to a namespace of the pod; as Kubernetes knows them. */
+/* The namespaced sysctls that Kubernetes knows. */
 static const struct {
     struct str prefix;
     bool is_whole, is_network;
@@ -13,7 +13,7 @@ static const struct {
     { STR_INIT("net/"), false, true },
 };
 
-/* "net.ipv4.conf.eth0.forwarding" → "net/ipv4/…"; with slashes the dots stay, for names of links that have them. */
+/* "net.ipv4.conf.eth0.forwarding" → "net/ipv4/…". A name with slashes keeps its dots: interface names may have them. */
 static void sysctl_path(struct buf *out, struct str name)
 {
     ptrdiff_t slash = str_find_char(name, '/'), dot = str_find_char(name, '.');

@@ -1,4 +1,4 @@
-/* shim_task.c - commands in containers and probes from the pod's network, each in a process of its own, with a time
+/* shim_task.c - commands in containers and probes from the pod's network, each in its own process and with a time
  * limit */
 #include "node/shim/shim_internal.h"
 
@@ -34,14 +34,16 @@ void task_read(struct shim_pod *p, struct shim_task *j)
         return;
     n = read(j->out, p->bytes, SHIM_READ);
     if (n > 0)
-        buf_append(&j->text, p->bytes, MIN_OF((size_t)n, SHIM_OUTPUT_MAX + 1 - j->text.n)); /* 1: a probe's verdict */
+        buf_append(&j->text, p->bytes,
+                   MIN_OF((size_t)n, SHIM_OUTPUT_MAX + 1 - j->text.n)); /* 1: the '+' or '-' of a probe */
     else if (n == 0 || (errno != EINTR && errno != EAGAIN)) {
         close(j->out);
         j->out = -1;
     }
 }
 
-/* A command is asked to end by its keeper, which kills it; a probe, and a keeper that does not, are killed. */
+/* SIGTERM asks the process that waits for a command (box_exec()) to kill it; a probe, or a waiter that does not
+ * react, gets SIGKILL. */
 void pod_check_jobs(struct shim_pod *p, int64_t now_ms)
 {
     LIST_FOREACH(struct shim_task, j, &p->tasks, link) {
@@ -68,7 +70,7 @@ void task_ended(struct shim_pod *p, struct shim_task *j, int status)
 {
     struct shim_event ev = { .kind = SHIM_RESULT, .id = j->id, .timed_out = j->timed_out };
 
-    for (int i = 0; i < 4; i++) /* what is still in the pipe, and not what a grandchild goes on writing */
+    for (int i = 0; i < 4; i++) /* drain the pipe, but not what a grandchild keeps writing */
         task_read(p, j);
     ev.text = buf_view(&j->text);
     ev.exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -178,7 +180,7 @@ void pod_exec(struct shim_pod *p, const struct wire_msg *m)
     task_begin(p, j, pid, end, &e);
 }
 
-/* Only the program has what it takes: it asks, from the beginning. */
+/* Only the program is linked with TLS and a resolver: execute it for the probe, from the start. */
 static void execute_probe(const struct shim_pod *p, const struct probe_target *t, int64_t until_ms, int end)
 {
     int64_t left_ms = MAX_OF(until_ms - clock_mono_ms(&clock_real), 1);
@@ -202,7 +204,7 @@ static _Noreturn void be_probe(const struct shim_pod *p, const struct probe_targ
 
     (void)signal(SIGPIPE, SIG_IGN);
     spawner_name(&p->own->area, "pumice-probe", p->opt.group);
-    box_keep_cap(CAP_DAC_OVERRIDE); /* the program may be somebody else's, and be asked to go on */
+    box_keep_cap(CAP_DAC_OVERRIDE); /* the program may belong to another user and need this to start */
     verdict = probe_run(t, timeout_ms, &out);
     if (verdict == PROBE_MISSES_LIBS) {
         execute_probe(p, t, until_ms, end);
@@ -237,6 +239,6 @@ void pod_probe(struct shim_pod *p, const struct wire_msg *m)
     pid = pod_clone(p, NULL, 0, NULL, &e);
     if (pid == 0)
         be_probe(p, &target, j->timeout_ms, end);
-    j->due_ms += KILL_MS; /* it keeps the time itself, and says what it waited for */
+    j->due_ms += KILL_MS; /* the probe process keeps the deadline itself and reports what it waited for */
     task_begin(p, j, pid, end, &e);
 }

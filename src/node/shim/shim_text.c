@@ -43,7 +43,7 @@ void spawner_put_begin(struct buf *out, const struct spawner_begin *b, struct wi
         put_fd(m, *fd);
 }
 
-/* What is held is simply not closed. */
+/* 'held_fds' stay open because nobody closes them. */
 int spawner_get_begin(struct arena *a, struct wire_msg *m, struct spawner_begin *ret, struct err *e)
 {
     struct wire_read r = { .rest = m->payload };
@@ -216,7 +216,7 @@ int shim_get_event(struct str text, struct shim_event *ret)
     return wire_is_read(&r) ? 0 : -1;
 }
 
-/* ---- what a new program is told ---- */
+/* ---- the state for a new program ---- */
 
 static void put_con(struct buf *out, const struct shim_con *c)
 {

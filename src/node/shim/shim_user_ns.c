@@ -1,7 +1,7 @@
-/* shim_user_ns.c - the user namespace of a pod whose ids are others on the machine
+/* shim_user_ns.c - the user namespace of a pod with its own range of ids
  *
- * A process is born in it and waits, we write its maps, keep the namespace by a descriptor, and the process goes. Where
- * the kernel gives none, the pod has the ids of its range all the same, and sees them as they are.
+ * A child is born in the namespace and waits while we write its maps and open the namespace; then it is killed. Where
+ * the kernel refuses a user namespace, the pod runs with the ids of its range unmapped.
  */
 #include "node/shim/shim_internal.h"
 
@@ -66,5 +66,5 @@ void pod_set_ids(const struct shim_pod *p, struct box_spec *s)
 {
     s->id_base = p->opt.id_base;
     s->user_ns = p->user_ns;
-    s->enters_user_ns = p->user_ns > 0 && p->driver != &shim_driver_oci; /* the processes of a runtime are its own */
+    s->enters_user_ns = p->user_ns > 0 && p->driver != &shim_driver_oci; /* an OCI runtime sets up its own processes */
 }

@@ -13,14 +13,14 @@
 #include <sys/time.h>
 #include <sys/un.h>
 
-enum { STOP_MS = 20000, PATIENCE_S = 5 }; /* the first: longer than it takes to kill what does not want to go */
+enum { STOP_MS = 20000, PATIENCE_S = 5 }; /* STOP_MS: longer than killing all processes takes */
 
 struct spawner {
     pid_t pid;
     int sock;
-    bool is_child; /* of ours: else it was found */
+    bool is_child; /* our child; else it was found by spawner_find() */
     bool outlives;
-    struct buf note; /* of a found one: this and the next two */
+    struct buf note; /* of a found one, like 'kept' and 'shims' */
     struct spawner_kept kept;
     VEC(struct shim *) shims;
     struct arena arena;
@@ -119,7 +119,7 @@ void spawner_leave(struct spawner *s)
     free(s);
 }
 
-/* One that is no child of ours is gone when its end of the socket is. False: it is not. */
+/* A spawner that is not our child has ended when its socket is closed. False: timed out. */
 static bool wait_closed(int sock)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + STOP_MS;
@@ -150,7 +150,7 @@ void spawner_stop(struct spawner *s)
     if (!s->is_child && s->pid > 1)
         (void)kill(s->pid, SIGCONT); /* somebody may have stopped it, and we wait */
     if (!s->is_child && !wait_closed(s->sock) && s->pid > 1)
-        (void)kill(s->pid, SIGKILL); /* with it go the last ends of its shims' sockets, and so do they */
+        (void)kill(s->pid, SIGKILL); /* this closes the last ends of its shims' sockets, and they end too */
     close(s->sock);
     s->sock = -1;
     if (s->is_child)
@@ -186,7 +186,7 @@ int spawner_keep(struct spawner *s, struct str note, const int *fds, size_t n, s
 
 /* ---- finding one ---- */
 
-/* By its directory's descriptor: a path may be longer than an address has room for. */
+/* By the directory's descriptor: the path may be too long for a socket address. */
 static int spawner_connect_to(int dir, const char *name, struct err *e)
 {
     struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -196,7 +196,7 @@ static int spawner_connect_to(int dir, const char *name, struct err *e)
     if (fd < 0)
         return err_errno(e, "create a socket");
     (void)snprintf(at.sun_path, sizeof(at.sun_path), "/proc/self/fd/%d/%s", dir, name);
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)); /* it may have been stopped */
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)); /* it may be stopped by a signal */
     (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     if (connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0)
         return fd;
@@ -233,7 +233,7 @@ static int take_kept(struct spawner *s, struct wire_msg *m, struct err *e)
     return 0;
 }
 
-/* 1: that was the last word. */
+/* 1: it was the last message. */
 static int take_word(struct spawner *s, struct wire_msg *m, struct err *e)
 {
     if (m->kind == SPAWNER_WORD_KEPT)

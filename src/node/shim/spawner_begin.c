@@ -1,6 +1,6 @@
-/* spawner_begin.c - where the spawner begins, in a program of its own or in ours
+/* spawner_begin.c - start of the spawner, in its own program or in ours
  *
- * It is executed by spawner_start() with its socket as SPAWNER_FD, and its options are the first message.
+ * spawner_start() executes it with its socket as SPAWNER_FD; the first message has its options.
  */
 #include "node/shim/shim_internal.h"
 
@@ -11,7 +11,7 @@
 
 const char spawner_program_name[] = "pumice-spawner";
 
-/* Time goes on as in the program: see clock.h. */
+/* A clock that continues the program's: see clock.h. */
 static struct clock *go_on(const struct spawner_begin *b)
 {
     static struct clock_follower follower;
@@ -30,7 +30,7 @@ static struct clock *go_on(const struct spawner_begin *b)
 
 int spawner_program(char **argv)
 {
-    static struct spawner_begin begin; /* shims use it until their end */
+    static struct spawner_begin begin; /* used by all shims: never freed */
     static struct arena arena;
     struct wire_in in = { 0 };
     struct wire_msg m = { 0 };
@@ -39,7 +39,7 @@ int spawner_program(char **argv)
     if (!argv[0] || strcmp(argv[0], spawner_program_name) != 0)
         return -1;
     if (wire_recv(SPAWNER_FD, true, &in, &m, &e) != 1 || spawner_get_begin(&arena, &m, &begin, &e) < 0)
-        return 1; /* the program is gone, or not ours */
+        return 1; /* the program is gone, or of another version */
     (void)log_setup((struct log_config){ STDERR_FILENO, begin.log_level, begin.log_format, NULL });
     if (begin.is_ordinary)
         user_note_ordinary();

@@ -1,12 +1,13 @@
-/* spawner_exec.c - a process becomes the spawner: it executes a program that no pod can change
+/* spawner_exec.c - execute the spawner from a program that no pod can change
  *
- * Until it executes what the pod asks for, /proc/self/exe of a process that makes a container is the spawner's program. A
- * pod may ask for just that: as its command, as the interpreter of a script, as a probe or a hook. So what that link
- * leads to is in a pod's hands, and must be nothing that anybody executes later: one chmod() in a pod would change it.
+ * Until a process that makes a container executes the pod's program, its /proc/self/exe is the spawner's program. A
+ * pod can execute just that link: as its command, as the interpreter of a script, as a probe or a hook. It could then
+ * write to the file, so the file must be one that no other process executes later: a single chmod() in a pod would
+ * expose it.
  *
- * It is a file in memory, alone in a file system that is read-only and attached nowhere, and goes with the last process
- * that runs it. Where it cannot be written (ulimit -f) or executed (a policy of the machine), the program itself does as
- * well, though it is larger: by a mount of its file that is read-only and attached nowhere.
+ * It is a file in memory, alone in a read-only file system that is attached nowhere; it is freed with the last
+ * process that runs it. Where it cannot be written (ulimit -f) or executed (a security policy), pumice itself serves,
+ * although it is larger: through a detached read-only mount of its file.
  */
 #include "node/shim/shim_internal.h"
 
@@ -21,7 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-extern const char spawner_image[]; /* this and the next: spawner_image.S */
+extern const char spawner_image[]; /* both from spawner_image.S */
 extern const uint64_t spawner_image_size;
 
 /* ---- in memory ---- */
@@ -29,21 +30,21 @@ extern const uint64_t spawner_image_size;
 static int write_image(int dir)
 {
     struct str image = { spawner_image, spawner_image_size };
-    sighandler_t old = signal(SIGXFSZ, SIG_IGN); /* an error is enough */
+    sighandler_t old = signal(SIGXFSZ, SIG_IGN); /* report a write error instead */
     int rc = file_write(dir, spawner_program_name, O_EXCL, 0555, image);
 
     (void)signal(SIGXFSZ, old);
     return rc;
 }
 
-/* In few large pieces, if there can be any: each is mapped and unmapped at once, for every shim and every container. */
+/* In huge pages if possible: every shim and container maps and unmaps the program. */
 static int make_memory(int fs)
 {
     (void)fsconfig(fs, FSCONFIG_SET_STRING, "huge", "always", 0);
     return fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
 }
 
-/* All of it, not a mount of it. */
+/* Make the file system itself read-only, not just a mount of it. */
 static int make_read_only(int fs)
 {
     if (fsconfig(fs, FSCONFIG_SET_FLAG, "ro", NULL, 0) < 0)
@@ -66,7 +67,7 @@ static int open_image(void)
 
 /* ---- by a mount ---- */
 
-/* By its path: the link leads to the mount namespace that we were executed in. */
+/* By path: /proc/self/exe leads to the mount namespace in which we were executed. */
 static int open_own(int exe)
 {
     struct mount_attr fixed = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
@@ -102,8 +103,9 @@ int spawner_open_program(int exe, struct err *e)
                    strerror(no), strerror(errno));
 }
 
-/* The last argument is room for the names that shims and containers show to people who look at processes. Process 1 of a
- * container is a fork of it, and shows its variables to one that may trace: so it has none. */
+/* The last argument reserves space for the names that shims and containers show in process lists. The environment is
+ * empty: process 1 of a container is a fork of the spawner, and a program that may trace it could read the variables.
+ */
 _Noreturn void spawner_execute(int program, int exe, int sock)
 {
     static char room[97] = { [0 ... 95] = ' ' };
@@ -112,7 +114,7 @@ _Noreturn void spawner_execute(int program, int exe, int sock)
     if (sock != SPAWNER_FD && dup2(sock, SPAWNER_FD) < 0)
         _exit(1);
     (void)fcntl(SPAWNER_FD, F_SETFD, 0);
-    (void)close_range(SPAWNER_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC); /* what it keeps it is sent */
+    (void)close_range(SPAWNER_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC); /* descriptors it needs are sent to it */
     (void)syscall(SYS_execveat, program, "", argv, env, AT_EMPTY_PATH);
     (void)syscall(SYS_execveat, open_own(exe), "", argv, env, AT_EMPTY_PATH);
     _exit(1);

@@ -1,15 +1,15 @@
 /* spawner_main.c - the spawner: forks shims, and cleans up after those that were killed
  *
- * It has next to nothing, so a fork of it is cheap. For each shim it keeps the shim's end of the
- * socket: the program sees the end only when the spawner, too, has closed it, and that is after all of the pod is gone.
+ * It has little memory, so forking it is cheap. For each shim it keeps the shim's end of the socket: the program sees
+ * end-of-file only after the spawner has closed it too, when the whole pod is gone.
  *
- * One whose pods outlive the program holds the program's ends, too, for the next one:
+ * A spawner whose pods outlive the program also holds the program's ends, for the next program:
  *
- *     program ──▶ spawner                        the program is killed: the spawner listens on
+ *     program ──▶ spawner                        the program is killed: the spawner listens
  *     the next ──connect, HELLO──▶ spawner       KEPT (namespaces, network, lock, a note), SHIM … SHIM, END
  *
- * Whoever connects last is the program: that there is but one is seen to by a lock of theirs. A spawner that had a
- * second program forks no shim any more, and ends with the last it has.
+ * The client that connected last is the program; programs use a lock to ensure that there is only one. After a second
+ * program has connected, a spawner forks no more shims and ends with its last one.
  */
 #include "node/shim/shim_internal.h"
 
@@ -29,22 +29,22 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-enum { LET_GO_MS = 8000, STRAY_MS = 5000 }; /* a shim itself gives up killing before that */
+enum { LET_GO_MS = 8000, STRAY_MS = 5000 }; /* both longer than a shim itself tries */
 
 struct spawner_main_entry {
     struct list_link link;
     pid_t pid;
     int sock;
-    int theirs; /* the program's end; -1: it has that alone */
+    int theirs; /* the program's end; -1: only the program holds it */
     char *group;
 };
 
 struct spawning {
     struct spawner_own own;
-    int sock, signals; /* sock -1: there is no program now */
-    int listener;      /* for the next one; -1: there will be none */
-    bool is_old;       /* there was a second program */
-    struct buf note;   /* for the next one: this and the descriptors */
+    int sock, signals; /* sock -1: no program is connected */
+    int listener;      /* for the next program; -1: pods do not outlive the program */
+    bool is_old;       /* a second program has connected */
+    struct buf note;   /* of SPAWNER_KEEP, with the descriptors */
     int kept[SPAWNER_KEEPS];
     size_t n_kept;
     struct list entries;
@@ -60,9 +60,9 @@ struct spawner_area spawner_find_area(void)
     struct str rest, part;
     uint64_t from = 0, to = 0;
 
-    (void)file_read(AT_FDCWD, "/proc/self/stat", 0, 2048, &text); /* without it there is no area */
+    (void)file_read(AT_FDCWD, "/proc/self/stat", 0, 2048, &text); /* unreadable: no area */
     rest = buf_view(&text);
-    rest = str_from(rest, (size_t)(str_rfind_char(rest, ')') + 2)); /* the name before it may hold anything */
+    rest = str_from(rest, (size_t)(str_rfind_char(rest, ')') + 2)); /* the name in parentheses may contain anything */
     for (int field = 3; str_split(&rest, ' ', &part); field++)
         if ((field == 48 && str_to_u64(part, &from) < 0) || (field == 49 && str_to_u64(part, &to) < 0))
             break;
@@ -87,7 +87,7 @@ static void list_children(struct buf *out)
 
     (void)snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
     buf_reset(out);
-    (void)file_read(AT_FDCWD, path, 0, 1 << 20, out); /* the next look finds the others */
+    (void)file_read(AT_FDCWD, path, 0, 1 << 20, out); /* later passes find the rest */
 }
 
 static size_t kill_children(bool (*keeps)(void *ctx, pid_t pid), void *ctx)
@@ -150,7 +150,7 @@ static void say_gone(int sock, const char *why)
 
     shim_put_event(&text, &ev);
     m.payload = buf_view(&text);
-    (void)wire_try(sock, &m, NULL); /* the program does not listen: it sees the end all the same */
+    (void)wire_try(sock, &m, NULL); /* best effort: the program sees the socket close anyway */
 }
 
 static void entry_free(struct spawner_main_entry *entry)
@@ -168,9 +168,9 @@ static void shim_ended(struct spawning *s, struct spawner_main_entry *entry, int
     char why[80];
 
     entry->pid = 0;
-    if (status != 0) { /* it did not clean up itself */
+    if (status != 0) { /* it did not clean up */
         (void)shim_kill_strays(is_shim, s, STRAY_MS);
-        (void)cgroup_remove(s->own.opt->cgroups, entry->group, NULL); /* what stays is swept with all of the run */
+        (void)cgroup_remove(s->own.opt->cgroups, entry->group, NULL); /* leftovers are removed with the run */
         if (WIFSIGNALED(status))
             (void)snprintf(why, sizeof(why), "the shim of the pod was killed by signal %d", WTERMSIG(status));
         else
@@ -180,7 +180,7 @@ static void shim_ended(struct spawning *s, struct spawner_main_entry *entry, int
     entry_free(entry);
 }
 
-/* A shim that somebody stopped passes no signal on and keeps no log: it goes on at once. */
+/* A stopped shim would forward no signals and block logs: resume it. */
 static void spawner_main_reap(struct spawning *s)
 {
     int status;
@@ -196,7 +196,7 @@ static void spawner_main_reap(struct spawning *s)
                 }
 }
 
-/* Above all that was open when we began, so that a shim can close what is ours in one go. */
+/* Move above all inherited descriptors, so that a shim can close ours with one call. */
 static int move_up(const struct spawning *s, int fd)
 {
     int moved = fcntl(fd, F_DUPFD_CLOEXEC, s->own.first_fd);
@@ -207,8 +207,8 @@ static int move_up(const struct spawning *s, int fd)
     return moved;
 }
 
-/* Nobody would wait for it, wake it or clean up after it without the spawner: the kernel ends it with that, and its containers with
- * it; see also pod_clone(). The program removes their groups. */
+/* Without the spawner no process would reap, resume or clean up after a shim: the kernel kills it with the spawner,
+ * and its containers with it; see also pod_clone(). The program removes the cgroups. */
 static _Noreturn void become_shim(const struct spawner_own *own, const struct shim_options *opt, pid_t spawner,
                                   int sock)
 {
@@ -237,7 +237,7 @@ static void fork_shim(struct spawning *s, struct wire_msg *m)
     m->n_fds = 0;
     if (shim_get_options(&a, m->payload, &opt, &e) < 0)
         goto fail;
-    box_refresh(); /* for its containers */
+    box_refresh(); /* prepare for its containers */
     spawner = getpid();
     pid = fork();
     if (pid == 0)
@@ -301,9 +301,9 @@ static void begin_listening(struct spawning *s)
     struct sockaddr_un at = { 0 };
 
     s->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    (void)unlink(socket_path(s, &at)); /* of a dead one that had our number */
+    (void)unlink(socket_path(s, &at)); /* of a dead spawner with our pid */
     if (s->listener < 0 || bind(s->listener, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(s->listener, 4) < 0)
-        _exit(1); /* the program sees that we are dead */
+        _exit(1); /* the program sees the socket close */
     s->listener = move_up(s, s->listener);
 }
 
@@ -315,7 +315,7 @@ static void stop_listening(struct spawning *s)
         (void)unlink(socket_path(s, &at));
 }
 
-/* Nobody else can open the socket; still, look. */
+/* The socket's directory is closed to others; check anyway. */
 static bool spawner_main_is_ours(int fd)
 {
     struct ucred peer = { 0 };
@@ -335,7 +335,8 @@ static void take_program(struct spawning *s)
         close(fd);
         return;
     }
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)); /* it may be stopped meanwhile */
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience,
+                     sizeof(patience)); /* the program may be stopped by a signal */
     if (s->sock >= 0)
         close(s->sock);
     s->sock = move_up(s, fd);
@@ -372,7 +373,7 @@ static void spawner_main_let_go(struct spawning *s)
     s->sock = -1;
 }
 
-/* A program of another version is told ours, and can only stop us. */
+/* A program of another version gets our version, and can only stop us. */
 static void spawner_main_greet(struct spawning *s, const struct wire_msg *m)
 {
     struct wire_read r = { .rest = m->payload };
@@ -382,7 +383,7 @@ static void spawner_main_greet(struct spawning *s, const struct wire_msg *m)
         return;
     s->is_old |= is_same;
     if (say_kept(s) < 0 || say_shims(s) < 0)
-        spawner_main_let_go(s); /* it connects again, or another does */
+        spawner_main_let_go(s); /* it may connect again, or another program */
 }
 
 static void spawner_main_keep(struct spawning *s, struct wire_msg *m)
@@ -434,17 +435,17 @@ static void leave_streams(void)
     if (null < 0)
         return;
     (void)dup2(null, 0);
-    (void)dup2(null, 1); /* a pipe that the program writes to must end with the program. 2 stays: last words */
+    (void)dup2(null, 1); /* do not keep the program's output pipes open; 2 stays, for errors */
 }
 
-/* A session of its own: Ctrl-C reaches the program alone, and the program tells us. */
+/* A session of its own: Ctrl-C reaches only the program, which then gives us orders. */
 void spawner_settle(void)
 {
     static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM };
 
     (void)setsid();
     for (int signo = 1; signo < NSIG; signo++)
-        (void)signal(signo, SIG_DFL); /* SIGKILL, SIGSTOP and libc's own cannot be set */
+        (void)signal(signo, SIG_DFL); /* fails for SIGKILL, SIGSTOP and libc's internal signals */
     for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
         (void)signal(ignored[i], SIG_IGN);
     leave_streams();
@@ -496,14 +497,14 @@ _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
     else if (getrlimit(RLIMIT_NOFILE, &s.own.files) < 0)
         s.own.files = (struct rlimit){ 1024, 4096 };
     if (!opt->driver && !opt->oci)
-        box_prepare(); /* every container inherits it */
+        box_prepare(); /* inherited by every container */
     list_init(&s.entries);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
     (void)sigprocmask(SIG_SETMASK, &set, NULL);
     if (opt->outlives && opt->words_fd >= 0)
         (void)dup2(opt->words_fd, STDERR_FILENO);
-    s.own.first_fd = highest_fd() + 1; /* our own socket is below it at first */
+    s.own.first_fd = highest_fd() + 1; /* our own socket is below it until moved */
     s.sock = move_up(&s, sock);
     s.signals = move_up(&s, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (opt->outlives)
