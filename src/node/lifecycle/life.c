@@ -1,4 +1,4 @@
-/* life.c - the pod as a whole: born, made, stepped, lost, ended */
+/* life.c - the pod as a whole: creation, events of pod and sandbox, the next action */
 #include "node/lifecycle/life_internal.h"
 
 #include "api/pod/container.h"
@@ -11,7 +11,7 @@ void life_set_text(struct buf *b, struct str text)
 {
     size_t n = MIN_OF(text.n, LIFE_MESSAGE_MAX);
 
-    while (n < text.n && n > 0 && (text.p[n] & 0xC0) == 0x80) /* not in the middle of a character */
+    while (n < text.n && n > 0 && (text.p[n] & 0xC0) == 0x80) /* not within a UTF-8 character */
         n--;
     buf_reset(b);
     if (n)
@@ -29,7 +29,8 @@ int64_t life_spec_grace(const struct life *l)
 {
     const struct json *spec = json_get(l->pod->root, "spec");
 
-    if (json_i64(json_get(spec, "terminationGracePeriodSeconds"), 0) < 0) /* as the API has it */
+    if (json_i64(json_get(spec, "terminationGracePeriodSeconds"), 0) <
+        0) /* the API server treats negative values as 1 s */
         return 1000;
     return life_seconds(spec, "terminationGracePeriodSeconds", LIFE_GRACE_S);
 }
@@ -49,9 +50,9 @@ static bool is_deleted(const struct life *l)
     return json_member_text(json_get(l->pod->root, "metadata"), "deletionTimestamp").n > 0;
 }
 
-/* ---- new ---- */
+/* ---- a new life ---- */
 
-/* The array may move with it. */
+/* May move the array of containers. */
 static void life_add_container(struct life *l, const struct object *pod, const struct json *spec, const char *list)
 {
     l->cons.v = xrealloc(l->cons.v, (l->cons.n + 1) * sizeof(*l->cons.v));
@@ -73,7 +74,7 @@ static void make_containers(struct life *l)
             life_add_container(l, l->first, c, container_lists[i]);
 }
 
-/* Conditions that were written before us keep the time of their last change. */
+/* Conditions in the status keep their lastTransitionTime. */
 static void take_conditions(struct life *l)
 {
     JSON_FOREACH(old, json_find(l->pod->root, "status", "conditions", NULL)) {
@@ -112,7 +113,7 @@ static bool was_anything_started(const struct life *l)
     return false;
 }
 
-/* All is lost but what the status remembers. */
+/* All processes are lost: start over, with what the status remembers. */
 static void start_over(struct life *l, int64_t now_ms)
 {
     if (l->policy == LIFE_NEVER && was_anything_started(l))
@@ -154,7 +155,7 @@ static void take_past(struct life *l, enum life_phase phase)
     l->phase = phase;
 }
 
-/* Without its containers; one that has ended is whole already. */
+/* Set up everything but the state of its containers; for a pod that has ended this is all. */
 static struct life *life_begin(const struct object *pod, int64_t now_ms)
 {
     struct life *l = xcalloc(1, sizeof(*l));
@@ -193,7 +194,7 @@ struct life *life_new(const struct object *pod, int64_t now_ms)
     return l;
 }
 
-/* ---- found ---- */
+/* ---- adoption ---- */
 
 static const struct life_found *found_of(const struct life_con *c, const struct life_found *cons, size_t n)
 {
@@ -203,7 +204,7 @@ static const struct life_found *found_of(const struct life_con *c, const struct 
     return NULL;
 }
 
-/* First as if all of them ran, so that nothing is concluded from half of them; then what ended is told. */
+/* First take all as running, so that no decision is based on half of them; then report those that have ended. */
 static void find_containers(struct life *l, const struct life_found *cons, size_t n, int64_t now_ms)
 {
     VEC_FOREACH(c, &l->cons) {
@@ -232,7 +233,7 @@ struct life *life_adopt(const struct object *pod, struct str pod_ip, struct str 
     life_set_text(&l->pod_ip, pod_ip);
     life_set_text(&l->host_ip, host_ip);
     if (l->is_past)
-        return l; /* UNMAKE follows */
+        return l; /* life_step() returns UNMAKE */
     take_amounts(l);
     find_containers(l, cons, n, now_ms);
     take_deletion(l, now_ms);
@@ -262,7 +263,7 @@ void life_free(struct life *l)
     free(l);
 }
 
-/* ---- news about the pod ---- */
+/* ---- events of the pod object ---- */
 
 static void set_end(struct life *l, enum life_phase phase, struct str reason, struct str message)
 {
@@ -272,7 +273,7 @@ static void set_end(struct life *l, enum life_phase phase, struct str reason, st
     life_set_text(&l->stop.message, message);
 }
 
-/* Somebody else wrote that the pod has ended, as controllers do with pods of lost nodes: then that is so. */
+/* Another writer set a final phase, as controllers do with pods of lost nodes: accept it. */
 static void take_phase(struct life *l, int64_t now_ms)
 {
     const struct json *status = json_get(l->pod->root, "status");
@@ -292,7 +293,7 @@ static bool has_container(const struct life *l, struct str name)
     return false;
 }
 
-/* They are only ever added. */
+/* Ephemeral containers can only be added. */
 static void take_ephemeral(struct life *l)
 {
     const char *list = container_lists[2];
@@ -331,7 +332,7 @@ void life_stop(struct life *l, int64_t grace_ms, struct str reason, struct str m
     life_settle(l, now_ms);
 }
 
-/* ---- news about the sandbox ---- */
+/* ---- events of the sandbox ---- */
 
 void life_made(struct life *l, struct str pod_ip, struct str host_ip, int64_t now_ms)
 {
@@ -397,7 +398,7 @@ void life_unmade(struct life *l, int64_t now_ms)
         return;
     l->box = LIFE_BOX_NONE;
     l->is_broken = false;
-    l->make_ms = now_ms + LIFE_RETRY_MS; /* if there is to be another one */
+    l->make_ms = now_ms + LIFE_RETRY_MS; /* if another one is needed */
     life_settle(l, now_ms);
 }
 
@@ -416,7 +417,7 @@ void life_lost(struct life *l, struct str message, int64_t now_ms)
     life_settle(l, now_ms);
 }
 
-/* ---- what to do ---- */
+/* ---- the next action ---- */
 
 static void check_deadline(struct life *l, struct life_look *k)
 {

@@ -1,7 +1,7 @@
-/* life_container.c - one container: waiting, starting, running, ended, and again
+/* life_container.c - one container: waiting, starting, running, ended, restarted
  *
- * Containers start one at a time, as the kubelet does it: the next one when the one before runs and its postStart hook
- * is over.
+ * Containers start one at a time, as in the kubelet: the next one when the one before is running and its postStart
+ * hook has ended.
  */
 #include "node/lifecycle/life_internal.h"
 
@@ -27,7 +27,7 @@ void life_con_init(struct life_con *c, const struct object *pod, const struct js
     c->is_init = str_is(str_of(list), "initContainers");
     c->is_ephemeral = str_is(str_of(list), "ephemeralContainers");
     c->is_sidecar = c->is_init && str_is(json_member_text(spec, "restartPolicy"), "Always");
-    if ((c->is_init && !c->is_sidecar) || c->is_ephemeral) /* it runs to its end: neither hooks nor probes */
+    if ((c->is_init && !c->is_sidecar) || c->is_ephemeral) /* runs to completion: no hooks, no probes */
         return;
     c->post.spec = json_get(hooks, "postStart");
     c->pre.spec = json_get(hooks, "preStop");
@@ -85,7 +85,7 @@ static void clear_wait(struct life_con *c)
     buf_reset(&c->wait_message);
 }
 
-/* A restart: the next one will have to wait longer. Trying the same start again is no restart. */
+/* Count a restart: the next one waits longer. A retried start is not a restart. */
 static void grow_backoff(struct life_con *c, int64_t now_ms)
 {
     if (!c->last.is_set || c->retry_ms)
@@ -113,7 +113,7 @@ static bool someone_starts(const struct life *l)
     return false;
 }
 
-/* To look at what does not get on, they wait for nobody. */
+/* Ephemeral containers wait for no others: they are for debugging pods that do not start. */
 static bool ephemeral_step(struct life *l, struct life_look *k)
 {
     VEC_FOREACH(c, &l->cons)
@@ -169,7 +169,7 @@ void life_image(struct life *l, struct str container, struct str image_id)
     struct life_con *c = life_container_find(l, container, is_any);
 
     if (c)
-        life_set_text(&c->image_id, image_id); /* seen with what comes of the start */
+        life_set_text(&c->image_id, image_id); /* written with the result of the start */
 }
 
 void life_start_given_up(struct life *l, struct str container, int64_t now_ms)
@@ -228,7 +228,7 @@ static bool wants_restart(const struct life *l, const struct life_con *c, int ex
     return exit_code != 0 || c->stop.restarts;
 }
 
-/* As Go prints it: 10s, 1m20s, 5m0s. */
+/* A duration as Go prints it: 10s, 1m20s, 5m0s. */
 static struct str backoff_text(struct arena *a, int64_t ms)
 {
     int64_t s = ms / 1000;
@@ -242,7 +242,7 @@ static void plan_restart(struct life *l, struct life_con *c, int64_t now_ms)
     autoarena a = { 0 };
     struct str pod = life_pod_text(l, &a);
 
-    if (now_ms - c->backoff_set_ms > 2 * LIFE_BACKOFF_MAX_MS) /* it ran well for a while */
+    if (now_ms - c->backoff_set_ms > 2 * LIFE_BACKOFF_MAX_MS) /* it ran long enough */
         c->backoff_ms = 0;
     c->start_ms = now_ms + c->backoff_ms;
     if (!c->backoff_ms)
@@ -267,7 +267,7 @@ static void forget_attempt(struct life_con *c)
     clear_wait(c);
 }
 
-/* 'p' has everything but the texts. */
+/* 'p' has all but the strings. */
 static void end_attempt(struct life *l, struct life_con *c, const struct life_past *p, struct str message,
                         int64_t now_ms)
 {
@@ -302,13 +302,14 @@ void life_ended(struct life *l, struct str container, const struct life_end *end
 
     if (!c)
         return;
-    if (c->state == LIFE_CON_STARTING) /* nobody said that it runs, but it did */
+    if (c->state == LIFE_CON_STARTING) /* it ended before it was reported as started */
         begin_attempt(c, now_ms);
     p.signo = WIFSIGNALED(end->status) ? WTERMSIG(end->status) : 0;
     p.exit_code = p.signo ? 128 + p.signo : WEXITSTATUS(end->status);
     p.reason = end->is_oom ? "OOMKilled" : p.exit_code ? "Error" : "Completed";
     p.started_ms = c->started_ms;
-    if (end->by_itself && !c->pre.spec) /* a probe that died of this end, or met a closed port, has shown no fault */
+    if (end->by_itself &&
+        !c->pre.spec) /* probes fail when the container ends by itself: they have not caused the end */
         c->stop.restarts = false;
     end_attempt(l, c, &p, end->message, now_ms);
     life_settle(l, now_ms);
@@ -323,10 +324,10 @@ void life_con_killed(struct life *l, struct life_con *c, struct str message, int
     if (c->state == LIFE_CON_RUNNING)
         end_attempt(l, c, &p, message, now_ms);
     else
-        c->state = LIFE_CON_IDLE; /* the start that was on its way never was */
+        c->state = LIFE_CON_IDLE; /* the start did not happen */
 }
 
-/* ---- what a status of before says ---- */
+/* ---- state from an earlier status ---- */
 
 static int64_t life_container_time_of(const struct json *j, const char *key, int64_t fallback_ms)
 {
@@ -378,7 +379,7 @@ void life_con_take(struct life *l, struct life_con *c, const struct json *old, i
         take_ended(l, c, ended ? ended : last, now_ms);
     if (ended)
         return;
-    c->is_over = c->is_done = false; /* it waited for its restart, or ran */
+    c->is_over = c->is_done = false; /* it was waiting for a restart, or running */
     if (!running)
         return;
     c->state = LIFE_CON_RUNNING;
@@ -387,7 +388,7 @@ void life_con_take(struct life *l, struct life_con *c, const struct json *old, i
     life_con_killed(l, c, STR("the container ended with the agent of this node"), now_ms);
 }
 
-/* As it would be, had we seen all of its restarts. */
+/* The back-off as if we had seen all restarts. */
 static void life_container_take_backoff(struct life_con *c, int restarts, int64_t started_ms)
 {
     for (int i = 0; i < restarts && c->backoff_ms < LIFE_BACKOFF_MAX_MS; i++)
@@ -395,7 +396,7 @@ static void life_container_take_backoff(struct life_con *c, int restarts, int64_
     c->backoff_set_ms = started_ms;
 }
 
-/* What the status says of this very attempt, while it ran. */
+/* Restore hook and probes from a status of the same attempt. */
 static void take_running(struct life_con *c, const struct json *old)
 {
     struct life_probe *startup = &c->probes[LIFE_STARTUP], *readiness = &c->probes[LIFE_READINESS];
@@ -442,7 +443,7 @@ void life_con_again(struct life_con *c, int64_t now_ms)
 
 /* ---- failed to start ---- */
 
-/* These count as attempts that ended; whatever else is tried again. */
+/* Reasons that count as ended attempts; others are retried. */
 static const char *const final_reasons[] = { "StartError", "ContainerCannotRun" };
 
 static const char *final_reason(struct str reason)
@@ -453,7 +454,7 @@ static const char *final_reason(struct str reason)
     return NULL;
 }
 
-/* An event of its own has told why an image is not there. */
+/* The image puller has recorded an Event of its own. */
 static bool is_of_image(struct str reason)
 {
     return str_is(reason, "ErrImagePull") || str_is(reason, "ErrImageNeverPull") ||
@@ -558,6 +559,6 @@ void life_result(struct life *l, uint64_t id, bool is_ok, struct str message, in
         return;
     VEC_FOREACH(c, &l->cons)
         if (take_result(l, c, id, is_ok, message, now_ms))
-            break; /* what nobody waits for is of an attempt that is over */
+            break; /* an unknown id belongs to an ended attempt */
     life_settle(l, now_ms);
 }

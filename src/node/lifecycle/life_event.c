@@ -1,4 +1,4 @@
-/* life_event.c - what a pod's life has to say, until somebody asks */
+/* life_event.c - the queue of Events of a pod */
 #include "node/lifecycle/life_internal.h"
 
 static void said_free(struct life_said *s)

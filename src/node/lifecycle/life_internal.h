@@ -1,8 +1,8 @@
-/* life_internal.h - what the files of life.h share: the pod's and its containers' records
+/* life_internal.h - shared by the files of life.h: the records of the pod and its containers
  *
- * Decisions are made in one place: life_step() walks over the pod and takes the first thing that can be done now. Every
- * look at a time goes through life_is_due(), which also remembers the earliest time that has not come yet. So a walk
- * that finds nothing to do has seen every timer, and life_due_ms() cannot forget one.
+ * Decisions are made in one place: life_step() walks over the pod and returns the first action that can be taken now.
+ * Every check of a time goes through life_is_due(), which also remembers the earliest time in the future. So a walk
+ * that finds no action has seen every timer, and life_due_ms() cannot miss one.
  */
 #ifndef NODE_LIFE_INTERNAL_H
 #define NODE_LIFE_INTERNAL_H
@@ -14,16 +14,17 @@
 #include "node/lifecycle/life.h"
 
 enum {
-    LIFE_GRACE_S = 30,   /* where nobody says anything */
-    LIFE_TERM_MS = 2000, /* between SIGTERM and SIGKILL at least, however long a hook took (grace 0: none) */
-    LIFE_BACKOFF_MS =
-        10 * 1000, /* before the second restart; the first comes at once, each further one waits twice as long */
+    LIFE_GRACE_S = 30, /* default of terminationGracePeriodSeconds */
+    LIFE_TERM_MS =
+        2000, /* minimum between SIGTERM and SIGKILL, however long a hook took (none with a grace period of 0) */
+    LIFE_BACKOFF_MS = 10 *
+                      1000, /* before the second restart; the first is immediate, each further one doubles the delay */
     LIFE_BACKOFF_MAX_MS = 300 * 1000,
-    LIFE_RETRY_MS = 1000, /* what could not be made or started at all */
+    LIFE_RETRY_MS = 1000, /* before retrying a failed sandbox or start */
     LIFE_RETRY_MAX_MS = 60 * 1000,
-    LIFE_HOOK_MS = 24 * 3600 * 1000, /* postStart has no limit in Kubernetes; "no limit" on the wire is a day */
+    LIFE_HOOK_MS = 24 * 3600 * 1000, /* postStart has no limit in Kubernetes; the longest on the wire is a day */
     LIFE_MESSAGE_MAX = 4096,         /* as Kubernetes cuts termination messages */
-    LIFE_EVENTS_MAX = 100,           /* kept for an owner that does not ask */
+    LIFE_EVENTS_MAX = 100,           /* kept if the owner does not fetch them */
 };
 
 enum life_phase { LIFE_PENDING, LIFE_RUNNING, LIFE_SUCCEEDED, LIFE_FAILED, LIFE_PHASE_MAX };
@@ -31,7 +32,7 @@ extern const char *const life_phase_names[LIFE_PHASE_MAX];
 
 struct life_look { /* one walk of life_step() */
     int64_t now_ms;
-    int64_t due_ms; /* the earliest time that was looked at and has not come */
+    int64_t due_ms; /* the earliest time in the future that was checked */
     struct life_action *ret;
 };
 
@@ -43,7 +44,7 @@ static inline bool life_is_due(struct life_look *k, int64_t at_ms)
     return false;
 }
 
-/* Both not negative. */
+/* Saturating; both must not be negative. */
 static inline int64_t life_add(int64_t a, int64_t b)
 {
     return a > INT64_MAX - b ? INT64_MAX : a + b;
@@ -56,11 +57,11 @@ enum life_probe_kind { LIFE_STARTUP, LIFE_LIVENESS, LIFE_READINESS, LIFE_PROBE_K
 struct life_probe {          /* of the attempt that runs */
     const struct json *spec; /* NULL: the container has none */
     int64_t next_ms;         /* not before */
-    uint64_t id;             /* of the question on its way; 0: none */
-    int32_t n_same;          /* results like the last one, in a row */
+    uint64_t id;             /* of the running probe; 0: none */
+    int32_t n_same;          /* consecutive results equal to the last one */
     bool was_ok;             /* the last one */
-    bool is_ok;              /* what enough of them in a row said; false at first */
-    bool is_over;            /* it said what it had to say (startup: either way; liveness: failed) */
+    bool is_ok;              /* the last result that met its threshold; false at first */
+    bool is_over;            /* final: startup decided, or liveness failed */
 };
 
 enum life_hook_state { LIFE_HOOK_NONE, LIFE_HOOK_TODO, LIFE_HOOK_RUNS, LIFE_HOOK_DONE };
@@ -68,18 +69,18 @@ enum life_hook_state { LIFE_HOOK_NONE, LIFE_HOOK_TODO, LIFE_HOOK_RUNS, LIFE_HOOK
 struct life_hook {
     const struct json *spec; /* NULL: none */
     enum life_hook_state state;
-    uint64_t id;      /* 0: not on its way */
-    int64_t until_ms; /* a sleep: its end. INT64_MAX: another kind */
+    uint64_t id;      /* 0: not running */
+    int64_t until_ms; /* end of a sleep hook; INT64_MAX: another kind of hook */
 };
 
-struct life_end_of_con { /* how a container is being stopped */
+struct life_end_of_con { /* progress of stopping a container */
     bool is_on, is_forced, is_termed, is_killed;
-    bool restarts;    /* a probe wanted it: it is started again whatever its exit code, unless restartPolicy is Never */
-    int64_t until_ms; /* the end of its grace */
+    bool restarts;    /* restart it afterwards whatever its exit code, unless restartPolicy is Never */
+    int64_t until_ms; /* the end of its grace period */
     int64_t termed_ms;
 };
 
-struct life_past { /* an attempt that ended */
+struct life_past { /* an ended attempt */
     bool is_set;
     int exit_code, signo;
     const char *reason;
@@ -91,21 +92,21 @@ enum life_con_state { LIFE_CON_IDLE, LIFE_CON_STARTING, LIFE_CON_RUNNING };
 
 struct life_con {
     const struct json *spec;
-    struct object *from;          /* the spec is read from it */
+    struct object *from;          /* the object that owns 'spec' */
     const struct json *resources; /* in force; may be NULL */
-    struct object *sized;         /* they are read from it; NULL: from the spec */
-    bool is_resizing;             /* its next start has other ones */
+    struct object *sized;         /* the object that owns 'resources'; NULL: they are part of 'spec' */
+    bool is_resizing;             /* it is restarting for a resize */
     struct str name;
     bool is_init, is_sidecar, is_ephemeral;
     enum life_con_state state;
-    bool is_done;     /* init: the next one may start */
-    bool is_over;     /* it will not be started again */
-    bool is_unknown;  /* the pod ended before it was started */
-    int n_attempts;   /* that came to be */
+    bool is_done;     /* init container: the next one may start */
+    bool is_over;     /* will not be started again */
+    bool is_unknown;  /* the pod ended before its first start */
+    int n_attempts;   /* attempts that ran, or failed for good */
     int64_t start_ms; /* not before */
     int64_t backoff_ms, backoff_set_ms;
     int64_t retry_ms;
-    struct buf wait_reason, wait_message; /* why it waits; empty: nothing special */
+    struct buf wait_reason, wait_message; /* why it waits; empty: no special reason */
     struct buf image_id;                  /* empty: not known yet */
 
     int64_t started_ms; /* the attempt that runs */
@@ -113,7 +114,7 @@ struct life_con {
     struct life_hook post, pre;
     struct life_probe probes[LIFE_PROBE_KIND_MAX];
     struct life_end_of_con stop;
-    struct life_past last, before; /* the last attempt that ended, and the one before */
+    struct life_past last, before; /* the two last ended attempts, 'before' is the older one */
 };
 
 /* ---- the pod ---- */
@@ -129,7 +130,7 @@ enum life_condition_type {
 extern const char *const life_condition_names[LIFE_COND_MAX];
 
 struct life_condition {
-    bool is_known; /* since_ms means something */
+    bool is_known; /* since_ms is valid */
     bool is_true;
     const char *reason; /* NULL: none */
     struct buf message;
@@ -138,7 +139,7 @@ struct life_condition {
 
 enum life_box { LIFE_BOX_NONE, LIFE_BOX_MAKING, LIFE_BOX_MADE, LIFE_BOX_UNMAKING };
 
-struct life_said { /* an event nobody asked for yet */
+struct life_said { /* an event that was not fetched yet */
     struct list_link link;
     bool is_warning;
     struct str container;
@@ -146,34 +147,34 @@ struct life_said { /* an event nobody asked for yet */
 };
 
 struct life {
-    struct object *first;              /* the spec of the pod is read from this one */
-    struct object *pod;                /* as told last */
-    VEC(struct life_con) cons;         /* init containers, main ones, then ephemeral ones: on the heap */
+    struct object *first;              /* the pod at life_new(): its spec counts */
+    struct object *pod;                /* the newest pod object */
+    VEC(struct life_con) cons;         /* init, main, then ephemeral containers; on the heap */
     VEC(struct life_con) inits, mains; /* parts of it */
     enum { LIFE_ALWAYS, LIFE_ON_FAILURE, LIFE_NEVER } policy;
     int64_t start_ms; /* the pod's startTime */
     const char *qos;
 
     enum life_box box;
-    bool is_broken; /* the sandbox died: take it away and make another */
+    bool is_broken; /* the sandbox died: remove it and create another */
     int64_t make_ms, make_retry_ms;
-    struct buf make_reason, make_message; /* why it could not be made */
+    struct buf make_reason, make_message; /* why creating it failed */
     struct buf pod_ip, host_ip;
 
     struct {
-        bool is_on; /* nothing is started any more */
+        bool is_on; /* no container is started from now on */
         bool is_forced, keeps_waiting;
         int64_t until_ms;
-        bool has_phase; /* the end is known already: */
+        bool has_phase; /* the final phase is decided: */
         enum life_phase phase;
         struct buf reason, message;
     } stop;
     struct {
-        bool waits, is_error; /* for room, or for what uses too much now */
+        bool waits, is_error; /* waits for room, or (is_error) for lower usage */
         int64_t generation, since_ms;
         struct buf why;
     } resize;
-    bool has_ended, is_past; /* past: ended before we saw it */
+    bool has_ended, is_past; /* is_past: had ended at life_new() */
     bool said_gone;
 
     enum life_phase phase;
@@ -184,49 +185,50 @@ struct life {
 
     struct list events;
     size_t n_events;
-    struct life_said *told; /* the event given last */
+    struct life_said *told; /* the event returned last */
 };
 
 /* life.c */
-void life_set_text(struct buf *b, struct str text);                                   /* cut to LIFE_MESSAGE_MAX */
+void life_set_text(struct buf *b, struct str text); /* truncates to LIFE_MESSAGE_MAX */
 int64_t life_seconds(const struct json *parent, const char *key, int64_t fallback_s); /* in ms; never negative */
 int64_t life_spec_grace(const struct life *l);                                        /* ms */
 #define LIFE_RESIZE_PENDING     "PodResizePending"
 #define LIFE_RESIZE_IN_PROGRESS "PodResizeInProgress"
-/* Which of the two; NULL: none. '*ret_reason': NULL: none. */
+/* Which of the two conditions holds; NULL: none. '*ret_reason' may be NULL. */
 const char *life_resize_condition(const struct life *l, const char **ret_reason);
-void life_resize_take(struct life *l, struct life_con *c, const struct json *status); /* of its last life */
+void life_resize_take(struct life *l, struct life_con *c,
+                      const struct json *status); /* takes the amounts in its earlier status */
 void life_resize_started(struct life *l, struct life_con *c);
-void life_resize_update(struct life *l);                         /* the pod is another one: its wish may be gone */
-int64_t life_generation(const struct object *pod);               /* 0: it has none */
+void life_resize_update(struct life *l);           /* the pod object changed: its resize may be obsolete */
+int64_t life_generation(const struct object *pod); /* 0: unset */
 struct str life_pod_text(const struct life *l, struct arena *a); /* "name_namespace(uid)" */
 
 /* life_container.c */
-/* 'list': the member of the pod's spec it stands in. */
+/* 'list': the member of the pod's spec that it is in. */
 void life_con_init(struct life_con *c, const struct object *pod, const struct json *spec, const char *list);
 void life_con_done(struct life_con *c);
 static inline bool life_con_is_active(const struct life_con *c)
 {
     return c->state != LIFE_CON_IDLE;
 }
-/* Its program runs and postStart, if any, is over. */
+/* Its program is running and its postStart hook, if any, has ended. */
 static inline bool life_con_is_up(const struct life_con *c)
 {
     return c->state == LIFE_CON_RUNNING && (c->post.state == LIFE_HOOK_NONE || c->post.state == LIFE_HOOK_DONE);
 }
-bool life_con_is_started(const struct life_con *c); /* up, and its startup probe said yes */
+bool life_con_is_started(const struct life_con *c); /* up, and its startup probe succeeded */
 bool life_con_is_ready(const struct life_con *c);
 bool life_start_step(struct life *l, struct life_look *k);
 bool life_post_step(struct life *l, struct life_con *c, struct life_look *k);
-void life_con_killed(struct life *l, struct life_con *c, struct str message, int64_t now_ms); /* see life_lost() */
-/* What a status of before says of it. */
+void life_con_killed(struct life *l, struct life_con *c, struct str message, int64_t now_ms); /* for life_lost() */
+/* Restore its state from an earlier status. */
 void life_con_take(struct life *l, struct life_con *c, const struct json *old, int64_t now_ms);
-/* The same where it was found as it is; 'old' may be NULL. What has ended is told to have, later. */
+/* The same for a container that was found; 'old' may be NULL. If it has ended, life_ended() follows. */
 void life_con_found(struct life *l, struct life_con *c, const struct json *old, const struct life_found *f);
-void life_con_again(struct life_con *c, int64_t now_ms); /* a new sandbox: from the start */
-void life_check_init(struct life_con *c);                /* is a sidecar far enough for the next one? */
+void life_con_again(struct life_con *c, int64_t now_ms); /* for a new sandbox: start from the beginning */
+void life_check_init(struct life_con *c);                /* mark a sidecar as done if the next container may start */
 void life_action_of(struct life_look *k, enum life_action_kind kind, const struct life_con *c);
-/* One step of a hook. true: an action was given. */
+/* One step of a hook. True: an action was set. */
 bool life_hook_step(struct life *l, struct life_con *c, struct life_hook *h, int64_t timeout_ms, struct life_look *k);
 
 /* life_probe.c */
@@ -235,9 +237,9 @@ bool life_probe_step(struct life *l, struct life_con *c, struct life_look *k);
 bool life_probe_result(struct life *l, struct life_con *c, uint64_t id, bool is_ok, struct str message, int64_t now_ms);
 
 /* life_stop.c */
-/* Nothing is started from here on, what runs is ended; or, if that is so already, faster. */
+/* Stop the pod: start nothing more and stop what runs; if it is stopping already, maybe shorten the grace period. */
 void life_begin_stop(struct life *l, int64_t grace_ms, int64_t now_ms);
-/* End one container. 'why' is for the event. */
+/* Stop one container. The text is the message of the Killing event. */
 void life_con_stop(struct life *l, struct life_con *c, int64_t grace_ms, int64_t now_ms, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 void life_con_join_stop(struct life *l, struct life_con *c, int64_t now_ms); /* of the pod */
@@ -246,11 +248,11 @@ bool life_stop_step(struct life *l, struct life_con *c, struct life_look *k);
 /* life_phase.c */
 enum life_shown { LIFE_SHOWS_WAITING, LIFE_SHOWS_RUNNING, LIFE_SHOWS_ENDED };
 enum life_shown life_shown(const struct life *l, const struct life_con *c); /* as its status says */
-bool life_shows_last(const struct life *l, const struct life_con *c);       /* lastState: 'last'; else 'before' */
+bool life_shows_last(const struct life *l, const struct life_con *c);       /* lastState shows 'last'; else 'before' */
 bool life_shows_ready(const struct life *l, const struct life_con *c);
-bool life_is_finished(const struct life *l); /* its end is decided by its own containers */
-bool life_is_active(const struct life *l);   /* a container runs or is being started */
-/* Phase and conditions follow from what has changed. At the end of every function that was told something. */
+bool life_is_finished(const struct life *l); /* all its containers have ended for good, or an init container failed */
+bool life_is_active(const struct life *l);   /* a container is running or starting */
+/* Update phase and conditions. Called at the end of every function that reports an event. */
 void life_settle(struct life *l, int64_t now_ms);
 
 /* life_event.c */

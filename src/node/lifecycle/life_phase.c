@@ -1,4 +1,4 @@
-/* life_phase.c - what follows from the containers: the phase of the pod and its conditions */
+/* life_phase.c - phase and conditions of the pod, derived from its containers */
 #include "node/lifecycle/life_internal.h"
 
 #include "api/pod/status.h"
@@ -21,7 +21,7 @@ const char *const life_condition_names[LIFE_COND_MAX] = {
 
 /* ---- containers as their status shows them ---- */
 
-/* One that ended and is to start again waits if there is something to say about it; else the end is what one sees. */
+/* A container that will be restarted shows as waiting if there is a reason to show; else as terminated. */
 enum life_shown life_shown(const struct life *l, const struct life_con *c)
 {
     if (life_con_is_up(c))
@@ -38,7 +38,7 @@ bool life_shows_last(const struct life *l, const struct life_con *c)
     return c->is_unknown || life_shown(l, c) != LIFE_SHOWS_ENDED;
 }
 
-/* An init container is "ready" when it has done its work. */
+/* An init container is "ready" when it has succeeded. */
 bool life_shows_ready(const struct life *l, const struct life_con *c)
 {
     if (c->is_init && !c->is_sidecar)
@@ -56,7 +56,7 @@ static bool main_was_started(const struct life *l)
 
 /* ---- phase ---- */
 
-/* Of a pod that has not ended: Pending while a container was never started, and while it initializes. */
+/* Phase of a pod that has not ended: Pending until every container was started and initialization is done. */
 static enum life_phase living_phase(const struct life *l)
 {
     bool has_main = main_was_started(l);
@@ -115,7 +115,7 @@ static bool is_initialized(const struct life *l)
     return true;
 }
 
-/* Containers that were to run and never did have no exit code; Kubernetes counts them as killed. */
+/* Containers that never ran have no exit code; Kubernetes reports them as killed. */
 static void mark_unknown(struct life *l)
 {
     if (l->stop.keeps_waiting)

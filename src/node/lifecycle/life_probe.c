@@ -4,15 +4,15 @@
 static const struct {
     const char *title;    /* "Liveness probe failed: …" */
     const char *verb;     /* "Container main failed liveness probe" */
-    bool kills;           /* when it failed often enough */
-    bool goes_on_in_stop; /* also while the container is being ended */
+    bool kills;           /* kill the container when it fails */
+    bool goes_on_in_stop; /* continue while the container is being stopped */
 } kinds[LIFE_PROBE_KIND_MAX] = {
     [LIFE_STARTUP] = { "Startup", "startup", true, false },
     [LIFE_LIVENESS] = { "Liveness", "liveness", true, false },
     [LIFE_READINESS] = { "Readiness", "readiness", false, true },
 };
 
-/* Where a number is missing or 0 the default of the API holds. */
+/* A missing or zero number means the default of the API. */
 static int64_t life_probe_number(const struct json *spec, const char *key, int64_t fallback)
 {
     int64_t n = json_i64(json_get(spec, key), 0);
@@ -83,7 +83,7 @@ static void kill_for(struct life *l, struct life_con *c, enum life_probe_kind ki
     c->stop.restarts = true;
 }
 
-/* Enough results of one kind in a row. */
+/* A threshold of equal results was reached. */
 static void life_probe_decide(struct life *l, struct life_con *c, enum life_probe_kind kind, bool is_ok, int64_t now_ms)
 {
     struct life_probe *p = &c->probes[kind];

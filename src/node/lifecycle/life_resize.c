@@ -1,8 +1,8 @@
-/* life_resize.c - other amounts of CPU and memory for containers: what they have, what they wish, what the status says
+/* life_resize.c - resizing containers: amounts in force, requested amounts, and their conditions
  *
- * The amounts in force are those of the spec when the pod was told first, or those that its status says. life_resize() puts
- * those of the newest spec in force; a container whose resizePolicy says RestartContainer for one that changes is
- * stopped, and its next start has them.
+ * The amounts in force are those of the spec at life_new(), or those in the status. life_resize() puts those of the
+ * newest spec in force; a container whose resizePolicy is RestartContainer for a changed resource is stopped, and its
+ * next start has them.
  */
 #include "node/lifecycle/life_internal.h"
 
@@ -11,7 +11,7 @@
 
 static const char *const amount_lists[] = { "requests", "limits" };
 
-/* Those that end before the others start have what they have. */
+/* Init containers that are not sidecars keep their amounts. */
 static bool is_sizable(const struct life_con *c)
 {
     return !c->is_ephemeral && (!c->is_init || c->is_sidecar);
@@ -66,7 +66,7 @@ void life_resize_take(struct life *l, struct life_con *c, const struct json *sta
     c->resources = json_get(status, "resources");
 }
 
-/* ---- news ---- */
+/* ---- events ---- */
 
 static void say_resize(struct life *l, bool is_warning, const char *reason, const char *words, struct str error)
 {
@@ -184,7 +184,7 @@ void life_resize(struct life *l, int64_t now_ms)
     life_settle(l, now_ms);
 }
 
-/* ---- what the status says ---- */
+/* ---- condition ---- */
 
 const char *life_resize_condition(const struct life *l, const char **ret_reason)
 {

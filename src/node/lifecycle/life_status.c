@@ -27,7 +27,7 @@ static struct json *life_status_add_object(struct arena *a, struct json *j, cons
     return json_add(j, str_of(key), json_object(a));
 }
 
-/* Of the pod that this is the status of; a pod of an older server has none. */
+/* The generation of the pod object; pods of an older server have none. */
 static void add_generation(const struct life *l, struct arena *a, struct json *j)
 {
     int64_t generation = life_generation(l->pod);
@@ -95,7 +95,7 @@ static void add_state(const struct life *l, struct arena *a, const struct life_c
         add_ended(a, life_shows_last(l, c) ? &c->last : &c->before, last);
 }
 
-/* What it has. */
+/* The amounts in force. */
 static void add_amounts(struct arena *a, const struct life_con *c, struct json *one)
 {
     const struct json *requests = json_get(c->resources, "requests"), *limits = json_get(c->resources, "limits");
@@ -202,7 +202,7 @@ static void add_address(struct arena *a, struct json *status, const char *one, c
     life_status_add_text(a, json_push(json_add(status, str_of(many), json_array(a)), json_object(a)), "ip", ip);
 }
 
-/* Members that the node does not write belong to somebody else. A nomination is over when the pod has its node. */
+/* Members that the node does not write belong to other writers. A nomination is obsolete once the pod has a node. */
 static void keep_others(const struct life *l, struct arena *a, struct json *status)
 {
     static const char *const ours[] = { "observedGeneration",

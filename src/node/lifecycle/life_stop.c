@@ -1,9 +1,9 @@
-/* life_stop.c - ending containers: preStop, SIGTERM, SIGKILL, each in its time and turn
+/* life_stop.c - stopping containers: preStop, SIGTERM, SIGKILL, in order
  *
  *     hook runs ──▶ its turn ──▶ SIGTERM ──▶ SIGKILL
  *
- * Hook and turn have until the end of the grace; then SIGTERM is sent in any case, and SIGKILL when the grace is over
- * but not less than LIFE_TERM_MS after it. With a grace of 0 there is SIGKILL only.
+ * Hook and turn may take until the end of the grace period; then SIGTERM is sent anyway. SIGKILL follows at the end
+ * of the grace period, at least LIFE_TERM_MS after SIGTERM. A grace period of 0 means SIGKILL only.
  */
 #include "node/lifecycle/life_internal.h"
 
@@ -31,7 +31,7 @@ void life_con_stop(struct life *l, struct life_con *c, int64_t grace_ms, int64_t
     c->stop = (struct life_end_of_con){ .is_on = true, .until_ms = INT64_MAX };
     stop_shorten(c, grace_ms, now_ms);
     c->pre.state = c->pre.spec ? LIFE_HOOK_TODO : LIFE_HOOK_NONE;
-    if (!life_con_is_up(c)) { /* nobody waits for postStart any more */
+    if (!life_con_is_up(c)) { /* the result of postStart no longer matters */
         c->post.state = LIFE_HOOK_DONE;
         c->post.id = 0;
         l->is_changed = true;
@@ -50,7 +50,7 @@ void life_begin_stop(struct life *l, int64_t grace_ms, int64_t now_ms)
     if (l->has_ended)
         return;
     if (!l->stop.is_on)
-        l->is_changed = true; /* what waited for a restart does so no more */
+        l->is_changed = true; /* containers no longer wait for a restart */
     l->stop.until_ms = MIN_OF(l->stop.is_on ? l->stop.until_ms : INT64_MAX, life_add(now_ms, grace_ms));
     l->stop.is_forced |= grace_ms == 0;
     l->stop.is_on = true;
@@ -59,7 +59,7 @@ void life_begin_stop(struct life *l, int64_t grace_ms, int64_t now_ms)
             life_con_join_stop(l, c, now_ms);
 }
 
-/* When the pod ends, a sidecar waits for the main containers and for the sidecars after it. */
+/* When the pod stops, a sidecar waits for the main containers and for later sidecars. */
 static bool waits_for_turn(const struct life *l, const struct life_con *c)
 {
     if (!c->is_sidecar || !l->stop.is_on)
@@ -83,7 +83,7 @@ static bool kill_now(struct life_con *c, struct life_look *k)
     return stop_send(c, SIGKILL, k);
 }
 
-/* Is the hook over? It has the whole grace. An action may have been given instead. */
+/* Has the hook ended? It may take the whole grace period. '*ret_given': an action was set instead. */
 static bool is_past_hook(struct life *l, struct life_con *c, struct life_look *k, bool *ret_given)
 {
     if (c->pre.state == LIFE_HOOK_NONE || c->pre.state == LIFE_HOOK_DONE)
@@ -97,8 +97,7 @@ static bool is_past_hook(struct life *l, struct life_con *c, struct life_look *k
     return c->pre.state == LIFE_HOOK_DONE;
 }
 
-/* It is not there yet, so nobody can be asked to end. A start takes no time, or it hangs: then the grace is enough
- * for it too. */
+/* A starting container cannot get SIGTERM. A start is quick, or it hangs: kill it at the end of the grace period. */
 static bool stop_starting(const struct life *l, struct life_con *c, struct life_look *k)
 {
     if (!l->stop.is_on || c->stop.is_killed || (!l->stop.is_forced && !life_is_due(k, l->stop.until_ms)))

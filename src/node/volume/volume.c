@@ -1,4 +1,4 @@
-/* volume.c - the volumes of a pod: made, brought up to date, handed over, removed */
+/* volume.c - the volumes of a pod: create, update, hand over, remove */
 #include "node/volume/volume_internal.h"
 
 #include "api/name.h"
@@ -34,14 +34,14 @@ static int tmpfs_new(mode_t mode, int64_t size_bytes, int *ret_fd, struct err *e
 
     (void)snprintf(mode_text, sizeof(mode_text), "%04o", (unsigned)mode);
     (void)snprintf(size_text, sizeof(size_text), "%lld", (long long)size_bytes);
-    /* Empty files are memory too, and the size does not count them. */
+    /* Limit the number of files: empty files use memory that the size does not count. */
     (void)snprintf(files_text, sizeof(files_text), "%lld", MAX_OF((long long)size_bytes / PAGE, (long long)FILES_MIN));
     if (fs < 0 || fsconfig(fs, FSCONFIG_SET_STRING, "source", "pumice", 0) < 0 ||
         fsconfig(fs, FSCONFIG_SET_STRING, "mode", mode_text, 0) < 0 ||
         (size_bytes > 0 && (fsconfig(fs, FSCONFIG_SET_STRING, "size", size_text, 0) < 0 ||
                             fsconfig(fs, FSCONFIG_SET_STRING, "nr_inodes", files_text, 0) < 0)))
         return io_errno(e, "set up a tmpfs");
-    /* Linux 6.4, and only for root of the host: elsewhere it is swapped like any memory. */
+    /* Linux 6.4 or later, and only for root of the host; elsewhere it may be swapped. */
     (void)fsconfig(fs, FSCONFIG_SET_FLAG, "noswap", NULL, 0);
     if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
         return io_errno(e, "create a tmpfs");
@@ -62,7 +62,7 @@ int volume_mount_tmpfs(int dir_fd, mode_t mode, int64_t size_bytes, int *ret_fd,
     return 0;
 }
 
-/* Take away the tmpfs at 'name', and one below it if a crash left two. Other mounts are not ours. */
+/* Unmount the tmpfs at 'name', and one below it if a crash left two. Other mounts are not ours. */
 static int unmount(int parent, const char *name, struct err *e)
 {
     char path[NAME_MAX + 64];
@@ -126,14 +126,14 @@ static int volume_open_dir(struct volume_set *s, struct err *e)
 
 enum { VOLUME_REMOVED_MAX = 1000 };
 
-/* Secrets go first and by name: a mount namespace that still holds the tmpfs then holds an empty one. */
+/* Delete secrets first and by name: a mount namespace that still holds the tmpfs then holds an empty one. */
 static int remove_config(int dir, struct err *e)
 {
     autoclose int fd = path_open_below(dir, config_name, O_PATH | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
 
     if (fd < 0)
         return errno == ENOENT ? 0 : io_errno(e, "open \"%s\"", config_name);
-    (void)tree_empty(fd, NULL); /* what is left goes with the mount; without one the last line below tells */
+    (void)tree_empty(fd, NULL); /* leftovers go with the mount; without a mount tree_remove() below reports them */
     if (unmount(dir, config_name, e) < 0)
         return -1;
     return tree_remove(dir, config_name, e);
@@ -150,10 +150,10 @@ static int remove_data(int dir, struct err *e)
         rc = unmount(dirfd(d), entry->d_name, e);
     if (rc == 0)
         rc = tree_remove_some(dir, data_name, VOLUME_REMOVED_MAX, e);
-    return rc < 0 ? -1 : 0; /* what is left goes with the directory of the pod */
+    return rc < 0 ? -1 : 0; /* leftovers are deleted with the pod's directory */
 }
 
-/* Both are tried, whatever comes of the first. */
+/* Try both, even if the first fails. */
 static int remove_volumes(int dir, struct err *e)
 {
     struct err second;
@@ -162,7 +162,7 @@ static int remove_volumes(int dir, struct err *e)
     return remove_data(dir, rc < 0 ? &second : e) < 0 ? -1 : rc;
 }
 
-/* The caller may keep things of its own in 'path'; then it stays. */
+/* 'path' stays if the caller has files of its own in it. */
 static int remove_all(int dir, const char *path, struct err *e)
 {
     if (remove_volumes(dir, e) < 0)
@@ -204,7 +204,7 @@ static int make_config(struct volume_call *c, struct volume *v, const struct jso
 }
 
 static const struct volume_kind kinds[] = {
-    { "emptyDir", volume_make_empty }, /* the first is what a volume without a source is */
+    { "emptyDir", volume_make_empty }, /* the first is the default of a volume without a source */
     { "hostPath", volume_make_host, .is_host = true },
     { "configMap", make_config, .is_config = true },
     { "secret", make_config, .is_config = true },
@@ -293,12 +293,12 @@ static struct volume_set *set_new(const char *dir, const struct json *pod, bool 
     s->dir = arena_str(&s->arena, str_of(dir));
     s->dir_fd = s->config_fd = s->data_fd = -1;
     s->may_mount = may_mount;
-    s->has_fs_group = group >= 0 && group < UINT32_MAX; /* the last one means "no change" to chown() */
+    s->has_fs_group = group >= 0 && group < UINT32_MAX; /* UINT32_MAX means "no change" to chown() */
     s->fs_group = s->has_fs_group ? (gid_t)group : 0;
     return s;
 }
 
-/* What was there before may belong to a pod that still runs; it stays. */
+/* A reused directory may belong to a running pod: it stays. */
 static void undo_make(struct volume_set *s)
 {
     struct err e;
@@ -354,7 +354,7 @@ static int update_one(struct volume_call *c, const struct json *volume, struct e
     struct volume *v = volume_find(c->set, name);
     const struct json *spec = v && v->kind->is_config ? json_get(volume, v->kind->member) : NULL;
 
-    if (!spec) /* not one of ours, or nothing to update */
+    if (!spec) /* unknown volume, or nothing to update */
         return 0;
     return v->kind->make(c, v, spec, e) < 0 ? err_wrap(e, "volume \"%.*s\"", STR_ARG(name)) : 0;
 }

@@ -1,4 +1,4 @@
-/* volume_config.c - which files a configMap, secret, downwardAPI or projected volume has; writes nothing */
+/* volume_config.c - the files of a configMap, secret, downwardAPI or projected volume; writes nothing */
 #include "node/volume/volume_internal.h"
 
 #include "api/name.h"
@@ -36,7 +36,7 @@ static int volume_config_add_file(struct collect *c, struct str path, struct str
 
     if (volume_path_clean(files->arena, path, &clean, e) < 0)
         return -1;
-    if (str_starts(clean, STR(".."))) /* ours: ..data and its like */
+    if (str_starts(clean, STR(".."))) /* reserved: ..data and similar */
         return err_set(e, ERR_INVALID, "path \"%.*s\" must not begin with \"..\"", STR_ARG(path));
     files->n_bytes += clean.n + data.n + 64;
     if (files->n_bytes > VOLUME_FILES_MAX_BYTES)
@@ -48,7 +48,7 @@ static int volume_config_add_file(struct collect *c, struct str path, struct str
 /* ---- ConfigMap and Secret ---- */
 
 struct object_kind {
-    const char *kind, *word; /* of the API; in messages */
+    const char *kind, *word; /* kind in the API; word in messages */
     struct {
         const char *member;
         bool is_base64;
@@ -60,7 +60,7 @@ static const struct object_kind config_map = { "ConfigMap",
                                                { { "data", false }, { "binaryData", true } } };
 static const struct object_kind secret = { "Secret", "secret", { { "data", true }, { "stringData", false } } };
 
-/* Line breaks inside are fine: people paste what base64 prints. */
+/* Line breaks are allowed: people paste the output of base64. */
 static int decode_base64(struct arena *a, struct str text, struct str *ret)
 {
     autobuf plain = { 0 };
@@ -81,7 +81,7 @@ struct object_key {
     unsigned map; /* of kind->maps */
 };
 
-struct object_keys { /* sorted, each key once: an object and a list of items may both be long */
+struct object_keys { /* sorted, without duplicates: an object and a list of items may both be long */
     struct object_key *v;
     size_t n;
 };
@@ -339,7 +339,7 @@ static int ordered_cmp(const void *x, const void *y)
     return cmp ? cmp : (a->at > b->at) - (a->at < b->at);
 }
 
-/* Sort, keep the last of equal paths, refuse a file that is a directory too. */
+/* Sort, keep the last of equal paths, and refuse a file that is also a directory. */
 static int volume_config_settle(struct volume_files *files, struct err *e)
 {
     struct ordered *all = arena_array(files->arena, struct ordered, files->list.n);

@@ -1,4 +1,4 @@
-/* volume_dir.c - emptyDir and claims: directories a pod may write to */
+/* volume_dir.c - emptyDir and claims: directories that a pod may write to */
 #include "node/volume/volume_internal.h"
 
 #include "api/meta.h"
@@ -11,7 +11,7 @@
 
 /* ---- emptyDir ---- */
 
-/* Bytes of a quantity written as text or number; 0: not set. */
+/* Bytes of a quantity given as string or number; 0: unset. */
 static int read_bytes(const struct json *j, int64_t *ret, struct err *e)
 {
     struct quantity q;
@@ -27,8 +27,8 @@ static int read_bytes(const struct json *j, int64_t *ret, struct err *e)
     return 0;
 }
 
-/* What the pod may use in all: the sum of its containers' limits, if each has one; else 0. What lies in a tmpfs counts
- * against it, so more could never be filled. */
+/* The memory limit of the pod: the sum of its containers' limits, if each has one; else 0. A tmpfs counts against it,
+ * so a larger one could never be filled. */
 static int64_t pod_memory_limit(const struct json *pod)
 {
     int64_t sum = 0, bytes;
@@ -41,7 +41,7 @@ static int64_t pod_memory_limit(const struct json *pod)
     return sum;
 }
 
-/* Volumes of the pod that would grow as they like. */
+/* The number of the pod's memory volumes without a sizeLimit. */
 static int64_t count_unbounded(const struct json *pod)
 {
     int64_t n = 0, bytes;
@@ -55,16 +55,16 @@ static int64_t count_unbounded(const struct json *pod)
     return n;
 }
 
-/* A tmpfs always has a size. Its sizeLimit, and no more than the pod or the node has; without a sizeLimit, in a pod
- * without limits, all such volumes of the pod have half of the node's memory together: what is in them is no
- * process's that the kernel could end to get it back. 0: the node does not say what it has, and the kernel decides. */
+/* Size of a tmpfs: its sizeLimit, at most the memory of pod and node. Without a sizeLimit in a pod without limits,
+ * all such volumes of the pod share half of the node's memory, since the kernel cannot reclaim it by killing a
+ * process. 0: the node's memory is unknown, the kernel decides. */
 static int memory_size(const struct volume_call *c, const struct json *spec, int64_t *ret, struct err *e)
 {
     int64_t pod = pod_memory_limit(c->pod), node = 0;
 
     if (read_bytes(json_get(spec, "sizeLimit"), ret, e) < 0)
         return err_wrap(e, "sizeLimit");
-    (void)read_bytes(json_get(c->source->allocatable, "memory"), &node, NULL); /* ours: a quantity, or not there */
+    (void)read_bytes(json_get(c->source->allocatable, "memory"), &node, NULL); /* written by us: a quantity, or unset */
     if (*ret == 0 && pod == 0)
         *ret = node / 2 / MAX_OF(count_unbounded(c->pod), 1);
     else if (*ret == 0 || (pod && pod < *ret))
@@ -82,12 +82,12 @@ static int make_in_memory(struct volume_call *c, int parent, const char *name, c
 
     if (memory_size(c, spec, &size, e) < 0 || make_dir_at(parent, name, 0777, &dir, e) < 0)
         return -1;
-    if (volume_is_mount(dir)) { /* from an earlier life */
+    if (volume_is_mount(dir)) { /* reused from an earlier run */
         *ret_fd = dir;
         dir = -1;
         return 0;
     }
-    return volume_mount_tmpfs(dir, 01777, size, ret_fd, e); /* as a tmpfs is by itself, and so below a kubelet */
+    return volume_mount_tmpfs(dir, 01777, size, ret_fd, e); /* the default mode of a tmpfs, as with a kubelet */
 }
 
 int volume_make_empty(struct volume_call *c, struct volume *v, const struct json *spec, struct err *e)
@@ -106,7 +106,7 @@ int volume_make_empty(struct volume_call *c, struct volume *v, const struct json
 
 /* ---- claims ---- */
 
-/* The directory for all claims of a namespace. A container may leave programs that run as root in its claim, so other
+/* The directory for all claims of a namespace. A container may leave set-uid root programs in its claim, so other
  * users of the host must not get there. */
 static int namespace_dir(const char *claims_dir, struct str namespace, int *ret_fd, struct err *e)
 {
@@ -167,15 +167,15 @@ int volume_make_claim(struct volume_call *c, struct volume *v, const struct json
     return 0;
 }
 
-/* The claim has the name "<pod>-<volume>" and must be the pod's own: another pod and volume may make the same name, and
- * anyone may make a claim of that name. */
+/* The claim is named "<pod>-<volume>" and must be owned by this pod: other pods and volumes can produce the same
+ * name, and anyone can create a claim of that name. */
 int volume_make_ephemeral(struct volume_call *c, struct volume *v, const struct json *spec, struct err *e)
 {
     struct str name = arena_fmt(c->arena, "%.*s-%.*s", STR_ARG(object_name(c->pod)), STR_ARG(v->name));
     struct str uid = object_uid(c->pod);
     const struct json *claim;
 
-    (void)spec; /* the template is for whoever makes the claim */
+    (void)spec; /* the controller that creates the claim uses the template */
     if (find_claim(c, name, &claim, e) < 0)
         return -1;
     if (uid.n == 0 || !str_eq(object_controller_uid(claim), uid))

@@ -1,12 +1,12 @@
-/* volume_files.c - the files of a configMap and its like, replaced in one step
+/* volume_files.c - write the files of a configMap or similar volume, replaced in one step
  *
  *     ..v7/            the files, in directories as their paths say
- *     ..data           link to ..v7; renaming a new link over it is the step
+ *     ..data           link to ..v7; renaming a new link over it replaces the files
  *     key, .ssh …      links to ..data/key, ..data/.ssh: the names a container opens
  *
- * The order is: write ..v8, rename ..data, make links for new names, remove those of old ones and ..v7. A crash between
- * any two leaves a volume that reads well, and the next write cleans up. Only we write here (containers have it
- * read-only), so the directory itself says what it holds; nothing is remembered.
+ * The order is: write ..v8, rename ..data, create links for new names, remove those of old ones and ..v7. A crash
+ * between any two steps leaves a readable volume, and the next write cleans up. Only we write here (containers have
+ * it mounted read-only), so the state is read back from the directory itself.
  */
 #include "node/volume/volume_internal.h"
 
@@ -18,7 +18,7 @@ enum { GENERATION_NAME_MAX = 32 };
 
 static const char data_link[] = "..data", data_link_new[] = "..data_tmp";
 
-/* ---- what is there ---- */
+/* ---- current files ---- */
 
 /* The number in "..v7". */
 static bool generation_number(struct str name, uint64_t *ret)
@@ -26,7 +26,7 @@ static bool generation_number(struct str name, uint64_t *ret)
     return str_starts(name, STR("..v")) && str_to_u64(str_from(name, 3), ret) == 0;
 }
 
-/* The number of the present files; 0: none yet. */
+/* The number of the current files; 0: none yet. */
 static uint64_t generation_now(int root)
 {
     char target[GENERATION_NAME_MAX];
@@ -59,7 +59,7 @@ int volume_files_open(int root, int *ret_fd, struct err *e)
     return 0;
 }
 
-/* ---- are these the files we want? ---- */
+/* ---- comparison with the wanted files ---- */
 
 static mode_t mode_for(mode_t mode, struct volume_owner owner)
 {
@@ -89,7 +89,7 @@ static bool same_file(int dir, const struct volume_file *f, struct volume_owner 
            same_bytes(fd, f->data);
 }
 
-/* Depth is that of paths we made. More than 'limit' is not counted. */
+/* Recursion is limited by the paths we wrote. Stops counting above 'limit'. */
 static size_t count_files(int dir, const char *name, size_t limit)
 {
     autodir *d = dir_open(dir, name);
@@ -127,7 +127,7 @@ static int own_new_dir(void *ctx, int parent, const char *name, const char *path
     return tree_own_fd(fd, owner->group, true, e) < 0 ? err_wrap(e, "directory \"%s\"", path) : 0;
 }
 
-/* The directory a file is in. */
+/* Open the directory of a file, creating it if missing. */
 static int make_parent(int dir, struct str path, struct volume_owner *owner, int *ret_fd, struct err *e)
 {
     struct make_below how = { dir, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, 0755, own_new_dir, owner };
@@ -136,7 +136,7 @@ static int make_parent(int dir, struct str path, struct volume_owner *owner, int
     return make_dirs_below(&how, str_sub(path, 0, (size_t)MAX_OF(slash, 0)), ret_fd, e);
 }
 
-/* Nobody may read it before it has its mode, so it begins with 0600. */
+/* Create it with 0600: it must not be readable before it has its final mode. */
 static int volume_files_write_file(int dir, const struct volume_file *f, struct volume_owner owner, struct err *e)
 {
     autoclose int parent = -1, fd = -1;
@@ -182,7 +182,7 @@ static int write_generation(int root, uint64_t number, const struct volume_files
     autoclose int dir = -1;
 
     generation_name(number, name);
-    if (tree_remove(root, name, e) < 0) /* half written before a crash */
+    if (tree_remove(root, name, e) < 0) /* partly written before a crash */
         return -1;
     if (make_dir_at(root, name, 0755, &dir, e) < 0)
         return -1;
@@ -193,7 +193,7 @@ static int write_generation(int root, uint64_t number, const struct volume_files
     return 0;
 
 undo:
-    (void)tree_remove(root, name, NULL); /* the next write would do it too */
+    (void)tree_remove(root, name, NULL); /* the next write would remove it too */
     return -1;
 }
 
@@ -227,7 +227,7 @@ static int make_links(struct arena *a, int root, const struct volume_files *file
     VEC_FOREACH(f, &files->list) {
         struct str name = first_part(f->path);
 
-        if (last.p && str_eq(name, last)) /* sorted: equal names stand together */
+        if (last.p && str_eq(name, last)) /* sorted: equal names are adjacent */
             continue;
         last = name;
         if (make_link(a, root, name, e) < 0)
@@ -251,7 +251,7 @@ static bool has_name(const struct volume_files *files, struct str name)
     return lo < files->list.n && str_eq(first_part(files->list.v[lo].path), name);
 }
 
-/* Take away all that is neither '..data', its directory nor a name of a present file. */
+/* Remove everything but '..data', its directory and names of current files. */
 static int remove_stale(int root, uint64_t number, const struct volume_files *files, struct err *e)
 {
     autodir *d = dir_open(root, ".");

@@ -1,8 +1,8 @@
 /* volume_host.c - hostPath: a file or directory of this machine, where that is allowed
  *
- * The path is the administrator's, not a container's, so its links are followed; what was opened is what is checked.
- * Where it is somebody else's (HOST_USER_ANNOTATION), he must be able to go there himself: else a link in his own directory
- * would lead into closed ones of others.
+ * The path comes from the administrator, not from a container, so its links are followed, and the opened file is
+ * checked. With HOST_USER_ANNOTATION the path belongs to another user, who must be able to open it: otherwise a link
+ * in that user's directory could lead into closed directories of others.
  */
 #include "node/volume/volume_internal.h"
 
@@ -17,11 +17,11 @@ enum creates { CREATES_NOTHING, CREATES_DIR, CREATES_FILE };
 
 static const struct host_type {
     const char *name;
-    mode_t format; /* S_IF…; 0: whatever it is */
+    mode_t format; /* S_IF…; 0: any */
     const char *word;
     enum creates creates;
 } host_types[] = {
-    /* No check; what is missing is made as a directory, as container runtimes do. */
+    /* No check; created as a directory if missing, as in container runtimes. */
     { "", 0, NULL, CREATES_DIR },
     { "DirectoryOrCreate", S_IFDIR, "a directory", CREATES_DIR },
     { "Directory", S_IFDIR, "a directory", CREATES_NOTHING },
@@ -54,7 +54,7 @@ static int volume_host_check_path(struct str path, struct err *e)
     return 0;
 }
 
-/* Parents are not made, as in Kubernetes. */
+/* Parents are not created, as in Kubernetes. */
 static int volume_host_make_file(const char *path, struct err *e)
 {
     autoclose int fd = open(path, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -77,11 +77,11 @@ static int open_or_make(struct arena *a, struct str path, enum creates creates, 
     fd = open(name, O_PATH | O_CLOEXEC);
 done:
     if (fd < 0)
-        (void)err_errno(e, "hostPath %s", name); /* ERR_NOT_FOUND is right here: it may come */
+        (void)err_errno(e, "hostPath %s", name); /* ERR_NOT_FOUND: it may appear later */
     return fd;
 }
 
-/* ---- as whom ---- */
+/* ---- the user ---- */
 
 static int64_t volume_host_id_of(struct str text)
 {

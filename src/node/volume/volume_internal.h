@@ -1,12 +1,12 @@
-/* volume_internal.h - what the volume_*.c files share
+/* volume_internal.h - shared by the volume_*.c files
  *
- * volume.c          the set: make, update, own, free; the table of kinds
- * volume_config.c   which files a configMap, secret, downwardAPI or projected volume has       pure
- * volume_files.c    those files on disk, replaced in one step
- * volume_dir.c      emptyDir and claims
- * volume_host.c     hostPath
- * volume_mount.c    the volumeMounts of a container
- * volume_path.c     paths from outside                                                       pure
+ *     volume.c          the set: create, update, own, free; the table of kinds
+ *     volume_config.c   the files of a configMap, secret, downwardAPI or projected volume          pure
+ *     volume_files.c    writing those files to disk, replaced in one step
+ *     volume_dir.c      emptyDir and claims
+ *     volume_host.c     hostPath
+ *     volume_mount.c    the volumeMounts of a container
+ *     volume_path.c     checking paths from outside                                                pure
  */
 #ifndef NODE_VOLUME_INTERNAL_H
 #define NODE_VOLUME_INTERNAL_H
@@ -27,12 +27,12 @@ struct volume_kind;
 struct volume {
     struct str name;
     const struct volume_kind *kind;
-    int fd; /* O_PATH: its root, or the file of a hostPath; -1: not made yet */
+    int fd; /* O_PATH: its root, or the file of a hostPath; -1: not created yet */
     bool is_read_only, is_file;
-    bool lacks_optional; /* an optional object or key was not there */
+    bool lacks_optional; /* an optional object or key was missing */
 };
 
-struct volume_held { /* what volumes_mounts() opened for one container */
+struct volume_held { /* descriptors that volumes_mounts() opened for one container */
     struct str container;
     int *fds;
     size_t n;
@@ -41,12 +41,12 @@ struct volume_held { /* what volumes_mounts() opened for one container */
 struct volume_set {
     struct arena arena; /* names */
     struct str dir;
-    int dir_fd;             /* O_PATH, as all fds here */
+    int dir_fd;             /* O_PATH, like all descriptors here */
     int config_fd, data_fd; /* -1: no volume needed it yet */
     VEC(struct volume) volumes;
     VEC(struct volume_held) held;
     bool may_mount, has_fs_group;
-    bool made_dir, is_taken_over; /* 'dir' was made by us; it had volumes already */
+    bool made_dir, is_taken_over; /* we created 'dir'; it had volumes already */
     gid_t fs_group;
     struct volume_user { /* HOST_USER_ANNOTATION (api/pod/security.h) */
         bool is_given;
@@ -55,9 +55,9 @@ struct volume_set {
     } host_user;
 };
 
-struct volume_call { /* one volumes_make() or volumes_update() */
+struct volume_call { /* one call of volumes_make() or volumes_update() */
     struct volume_set *set;
-    struct arena *arena; /* gone after the call */
+    struct arena *arena; /* freed after the call */
     const struct json *pod;
     const struct volume_source *source;
 };
@@ -65,7 +65,7 @@ struct volume_call { /* one volumes_make() or volumes_update() */
 struct volume_kind {
     const char *member; /* of the volume: "emptyDir" */
     int (*make)(struct volume_call *c, struct volume *v, const struct json *spec, struct err *e);
-    bool is_config; /* made of files we write; make() again brings it up to date */
+    bool is_config; /* consists of files we write; calling make() again updates it */
     bool is_host;
 };
 
@@ -73,7 +73,7 @@ struct volume_kind {
 
 struct volume *volume_find(const struct volume_set *s, struct str name); /* NULL: no such volume */
 
-/* The parent of config and emptyDir volumes, made when first needed. */
+/* The parent directories of config and emptyDir volumes, created on first use. */
 int volume_config_root(struct volume_set *s, int *ret_fd, struct err *e);
 int volume_data_root(struct volume_set *s, int *ret_fd, struct err *e);
 
@@ -89,7 +89,7 @@ int volume_make_ephemeral(struct volume_call *c, struct volume *v, const struct 
 int volume_make_host(struct volume_call *c, struct volume *v, const struct json *spec, struct err *e);
 
 int volume_host_user(const struct json *pod, struct volume_user *ret, struct err *e);
-/* From here to fs_user_end() as the one whose host paths they are. */
+/* Act as the user of HOST_USER_ANNOTATION, if given, until fs_user_end(). */
 int volume_host_begin(const struct volume_set *s, struct fs_user *ret, struct err *e);
 
 /* ---- volume_mount.c ---- */
@@ -111,10 +111,10 @@ struct volume_files {
     bool lacks_optional;
 };
 
-enum { VOLUME_FILES_MAX_BYTES = 32 << 20 }; /* of one volume; an object of the API has about 1 MiB at most */
+enum { VOLUME_FILES_MAX_BYTES = 32 << 20 }; /* of one volume; an API object has at most about 1 MiB */
 
-/* What the volume of that kind should hold: sorted by path, no path twice (the later file wins), no file that another
- * one needs as a directory. */
+/* The files that a volume of this kind should have: sorted by path, no duplicates (the later file wins), no file that
+ * is also the directory of another. */
 int volume_files_of(const struct volume_call *c, const char *member, const struct json *spec, struct volume_files *ret,
                     struct err *e);
 
@@ -125,22 +125,22 @@ struct volume_owner { /* fsGroup */
     gid_t group;
 };
 
-/* Bring the volume below 'root' (a directory only we write to) to these files in one step. */
+/* Replace the files of the volume below 'root' (a directory only we write to) in one step. */
 int volume_files_write(int root, const struct volume_files *files, struct volume_owner owner, struct err *e);
 
-/* The directory that holds the files now (O_PATH). */
+/* Open the directory that has the current files (O_PATH). */
 int volume_files_open(int root, int *ret_fd, struct err *e);
 
 /* ---- volume_path.c ---- */
 
-/* A relative path from outside without empty and "." parts. ERR_INVALID: absolute, a ".." part, a NUL, nothing left,
- * too long. The result ends with a NUL. */
+/* Clean a relative path: remove empty and "." parts. ERR_INVALID: absolute, a ".." part, a NUL, empty, too long. The
+ * result ends with a NUL. */
 int volume_path_clean(struct arena *a, struct str path, struct str *ret, struct err *e);
 
-/* Where a mount goes: absolute, ".." taken away with the part before it, as container runtimes read it. */
+/* Clean a mount path: absolute, with ".." removed together with the part before it, like container runtimes. */
 int volume_target_clean(struct arena *a, struct str path, struct str *ret, struct err *e);
 
-/* By bytes, with '/' before everything else: what is below a path follows it directly. */
+/* Compare bytewise, with '/' before all other bytes: paths below a directory follow it directly. */
 int volume_path_cmp(struct str x, struct str y);
 
 #endif

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-/* ---- fds a container was given ---- */
+/* ---- descriptors of a container ---- */
 
 static struct volume_held *held_of(struct volume_set *s, struct str container)
 {
@@ -37,7 +37,7 @@ static void volume_mount_held_add(struct volume_held *h, int take_fd)
 
 /* ---- subPath ---- */
 
-/* Text of subPath, or of subPathExpr with its variables; empty: the whole volume. */
+/* The value of subPath, or of subPathExpr after expansion; empty: the whole volume. */
 static int sub_path_text(const struct json *mount, const struct vars *env, struct str *ret, struct err *e)
 {
     struct str plain = json_member_text(mount, "subPath"), expr = json_member_text(mount, "subPathExpr"), missing;
@@ -57,7 +57,7 @@ static int sub_path_text(const struct json *mount, const struct vars *env, struc
     return 0;
 }
 
-/* Links that stay in the volume are followed. */
+/* Create the missing directories; follows links that stay in the volume. */
 static int make_missing(int volume, struct str path, mode_t mode, int *ret_fd, struct err *e)
 {
     struct make_below how = { .root = volume, .resolve = RESOLVE_BENEATH, .mode = mode };
@@ -67,7 +67,7 @@ static int make_missing(int volume, struct str path, mode_t mode, int *ret_fd, s
     return errno == EXDEV ? err_set(e, ERR_FORBIDDEN, "\"%.*s\" leads out of the volume", STR_ARG(path)) : -1;
 }
 
-/* A file of a configMap and its like. Only we write there, so there are no links. */
+/* Open a file of a configMap or similar volume. Only we write there, so there are no links. */
 static int open_config(const struct volume *v, struct str path, int *ret_fd, struct err *e)
 {
     autoclose int dir = -1;
@@ -76,7 +76,7 @@ static int open_config(const struct volume *v, struct str path, int *ret_fd, str
     if (volume_files_open(v->fd, &dir, e) < 0)
         return -1;
     fd = path_open_below(dir, path.p, O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
-    if (fd < 0 && errno == ENOENT && v->lacks_optional) /* an empty directory stands for it, as in Kubernetes */
+    if (fd < 0 && errno == ENOENT && v->lacks_optional) /* optional: an empty directory instead, as in Kubernetes */
         return make_missing(dir, path, 0755, ret_fd, e);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return err_set(e, ERR_NOT_FOUND, "the volume has no file \"%.*s\"", STR_ARG(path));
@@ -86,7 +86,8 @@ static int open_config(const struct volume *v, struct str path, int *ret_fd, str
     return 0;
 }
 
-/* A path in a volume that containers write to. What is missing is made as a directory with the mode of the volume. */
+/* Open a path in a volume that containers write to. If missing it is created as a directory with the mode of the
+ * volume. */
 static int open_in_volume(const struct volume *v, struct str path, int *ret_fd, struct err *e)
 {
     int fd = path_open_below(v->fd, path.p, O_PATH, 0);
