@@ -1,4 +1,4 @@
-/* downward.c - what a pod may know of itself: fieldRef and resourceFieldRef */
+/* downward.c - downward API: values of fieldRef and resourceFieldRef */
 #include "node/env/downward.h"
 
 #include "api/pod/container.h"
@@ -25,8 +25,8 @@ static const struct {
     { "status.hostIPs", "status", "hostIPs", false, "ip" },
 };
 
-/* As Go's %q writes it, which is what readers of these files parse: controls and the two blanks of Latin-1 that do not
- * print are escaped, everything else stays. */
+/* Quote like Go's %q, which readers of these files parse: escape control characters and the two unprintable blanks of
+ * Latin-1; keep everything else. */
 static void downward_quote(struct buf *out, struct str s)
 {
     static const char letters[] = "abtnvfr"; /* of 7 to 13 */
@@ -84,7 +84,7 @@ static struct str downward_joined(struct arena *a, const struct json *list, cons
     return arena_str(a, buf_view(&out));
 }
 
-/* The x of "…['x']" when the path is 'base' with such an end. */
+/* The x of "…['x']" when the path is 'base' with this suffix. */
 static bool subscript(struct str path, struct str base, struct str *ret)
 {
     struct str end = str_from(path, base.n);
@@ -135,7 +135,7 @@ static bool is_countable(struct str resource)
            str_starts(resource, STR("hugepages-"));
 }
 
-/* The first of these that says something. */
+/* The first of these that is set. */
 static int container_amount(const struct json *container, const struct json *allocatable, bool is_request,
                             struct str resource, struct quantity *ret, struct err *e)
 {

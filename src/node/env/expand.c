@@ -1,4 +1,4 @@
-/* expand.c - $(VAR) in texts of a container */
+/* expand.c - $(VAR) expansion in strings of a container */
 #include "node/env/expand.h"
 
 #include "base/buf.h"
@@ -7,9 +7,9 @@
 #include <sys/resource.h>
 
 enum {
-    SUM_MIN = 128 * 1024,      /* the kernel's limits for all texts: a quarter of the stack's, within these */
-    SUM_MAX = 6 * 1024 * 1024, /* (ARG_MAX is what is left of it on the default stack, 2 MiB) */
-    SUM_SPARE = 16 * 1024,     /* for the program's path, and what is set at the start: HOME, descriptors */
+    SUM_MIN = 128 * 1024,      /* the kernel's limit for all strings: a quarter of the stack limit, within these */
+    SUM_MAX = 6 * 1024 * 1024, /* (ARG_MAX is the result for the default stack, 2 MiB) */
+    SUM_SPARE = 16 * 1024,     /* for the program's path and variables that are added later (HOME) */
 };
 
 static size_t sum_max(void)
@@ -53,13 +53,13 @@ int vars_put(struct vars *v, struct str name, struct str value, struct err *e)
     struct str what = arena_fmt(v->arena, "env %.*s", STR_ARG(name)), entry;
     uintptr_t at = (uintptr_t)map_get(&v->index, name);
 
-    if (value.n >= VARS_TEXT_MAX) /* before it is copied */
+    if (value.n >= VARS_TEXT_MAX) /* check before copying it */
         return vars_take(v, value, what.p, e);
     entry = arena_fmt(v->arena, "%.*s=%.*s", STR_ARG(name), STR_ARG(value));
     if (vars_take(v, entry, what.p, e) < 0)
         return -1;
     if (at) {
-        v->list.v[at - 1] = entry; /* the key in the index stays: the old text lives as long */
+        v->list.v[at - 1] = entry; /* the index keeps its key: the old string lives as long */
         return 0;
     }
     *vec_push(v->arena, &v->list) = entry;
@@ -77,8 +77,8 @@ bool vars_get(const struct vars *v, struct str name, struct str *ret)
     return true;
 }
 
-/* The length of a reference at the start of 'text', 0 if there is none. '*has_end' is false once no ')' follows, so
- * that a long text is not searched again and again. */
+/* The length of a reference at the start of 'text'; 0: none. '*has_end' becomes false when no ')' follows, so that a
+ * long text is not searched again and again. */
 static size_t reference_length(struct str text, bool *has_end)
 {
     ptrdiff_t end;

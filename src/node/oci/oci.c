@@ -3,11 +3,11 @@
  *     oci_run ── pause_run      ──▶ process 1: holds the pid namespace
  *             ── runtime create ──▶ the container's process, waiting; our child, since we are a subreaper
  *             ── runtime start  ──▶ its program runs
- *             ── waitpid        ──▶ how it ended, exactly: exit code or signal
+ *             ── waitpid        ──▶ its exact exit code or signal
  *
- * The runtime's own state lies in the bundle, so it goes with it, and what runs ends with process 1. A runtime that
- * left nothing else (groups) need not be called again. The state and config.json have the container's variables: the
- * bundle is not on a disk.
+ * The runtime keeps its state in the bundle, so it is removed with it, and all processes end with process 1. A
+ * runtime that leaves nothing else (cgroups) need not be called again. The state and config.json contain the
+ * container's environment: the bundle is not on a disk.
  */
 #include "node/oci/oci_internal.h"
 
@@ -32,7 +32,7 @@
 
 enum { CANNOT_START = 128, START_MS = 120 * 1000, CLEAN_MS = 3000, ENDED_MS = 1000 };
 
-/* ---- telling ---- */
+/* ---- reports ---- */
 
 static void oci_tell(int report, enum box_report_kind kind, int status, const char *reason, const char *text)
 {
@@ -40,10 +40,10 @@ static void oci_tell(int report, enum box_report_kind kind, int status, const ch
 
     (void)snprintf(r.reason, sizeof(r.reason), "%s", reason);
     (void)snprintf(r.text, sizeof(r.text), "%s", text);
-    (void)send(report, &r, sizeof(r), MSG_NOSIGNAL); /* nobody there: we go anyway */
+    (void)send(report, &r, sizeof(r), MSG_NOSIGNAL); /* no reader: we exit anyway */
 }
 
-/* What is mounted in the bundle. */
+/* Unmount what is mounted in the bundle. */
 static void oci_detach(const struct oci_run *r)
 {
     (void)umount2(r->pids, MNT_DETACH | UMOUNT_NOFOLLOW);
@@ -58,10 +58,10 @@ static void remove_bundle(struct oci_run *r)
                                 O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     oci_detach(r);
-    (void)tree_remove(parent, path.p + slash + 1, NULL); /* what stays goes with the run's files */
+    (void)tree_remove(parent, path.p + slash + 1, NULL); /* leftovers are removed with the run's files */
 }
 
-/* Process 1 goes with us, and what the runtime has started in its namespace goes with it. */
+/* Process 1 dies with us, and everything the runtime started in its namespace with it. */
 static _Noreturn void oci_fail(struct oci_run *r, const char *reason, const char *text)
 {
     oci_detach(r);
@@ -75,7 +75,7 @@ static _Noreturn void fail_errno(struct oci_run *r, const char *what)
     oci_fail(r, box_create_error, arena_fmt(&r->arena, "%s: %s", what, strerror(errno)).p);
 }
 
-/* The words runtimes have for a program that cannot be executed. */
+/* Texts of runtimes for a program that cannot be executed. */
 static const char *oci_reason_of(const char *text)
 {
     static const char *const signs[] = { "exec: ", "executable file", "exec user process", "open executable" };
@@ -97,7 +97,8 @@ static const struct {
     { box_find_cwd, box_create_error },   { box_root_protect, box_create_error },
 };
 
-/* The runtime makes the container's own; ours is not to lie below it, nor where the image has a link to lead it. */
+/* Unmount our /proc: the runtime mounts the container's own. By descriptor, since the image may have a link at /proc.
+ */
 static int take_proc_off(const struct box *b)
 {
     autoclose int proc = path_open_in(b->root, STR("/proc"), O_PATH | O_DIRECTORY);
@@ -107,8 +108,8 @@ static int take_proc_off(const struct box *b)
     return proc < 0 ? -1 : umount2(path, MNT_DETACH);
 }
 
-/* A runtime leaves /dev alone if it is to bind something there. It finds what to bind by a name in the machine: so
- * not by one below the root, where the image may have a link. */
+/* Bind /dev into the bundle: a runtime leaves /dev alone if it has to bind something there. It opens the source by
+ * path in the machine, so not a path below the root, where the image may have a link. */
 static int show_dev(const struct oci_run *r, const struct box *b)
 {
     autoclose int dev = path_open_in(b->root, STR("/dev"), O_PATH | O_DIRECTORY);
@@ -118,7 +119,7 @@ static int show_dev(const struct oci_run *r, const struct box *b)
     return copy < 0 || target < 0 ? -1 : box_mount_attach(copy, target);
 }
 
-/* The root, mounted at r->rootfs in a mount namespace of ours. */
+/* Build the root, mounted at r->rootfs in our own mount namespace. */
 static void oci_build(struct oci_run *r, struct box *b)
 {
     struct err e;
@@ -132,7 +133,7 @@ static void oci_build(struct oci_run *r, struct box *b)
         fail_errno(r, "unmount /proc for the runtime");
 }
 
-/* It is lowered by those who may, and runtimes make an error of it when they may not. */
+/* Lower it ourselves if permitted: runtimes fail if they are not. */
 static int oom_score(struct oci_run *r)
 {
     int64_t now;
@@ -157,8 +158,8 @@ static void oci_write_config(struct oci_run *r, const struct box *b)
         fail_errno(r, arena_fmt(&r->arena, "write %s", path).p);
 }
 
-/* In our mount namespace only. Where it does not work the runtime says what troubles it, or makes groups that it
- * takes away. */
+/* Keep the runtime from creating cgroups; in our mount namespace only. If this fails, the runtime reports an error,
+ * or creates cgroups that it removes later. */
 static void fit_groups(struct oci_run *r)
 {
     static const char all[] = "/sys/fs/cgroup", unified[] = "/sys/fs/cgroup/unified";
@@ -188,13 +189,12 @@ static pid_t clone_init(const int pair[2])
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     (void)prctl(PR_SET_NAME, "pumice-init", 0, 0, 0);
     close(pair[0]);
-    if (recv(pair[1], &byte, 1, 0) != 1) /* the parent died before it could take us along */
+    if (recv(pair[1], &byte, 1, 0) != 1) /* the parent died before it bound our namespace */
         _exit(1);
     pause_run(pair[1]);
 }
 
-/* The namespace is bound to a file, because /proc/<pid> is soon closed to all: to the runtime too in a user
- * namespace. */
+/* Bind the namespace to a file: /proc/<pid> is soon closed to all, in a user namespace also to the runtime. */
 static bool bind_pids(struct oci_run *r, pid_t init)
 {
     autoclose int fd = open(r->pids, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -203,7 +203,7 @@ static bool bind_pids(struct oci_run *r, pid_t init)
     return fd >= 0 && mount(from, r->pids, NULL, MS_BIND, NULL) == 0;
 }
 
-/* That of the pod. */
+/* Bind the pod's pid namespace. */
 static void bind_shared(struct oci_run *r)
 {
     autoclose int fd = open(r->pids, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -226,7 +226,7 @@ static pid_t start_init(struct oci_run *r)
     if (pid < 0 || !bind_pids(r, pid))
         fail_errno(r, "create process 1 of the container");
     (void)send(pair[0], &byte, 1, MSG_NOSIGNAL);
-    if (read(pair[0], &byte, 1) != 1) /* nobody may see it before it is empty */
+    if (read(pair[0], &byte, 1) != 1) /* no process may join before it holds nothing */
         oci_fail(r, box_create_error, "process 1 of the container exited during start");
     close(pair[0]);
     return pid;
@@ -252,14 +252,14 @@ static pid_t oci_create(struct oci_run *r)
     if (str_to_i64(str_trim(oci_file_read(&r->arena, r->pid_file)), &pid) < 0 || pid <= 1 || pid > INT32_MAX)
         oci_fail(r, box_create_error,
                  arena_fmt(&r->arena, "%s did not report the process id of the container", r->place->runtime).p);
-    /* Else we would never hear of its end. */
+    /* Otherwise we would never get its exit status. */
     if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
         oci_fail(r, box_create_error,
                  arena_fmt(&r->arena, "%s reported process %d, which is not our child", r->place->runtime, (int)pid).p);
     return (pid_t)pid;
 }
 
-/* oci_exec() trusts the file as long as it is there, so it goes before the number is free for others. */
+/* oci_exec() trusts the pid file while it exists, so remove it before the pid can be reused. */
 static bool oci_has_ended(const struct oci_run *r, pid_t program, int *ret_status)
 {
     siginfo_t info = { 0 };
@@ -287,7 +287,7 @@ static int watch_over(const struct oci_run *r, pid_t program)
     int signo, status = 0;
 
     sigfillset(&all);
-    while (!oci_has_ended(r, program, &status)) { /* it may have ended while we waited for the runtime */
+    while (!oci_has_ended(r, program, &status)) { /* it may have ended during the call of the runtime */
         signo = sigwaitinfo(&all, NULL);
         if (signo == SIGCHLD)
             reap_others(program);
@@ -304,7 +304,7 @@ static int oci_live(struct oci_run *r, pid_t init)
     int status;
 
     oci_oci_call(r, start, true);
-    (void)close_range(0, 2, 0); /* so that the readers see the end when the program closes its own */
+    (void)close_range(0, 2, 0); /* so that readers see end-of-file when the program closes its own */
     oci_tell(r->report, BOX_STARTED, 0, "", "");
     status = watch_over(r, program);
     if (init > 0)
@@ -318,21 +318,21 @@ static int oci_live(struct oci_run *r, pid_t init)
 _Noreturn void oci_run(const struct box_spec *s, const struct oci_place *p, int report)
 {
     struct oci_run r = { .spec = s, .report = report };
-    struct box_spec inner = *s; /* as box.h is to build it */
+    struct box_spec inner = *s; /* for the functions of box.h */
     struct box b = { .spec = &inner, .state = -1, .over = -1, .root = -1, .dev = -1, .empty = -1, .cwd = -1 };
     pid_t init = 0;
     struct err e;
     int status;
 
     oci_run_init(&r, p);
-    r.rootfs = arena_cstr(&r.arena, s->upper); /* box.h mounts it there */
+    r.rootfs = arena_cstr(&r.arena, s->upper); /* box.h mounts the root there */
     box_block_signals();
     umask(022);
     if (s->argv.n == 0 || s->argv.v[0].n == 0)
         oci_fail(&r, box_start_error, "no command specified");
     if (make_dirs(p->bundle, 0700, &e) < 0)
         oci_fail(&r, box_create_error, e.text);
-    inner.has_host_pids = true; /* its own /proc is mounted by the runtime */
+    inner.has_host_pids = true; /* the runtime mounts /proc */
     inner.join = NULL;
     b.is_inner = box_in_user_namespace();
     (void)prctl(PR_SET_NAME, "pumice-oci", 0, 0, 0);
@@ -362,12 +362,12 @@ _Noreturn void oci_exec(const struct box_spec *s, const struct oci_place *p)
     oci_run_init(&r, p);
     if (str_to_i64(str_trim(oci_file_read(&r.arena, r.pid_file)), &pid) == 0 && pid > 1 && pid <= INT32_MAX)
         program = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-    if (program < 0 || access(r.pid_file, F_OK) < 0) { /* still there: the number was not given to another */
-        (void)poll(NULL, 0, ENDED_MS); /* its end is being told; before that, this would look like a failed probe */
+    if (program < 0 || access(r.pid_file, F_OK) < 0) { /* the file still exists: the pid was not reused */
+        (void)poll(NULL, 0, ENDED_MS); /* let its end be reported first: this would look like a failed probe */
         (void)dprintf(2, "the container has ended\n");
         _exit(126);
     }
-    box_exec(s, program); /* whoever made the namespaces, one enters them in the same way */
+    box_exec(s, program); /* entering the namespaces works the same for all runtimes */
 }
 
 void oci_clean(const struct oci_place *p)
@@ -379,7 +379,7 @@ void oci_clean(const struct oci_place *p)
         const char *const verb[] = { "delete", "--force", r.id, NULL };
         struct err e;
 
-        (void)oci_call(&r, verb, true, CLEAN_MS, &e); /* it is theirs; nobody else could do more */
+        (void)oci_call(&r, verb, true, CLEAN_MS, &e); /* best effort */
     }
     remove_bundle(&r);
     arena_done(&r.arena);

@@ -1,7 +1,7 @@
-/* oci_call.c - the runtime as a program
+/* oci_call.c - calling the runtime
  *
- * It may be missing, fail without a word, or never end; os/proc.h sees to that. It is called with a time limit, and
- * then killed.
+ * It may be missing, fail without a message, or hang: it is called through os/proc.h with a time limit and killed
+ * after that.
  */
 #include "node/oci/oci_internal.h"
 
@@ -20,7 +20,7 @@ void oci_run_init(struct oci_run *r, const struct oci_place *p)
 {
     char *id = (char *)arena_cstr(&r->arena, str_of(p->id));
 
-    for (char *c = id; *c; c++) /* what both runtimes allow */
+    for (char *c = id; *c; c++) /* the characters that both runtimes allow */
         if (!memchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", *c, 65))
             *c = '-';
     r->place = p;
@@ -34,8 +34,8 @@ void oci_run_init(struct oci_run *r, const struct oci_place *p)
 
 /* ---- calling ---- */
 
-/* What it leaves running is the container. A shim has no variables, since those in the pod could see them; with this one
- * the runtime finds what it calls itself. */
+/* Processes that it leaves behind are the container. A shim has no environment, since programs in the pod could read
+ * it; PATH lets the runtime find its helpers. */
 static int oci_call_call(const char *const *argv, const char *verb, enum proc_streams streams, int ms, struct buf *said,
                          struct err *e)
 {
@@ -70,7 +70,7 @@ static int ask_version(const char *path, struct buf *said, struct err *e)
 
 static const struct oci_kind kinds[] = {
     { "crun", "--cgroup-manager=disabled", true, false },
-    { "runc", "--rootless=true", false, true }, /* of groups only: those it may not make it does without */
+    { "runc", "--rootless=true", false, true }, /* affects cgroups only: it ignores those it cannot create */
     { 0 },
 };
 
@@ -83,8 +83,7 @@ static const struct oci_kind *kind_in(struct str words)
     return &kinds[i];
 }
 
-/* A stranger by its file's name may be one of them by its own words: the runtimes of device makers are runc with
- * more. */
+/* A runtime with another name may be one of them by its version text: those of GPU vendors are modified runc. */
 const struct oci_kind *oci_kind(struct oci_run *r)
 {
     struct str path = str_of(r->place->runtime);
@@ -107,7 +106,7 @@ struct str oci_file_read(struct arena *a, const char *path)
     return file_text(a, AT_FDCWD, path, LOG_MAX_BYTES);
 }
 
-/* The last error of the log, without what the runtime says about itself. Empty: there is none. */
+/* The last error in its log, without the runtime's own prefixes. Empty: none. */
 static struct str last_error(struct oci_run *r)
 {
     static const char *const preambles[] = { "runc create failed: ", "unable to start container process: ",

@@ -1,9 +1,9 @@
-/* oci_config.c - a container in the words of the runtime specification
+/* oci_config.c - config.json of a container, by the OCI runtime specification
  *
- * The root is complete (box_root.c, box_fill.c, box_dev.c), so there is little to mount here: /proc, which belongs to
- * the new pid namespace, and /dev over itself, which tells the runtime to leave it alone. No name in here that is one
- * of the machine's leads through the root: an image could have a link there. Devices need no rules: /dev is a file
- * system that allows none but those bound into it.
+ * The root is complete (box_root.c, box_fill.c, box_dev.c), so there is little to mount: /proc, which belongs to the
+ * new pid namespace, and /dev over itself, which tells the runtime to leave it alone. No path of the machine in here
+ * leads through the root, where an image could have a link. Devices need no rules: /dev is a file system mounted
+ * nodev with bound devices only.
  */
 #include "node/oci/oci.h"
 
@@ -72,7 +72,7 @@ static struct json *env_list(struct arena *a, const struct box_spec *s, const st
         has_home |= str_starts(s->env.v[i], STR("HOME="));
         (void)json_push(out, json_str(a, s->env.v[i]));
     }
-    if (!has_path) /* the runtime looks for the program by this variable */
+    if (!has_path) /* the runtime searches the program in this PATH */
         (void)json_push(out, json_str(a, STR("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")));
     if (!has_home)
         (void)json_push(out, json_fmt(a, "HOME=%.*s", STR_ARG(who->home.n ? who->home : STR("/"))));
@@ -132,7 +132,7 @@ static struct json *process(struct arena *a, const struct box_spec *s, const str
     return out;
 }
 
-/* ---- system calls: as box_seccomp.c ---- */
+/* ---- seccomp: as box_seccomp.c ---- */
 
 static struct json *rule(struct arena *a, struct json *list, const char *action, int no)
 {
@@ -156,7 +156,7 @@ struct call_rules {
     bool has_fixed_groups;
 };
 
-/* Allowed where the first argument, under the mask, is this. */
+/* Allow a call whose first argument, masked, has this value. */
 static void allow_value(struct call_rules *r, struct str name, uint32_t mask, uint32_t value)
 {
     struct json *one = rule(r->a, r->list, "SCMP_ACT_ALLOW", -1), *arg;
@@ -177,8 +177,8 @@ static bool oci_config_is_listed(const uint32_t *values, size_t n, uint32_t valu
     return false;
 }
 
-/* The specification compares one value at a time, and says what is allowed: so all families are named, and nothing is
- * said of ioctl(). */
+/* The specification compares one value at a time and can only allow: so all other socket families are listed, and
+ * ioctl() is not restricted. */
 static void rule_call(void *ctx, struct str name, enum box_call_rule how)
 {
     enum { SOCKETCALL_LAST = 20 };
@@ -255,7 +255,7 @@ static struct json *linux_part(struct arena *a, const struct box_spec *s, const 
 {
     struct json *out = json_object(a), *spaces = json_set(out, "namespaces", json_array(a)), *devices, *pids;
 
-    /* Those that are not named stay the caller's: the pod's. */
+    /* Namespaces that are not listed stay the caller's: the pod's. */
     (void)json_set(json_push(spaces, json_object(a)), "type", json_str(a, STR("mount")));
     (void)json_set(json_push(spaces, json_object(a)), "type", json_str(a, STR("cgroup")));
     if (who->pids) {
@@ -269,7 +269,7 @@ static struct json *linux_part(struct arena *a, const struct box_spec *s, const 
     (void)json_set(devices, "access", json_str(a, STR("rwm")));
     if (p->group)
         (void)json_set(out, "cgroupsPath", json_str(a, str_of(p->group)));
-    if (!s->is_privileged && !s->has_host_pids) { /* else the root's own /proc has them */
+    if (!s->is_privileged && !s->has_host_pids) { /* else our own /proc has the masks already */
         (void)json_set(out, "maskedPaths", oci_config_texts(a, masked, ARRAY_LEN(masked)));
         (void)json_set(out, "readonlyPaths", oci_config_texts(a, read_only, ARRAY_LEN(read_only)));
     }
@@ -288,7 +288,8 @@ void oci_config(struct buf *out, const struct box_spec *s, const struct oci_plac
     (void)json_set(config, "process", process(&a, s, who));
     root = json_set(config, "root", json_object(&a));
     (void)json_set(root, "path", json_str(&a, str_of(rootfs)));
-    (void)json_set(root, "readonly", json_bool_new(&a, s->is_root_read_only)); /* it is, but crun mounts it anew */
+    (void)json_set(root, "readonly",
+                   json_bool_new(&a, s->is_root_read_only)); /* already read-only, but crun remounts it */
     (void)json_set(config, "mounts", mounts(&a, s, p));
     (void)json_set(config, "linux", linux_part(&a, s, p, who));
     json_print(out, config);

@@ -1,7 +1,7 @@
-/* id_range.c - which ids of the machine the pods of a namespace have
+/* id_range.c - ranges of ids on the machine, one for the pods of each namespace
  *
- * The list has a line "BASE NAMESPACE" for each range that was given; the last line of a range counts. A line without its
- * end was cut off by a crash, before anybody used it.
+ * The list has a line "BASE NAMESPACE" for each assigned range; for each range the last line counts. A line without a
+ * newline was cut off by a crash before its range was used.
  */
 #include "node/userns/id_range.h"
 
@@ -16,8 +16,8 @@
 enum { LIST_MAX = 16 << 20, SLOTS = (0x7FFD0000 - 0x78000000) / ID_RANGE_SIZE };
 
 struct id_ranges {
-    struct str owner[SLOTS]; /* borrowed from the text; empty: nobody's */
-    bool is_foreign[SLOTS];  /* somebody else has ids there */
+    struct str owner[SLOTS]; /* namespace, borrowed from the text; empty: free */
+    bool is_foreign[SLOTS];  /* overlaps ids that the machine uses */
 };
 
 static uint32_t range_base(size_t slot)
@@ -38,7 +38,7 @@ static void range_read(struct id_ranges *r, struct str text)
             r->owner[(first - ID_RANGE_FIRST) / ID_RANGE_SIZE] = line;
 }
 
-/* After the last whole line. */
+/* Append after the last whole line. */
 static int range_write(int fd, struct str text, size_t slot, struct str namespace, struct err *e)
 {
     off_t end = (off_t)str_rfind_char(text, '\n') + 1;
@@ -50,7 +50,7 @@ static int range_write(int fd, struct str text, size_t slot, struct str namespac
     return 0;
 }
 
-/* ---- ids of others ---- */
+/* ---- ids that the machine uses ---- */
 
 static void range_avoid(struct id_ranges *r, uint64_t first, uint64_t n)
 {
@@ -59,8 +59,8 @@ static void range_avoid(struct id_ranges *r, uint64_t first, uint64_t n)
             r->is_foreign[i] = true;
 }
 
-/* Lines of fields: the id is the third of /etc/passwd and /etc/group; the second of /etc/subuid, and the third says how
- * many. */
+/* Lines of fields: in /etc/passwd and /etc/group the id is the third; in /etc/subuid and /etc/subgid the second, with
+ * a count in the third. */
 static void range_avoid_file(struct id_ranges *r, const char *etc, const char *name, bool is_range)
 {
     autobuf text = { 0 }, path = { 0 };
@@ -68,7 +68,7 @@ static void range_avoid_file(struct id_ranges *r, const char *etc, const char *n
     uint64_t first, n = 1;
 
     buf_fmt(&path, "%s/%s", etc, name);
-    (void)file_read(AT_FDCWD, path.p, 0, LIST_MAX, &text); /* what is not there names nobody */
+    (void)file_read(AT_FDCWD, path.p, 0, LIST_MAX, &text); /* a missing file has no ids */
     rest = buf_view(&text);
     while (str_split(&rest, '\n', &line)) {
         size_t k = 0;
@@ -91,7 +91,7 @@ static size_t range_find(const struct id_ranges *r, struct str namespace)
     return SLOTS;
 }
 
-/* Begin where the name says: servers of one machine do not know of each other's lists. */
+/* Start at a slot chosen by the hash of the name: servers of one machine do not know each other's lists. */
 static size_t range_choose(const struct id_ranges *r, const struct id_range_options *o, struct str namespace)
 {
     size_t start = (size_t)(str_hash(namespace, (uint64_t)getpid()) % SLOTS);

@@ -1,9 +1,10 @@
-/* id_range.h - which ids of the machine the pods of a namespace have
+/* id_range.h - ranges of ids on the machine, one for the pods of each namespace
  *
- * Pods of tenants (api/pod/security.h) have ids 0…65535 of a range of their own: one for each namespace, so that pods of one
- * namespace can share files, and those of two cannot. Ranges are where neither distributions, systemd, nor directory
- * services give ids, and never where /etc/passwd, /etc/group, /etc/subuid or /etc/subgid name one. A range stays the
- * namespace's: the list is a file of the state directory, which is only added to, and known to all who use that directory.
+ * Pods of tenants (api/pod/security.h) map their ids 0…65535 to a range of their own, one for each namespace: pods of
+ * one namespace can share files, pods of different namespaces cannot. Ranges avoid the ids used by distributions,
+ * systemd and directory services, and all ids in /etc/passwd, /etc/group, /etc/subuid and /etc/subgid. A namespace
+ * keeps its range: the list is an append-only file in the state directory, shared by all processes that use the
+ * directory.
  */
 #ifndef NODE_ID_RANGE_H
 #define NODE_ID_RANGE_H
@@ -18,13 +19,13 @@ enum { ID_RANGE_SIZE = 65536 };
 static const uint32_t ID_RANGE_FIRST = 0x78000000, ID_RANGE_END = 0x7FFD0000;
 
 struct id_range_options {
-    int dir;         /* of the list */
+    int dir;         /* the state directory with the list */
     const char *etc; /* "/etc" */
     void *ctx;
-    bool (*is_used)(void *ctx, struct str namespace); /* may its range not be given to another one? */
+    bool (*is_used)(void *ctx, struct str namespace); /* is this namespace in use? Else its range may be reassigned */
 };
 
-/* The first id of its range, which is given if it has none. ERR_CONFLICT: all of them are used. */
+/* The first id of the namespace's range, which is assigned if it has none. ERR_CONFLICT: all ranges are in use. */
 int id_range_of(const struct id_range_options *o, struct str namespace, uint32_t *ret, struct err *e);
 
 #endif

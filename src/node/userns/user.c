@@ -1,4 +1,4 @@
-/* user.c - an ordinary user becomes root of a user namespace, and the run gets a mount namespace of its own */
+/* user.c - an ordinary user becomes root of a user namespace, and the run gets its own mount namespace */
 #include "node/userns/user_internal.h"
 
 #include "base/util.h"
@@ -15,7 +15,7 @@
 
 static const uint32_t all_ids = UINT32_MAX;
 
-/* Mounts of others may come in (and go: we must not keep a disk busy); ours do not get out. */
+/* Receive mounts and unmounts of the host (so that no disk stays busy), but do not propagate ours. */
 static int keep_mounts_in(struct err *e)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
@@ -30,10 +30,10 @@ static bool is_same_place(const struct statx *a, const struct statx *b)
     return a->stx_mnt_id == b->stx_mnt_id && a->stx_ino == b->stx_ino;
 }
 
-/* 'tree' is attached nowhere yet. What was the root is gone from the namespace afterwards. */
+/* Make the detached 'tree' the root of this mount namespace and detach the old root. */
 static int put_root(int tree)
 {
-    struct mount_attr slave = { .propagation = MS_SLAVE }; /* the kernel pivots nothing that is shared */
+    struct mount_attr slave = { .propagation = MS_SLAVE }; /* pivot_root() refuses shared mounts */
 
     if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0 ||
         mount_setattr(tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &slave, sizeof(slave)) < 0 ||
@@ -42,10 +42,10 @@ static int put_root(int tree)
     return fchdir(tree) < 0 || syscall(SYS_pivot_root, ".", ".") < 0 || umount2(".", MNT_DETACH) < 0 ? -1 : 0;
 }
 
-/* In a chroot the root of our mount namespace is not ours but the machine's, and whoever enters the namespace of a
- * container later (a probe, a hook, a runtime's "exec") would be there: pivot_root() changes the root of the one who
- * calls it. Nor need our root be a mount. So what is ours is made the root of the namespace, which is a copy for
- * this run alone. We see the namespace's root by entering it anew. */
+/* In a chroot, the root of our mount namespace is the machine's, not ours. A process that enters the namespace of a
+ * container later (a probe, a hook, a runtime's "exec") would end up there: pivot_root() changes the root of its
+ * caller only. Our root may not even be a mount. So make our root the root of the namespace, which is private to this
+ * run. Entering the namespace again shows what its root is. */
 static int make_root_ours(struct err *e)
 {
     autoclose int tree = open_tree(AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE);
@@ -56,7 +56,7 @@ static int make_root_ours(struct err *e)
     bool is_known = getcwd(path, sizeof(path)) && path[0] == '/';
 
     if (tree < 0 || statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &ours) < 0 || setns(self, CLONE_NEWNS) < 0)
-        return 0; /* where that is forbidden nobody can enter a container anyway */
+        return 0; /* if this is forbidden, entering a container is impossible too */
     if (statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &all) < 0)
         return err_errno(e, "stat the root directory");
     if (is_same_place(&ours, &all))
@@ -68,7 +68,7 @@ static int make_root_ours(struct err *e)
     return 0;
 }
 
-/* As in /proc/self/uid_map: "inside outside count". */
+/* Lines of /proc/self/uid_map: "inside outside count". */
 static void read_map(struct user_root *ret)
 {
     autofile FILE *f = fopen("/proc/self/uid_map", "re");
@@ -91,7 +91,8 @@ static void look_at_self(struct user_root *ret)
 
 /* ---- an ordinary user ---- */
 
-/* Ourselves alone. A kernel rule: without setgroups, or one could give up a group that forbids something. */
+/* Map only our own id. The kernel requires setgroups to be denied then: a process could drop a group that denies
+ * access. */
 static int map_self(uid_t uid, gid_t gid, bool has_uids, struct err *e)
 {
     char line[48];
@@ -113,7 +114,7 @@ static bool map_is_set(const char *path)
     return f && fgetc(f) != EOF;
 }
 
-/* newuidmap may have worked and newgidmap not; each map can be written once. */
+/* newuidmap may have succeeded and newgidmap failed; each map can be written once. */
 static int map_ids(struct user_helper *h, uid_t uid, gid_t gid, struct user_root *ret, struct err *e)
 {
     if (h->pid && user_helper_finish(h) == 0) {
@@ -161,7 +162,7 @@ int user_enter(struct user_root *ret, struct err *e)
         if (make_root_ours(e) < 0)
             return -1;
         look_at_self(&root);
-    } else if (become_root(&root, e) < 0) /* also a root who may do nothing, as in most containers */
+    } else if (become_root(&root, e) < 0) /* also for root without capabilities, as in most containers */
         return -1;
     if (keep_mounts_in(e) < 0)
         return -1;
@@ -169,7 +170,7 @@ int user_enter(struct user_root *ret, struct err *e)
     return 0;
 }
 
-/* ---- a run that is there ---- */
+/* ---- joining a running run ---- */
 
 static bool is_same_file(int fd, const char *path)
 {

@@ -1,8 +1,8 @@
-/* user_map.c - subordinate ids: which a user has, and a helper that hands them to its parent
+/* user_map.c - subordinate ids of a user, and a helper that maps them for its parent
  *
- * Only somebody outside a new user namespace can map other ids than the user's own into it, and only newuidmap and
- * newgidmap, which are root's, may. So the helper is forked before, waits until its parent is inside, and runs them on
- * it.
+ * Only a process outside of a new user namespace can map more than the user's own id into it, and only newuidmap and
+ * newgidmap, which are set-uid root, have the permission. So the helper is forked first, waits until its parent is
+ * inside, and runs them on it.
  */
 #include "base/buf.h"
 #include "base/util.h"
@@ -33,7 +33,8 @@ struct user_range user_range_find(struct str text, const char *name, uid_t uid)
             !(str_is(who, number) || (name && str_is(who, name))) || str_to_u64(first, &from) < 0 ||
             str_to_u64(str_trim(rest), &n) < 0)
             continue;
-        if (from == 0 || from > UINT32_MAX || n > UINT32_MAX - from || n <= best.n) /* 0: root's own, surely a slip */
+        if (from == 0 || from > UINT32_MAX || n > UINT32_MAX - from ||
+            n <= best.n) /* 0: root itself, surely a mistake */
             continue;
         best = (struct user_range){ (uint32_t)from, (uint32_t)n };
     }
@@ -45,7 +46,7 @@ static struct user_range read_range(const char *path, const char *name, uid_t ui
 {
     autobuf text = { 0 };
 
-    (void)file_read(AT_FDCWD, path, 0, FILE_MAX, &text); /* nothing in it: no range */
+    (void)file_read(AT_FDCWD, path, 0, FILE_MAX, &text); /* unreadable: no range */
     return user_range_find(buf_view(&text), name, uid);
 }
 
@@ -66,7 +67,7 @@ static bool user_map_prepare(struct task *t, struct user_helper *h)
     const struct passwd *pw = getpwuid(geteuid());
     const char *name = pw ? pw->pw_name : NULL;
 
-    if (!name) { /* newuidmap insists on it */
+    if (!name) { /* newuidmap needs a user name */
         (void)snprintf(h->why, sizeof(h->why), "user %u has no name; as root run: useradd -u %u NAME", geteuid(),
                        geteuid());
         return false;
@@ -92,7 +93,7 @@ static bool user_map_prepare(struct task *t, struct user_helper *h)
     return true;
 }
 
-enum { HELPER_MS = 30000 }; /* it takes milliseconds, unless it was stopped */
+enum { HELPER_MS = 30000 }; /* takes milliseconds unless it is stopped */
 
 static int run_one(const struct task *t, size_t i, const char *pid, struct buf *said)
 {
@@ -112,7 +113,7 @@ static _Noreturn void be_helper(const struct task *t, int go, int words, pid_t p
     ssize_t n;
     int rc = 0;
 
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if it was stopped: nobody would wake it */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* also when it is stopped by a signal: no one would resume it */
     if (getppid() != parent)
         _exit(1);
     (void)snprintf(pid, sizeof(pid), "%d", parent);
@@ -124,7 +125,7 @@ static _Noreturn void be_helper(const struct task *t, int go, int words, pid_t p
     for (size_t i = 0; i < ARRAY_LEN(kinds) && rc == 0; i++)
         rc = run_one(t, i, pid, &said);
     if (rc != 0 && words >= 0)
-        (void)!write(words, said.p ? said.p : "", said.n); /* then it is said without words */
+        (void)!write(words, said.p ? said.p : "", said.n); /* best effort */
     _exit(rc != 0);
 }
 
@@ -173,7 +174,7 @@ int user_helper_finish(struct user_helper *h)
     struct str line;
     int status;
 
-    (void)!write(h->go, "x", 1); /* seen by its exit status */
+    (void)!write(h->go, "x", 1); /* errors show in its exit status */
     status = helper_wait(h);
     proc_words(h->words, &said);
     close(h->words);

@@ -1,4 +1,4 @@
-/* user_ordinary.c - who this process was before it became root of a user namespace */
+/* user_ordinary.c - was this process an ordinary user before it entered a user namespace? */
 #include "node/userns/user.h"
 
 #include "base/util.h"
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static bool has_entered; /* of this process and what it forks */
+static bool has_entered; /* inherited by forks */
 
 bool user_is_ordinary(void)
 {

@@ -1,4 +1,4 @@
-/* user_why.c - why the kernel gives no user namespace, and the command that allows it */
+/* user_why.c - why the kernel refuses a user namespace, and the command that allows it */
 #include "node/userns/user_internal.h"
 
 #include "base/util.h"
@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-/* -1: there is no such file. */
+/* -1: no such file. */
 static long user_why_read_number(const char *path)
 {
     autofile FILE *f = fopen(path, "re");
@@ -26,7 +26,7 @@ static bool is_filtered(void)
     return false;
 }
 
-/* Looked at in this order; the first that holds is the reason. */
+/* Checked in this order; the first match is reported. */
 static const struct {
     const char *path;
     long bad;
