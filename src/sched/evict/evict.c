@@ -174,8 +174,6 @@ static int64_t budget_left(struct hunt *h, const struct sched_budget *b)
 /* Would all budgets bear the loss of these pods? */
 static bool budgets_bear(struct hunt *h, const struct bundle *b)
 {
-    if (!h->m->config.has_pdb)
-        return true;
     MAP_FOREACH(struct sched_budget *, budget, &h->m->budgets) {
         int64_t n = 0;
 
@@ -189,7 +187,7 @@ static bool budgets_bear(struct hunt *h, const struct bundle *b)
 
 static void budgets_charge(struct hunt *h, const struct bundle *b, int by)
 {
-    if (!h->m->config.has_pdb || map_count(&h->m->budgets) == 0)
+    if (map_count(&h->m->budgets) == 0)
         return;
     MAP_FOREACH(struct sched_budget *, budget, &h->m->budgets)
         VEC_FOREACH(p, &b->pods)

@@ -29,7 +29,6 @@ void sched_config_default(struct sched_config *ret)
         .scheduler_name = STR("volcano"),
         .admits = true,
         .places = true,
-        .backfills = true,
         .preempts = true,
         .reclaims = true,
         .weights = {
@@ -44,13 +43,8 @@ void sched_config_default(struct sched_config *ret)
             [SCORE_NETWORK] = 1,
         },
         .overcommit = 1.2,
-        .has_gang = true,
-        .has_priority = true,
         .has_drf = true,
-        .has_proportion = true,
-        .has_pdb = true,
         .has_conformance = true,
-        .has_predicates = true,
         .knows_claims = true,
         .reserve_after_ms = 60 * 1000,
         .admission_ms = 5 * 60 * 1000,
@@ -73,35 +67,36 @@ void sched_config_default(struct sched_config *ret)
 
 static const struct action {
     const char *name;
-    size_t flag; /* bool it sets; NOTHING: plugins that we do not have choose its victims, so it evicts none */
+    size_t flag; /* bool it sets; NOTHING: no effect here. backfill: pods without requests are placed like all others;
+                    shuffle: it evicts what plugins choose that are missing here */
 } actions[] = {
-    { "enqueue", OF(admits) },       { "allocate", OF(places) },  { "backfill", OF(backfills) },
+    { "enqueue", OF(admits) },       { "allocate", OF(places) },  { "backfill", NOTHING },
     { "preempt", OF(preempts) },     { "reclaim", OF(reclaims) }, { "gangpreempt", OF(preempts) },
     { "gangreclaim", OF(reclaims) }, { "shuffle", NOTHING },
 };
 
 static const struct plugin {
     const char *name;
-    size_t flag;     /* bool that says whether it is listed; NOTHING: none */
+    size_t flag;     /* bool that says whether it is listed; NOTHING: always on, or only arguments count */
     bool is_missing; /* Volcano has it, we have not */
 } plugins[] = {
     { "binpack", NOTHING, false },
-    { "capacity", OF(has_proportion), false },
+    { "capacity", NOTHING, false },
     { "cdp", NOTHING, false },
     { "conformance", OF(has_conformance), false },
     { "deviceshare", NOTHING, true },
     { "drf", OF(has_drf), false },
     { "extender", NOTHING, true },
-    { "gang", OF(has_gang), false },
+    { "gang", NOTHING, false },
     { "network-topology-aware", NOTHING, false },
     { "nodegroup", NOTHING, false },
     { "nodeorder", NOTHING, false },
     { "numaaware", NOTHING, true },
     { "overcommit", NOTHING, false },
-    { "pdb", OF(has_pdb), false },
-    { "predicates", OF(has_predicates), false },
-    { "priority", OF(has_priority), false },
-    { "proportion", OF(has_proportion), false },
+    { "pdb", NOTHING, false },
+    { "predicates", NOTHING, false },
+    { "priority", NOTHING, false },
+    { "proportion", NOTHING, false },
     { "rescheduling", NOTHING, true },
     { "resource-strategy-fit", NOTHING, true },
     { "resourcequota", NOTHING, true },
@@ -120,16 +115,17 @@ static const char *const switches[] = {
     "VictimQueueOrder", "Victim",
 };
 
-/* Those that mean something here, when they are off. The others belong to steps that we do another way. */
+/* Those that mean something when they are off. The others belong to steps that we do another way. */
 static const struct off {
     const char *plugin, *name;
-    size_t flag;
+    size_t flag; /* bool that they clear; NOTHING: people expect an effect and there is none, which is a warning */
 } offs[] = {
     { "drf", "JobOrder", OF(has_drf) },
-    { "priority", "JobOrder", OF(has_priority) },
+    { "priority", "JobOrder", NOTHING },
+    { "priority", "TaskOrder", NOTHING },
     { "priority", "Preemptable", OF(preempts) },
-    { "gang", "JobReady", OF(has_gang) },
-    { "predicates", "Predicate", OF(has_predicates) },
+    { "gang", "JobReady", NOTHING },
+    { "predicates", "Predicate", NOTHING },
     { "proportion", "Reclaimable", OF(reclaims) },
     { "capacity", "Reclaimable", OF(reclaims) },
 };
@@ -381,7 +377,7 @@ static void read_actions(struct config_reading *r, const struct place *root)
     if (!is_type(r, &at, JSON_STRING, "text: names with commas between"))
         return;
     rest = json_text(at.node, STR_NULL);
-    r->c.admits = r->c.places = r->c.backfills = r->c.preempts = r->c.reclaims = false;
+    r->c.admits = r->c.places = r->c.preempts = r->c.reclaims = false;
     if (str_empty(str_trim(rest))) {
         problem_error(r->ps, &at, "must name at least one action");
         return;
@@ -417,11 +413,16 @@ static bool is_switch(struct str name)
 }
 
 /* A plugin's part in placing or admission is all or nothing: its weights, its factor. */
-static void switch_off(struct config_reading *r, const char *plugin, struct str name)
+static void switch_off(struct config_reading *r, const struct place *at, const char *plugin, struct str name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(offs); i++)
-        if (str_is(name, offs[i].name) && str_is(str_of(plugin), offs[i].plugin))
+    for (size_t i = 0; i < ARRAY_LEN(offs); i++) {
+        if (!str_is(name, offs[i].name) || !str_is(str_of(plugin), offs[i].plugin))
+            continue;
+        if (offs[i].flag == NOTHING)
+            problem_warn(r->ps, at, "has no effect here: plugin %s is always on", plugin);
+        else
             *(bool *)target(r, offs[i].flag) = false;
+    }
     for (size_t i = 0; i < ARRAY_LEN(arguments); i++) {
         const struct argument *a = &arguments[i];
 
@@ -443,7 +444,7 @@ static void read_switch(struct config_reading *r, const struct place *at, const 
 
     if (is_switch(name)) {
         if (is_type(r, at, JSON_BOOL, "true or false") && !json_bool(at->node, true))
-            switch_off(r, plugin, name);
+            switch_off(r, at, plugin, name);
         return;
     }
     for (size_t i = 0; i < ARRAY_LEN(switches); i++)
@@ -541,7 +542,8 @@ static void read_tier(struct config_reading *r, const struct place *at)
         problem_warn(r->ps, &list, "capacity and proportion are the same here; one is enough");
 }
 
-/* Listed plugins are on, all others off. Only budgets of disruption are kept without being asked (D41). */
+/* Listed plugins are on, all others off. Gangs, priorities, predicates, queues' shares and budgets of disruption (D41)
+ * always count. */
 static void read_tiers(struct config_reading *r, const struct place *root)
 {
     struct place list = place_member(root, "tiers");
@@ -550,7 +552,7 @@ static void read_tiers(struct config_reading *r, const struct place *root)
     if (!is_type(r, &list, JSON_ARRAY, "a list"))
         return;
     for (size_t k = 0; k < ARRAY_LEN(plugins); k++)
-        if (plugins[k].flag != NOTHING && plugins[k].flag != OF(has_pdb))
+        if (plugins[k].flag != NOTHING)
             *(bool *)target(r, plugins[k].flag) = false;
     memset(r->c.weights, 0, sizeof(r->c.weights));
     r->c.overcommit = SCHED_OVERCOMMIT_MAX;

@@ -34,11 +34,12 @@ extern const char *const score_names[SCORE_KIND_MAX]; /* "binpack" … */
 enum { SCHED_OVERCOMMIT_MAX = 100 };
 
 struct sched_config {
-    struct str scheduler_name;                          /* "volcano" */
-    bool admits, places, backfills, preempts, reclaims; /* the actions */
+    struct str scheduler_name;               /* "volcano" */
+    bool admits, places, preempts, reclaims; /* the actions that can be off */
     int weights[SCORE_KIND_MAX];
-    double overcommit; /* admission: part of the cluster that may be promised; 1.2 */
-    bool has_gang, has_priority, has_drf, has_proportion, has_pdb, has_conformance, has_predicates;
+    double overcommit;        /* admission: part of the cluster that may be promised; 1.2 */
+    bool has_drf;             /* the dominant share counts in the order of jobs */
+    bool has_conformance;     /* critical pods of the system are no victims */
     int64_t sla_ms;           /* waiting time after which a job is let in anyway; 0: none */
     int64_t reserve_after_ms; /* a gang that waits so long at the head of its queue gets nodes reserved; 60 s */
     int64_t admission_ms;     /* an admission that led to no place is withdrawn after this; 5 min */
@@ -64,8 +65,8 @@ void sched_config_default(struct sched_config *ret);
 
 /* From the tree of the file (null or NULL: an empty one). What the file does not speak of is as in the default:
  * 'actions' and 'tiers' as a whole, each setting below 'configurations'. Of a file with 'tiers', plugins that are not
- * listed are off, except that disruption budgets are always kept (D41). Problems name the place in the file; -1 if any
- * is an error, '*ret' untouched then. The strings of '*ret' are constant.
+ * listed are off, except gang, priority, predicates, proportion, capacity and pdb, which are always on. Problems name
+ * the place in the file; -1 if any is an error, '*ret' untouched then. The strings of '*ret' are constant.
  *
  * Our own settings stand below configurations:
  *   - name: pumice

@@ -14,13 +14,8 @@
 /* All that a configuration says, on one line. */
 static void show(struct buf *out, const struct sched_config *c)
 {
-    static const char *const words[] = {
-        "admit ",    "place ", "backfill ",   "preempt ", "reclaim ",     "gang ",
-        "priority ", "drf ",   "proportion ", "pdb ",     "conformance ", "predicates "
-    };
-    const bool on[] = { c->admits,         c->places,   c->backfills,       c->preempts,
-                        c->reclaims,       c->has_gang, c->has_priority,    c->has_drf,
-                        c->has_proportion, c->has_pdb,  c->has_conformance, c->has_predicates };
+    static const char *const words[] = { "admit ", "place ", "preempt ", "reclaim ", "drf ", "conformance " };
+    const bool on[] = { c->admits, c->places, c->preempts, c->reclaims, c->has_drf, c->has_conformance };
 
     for (size_t i = 0; i < ARRAY_LEN(on); i++)
         buf_fmt(out, "%s", on[i] ? words[i] : "");
@@ -55,7 +50,7 @@ static void show_problems(struct buf *out, struct problems *ps)
 #define ACTIONS  "actions: \"enqueue, allocate, backfill\"\n"
 #define TIMES    " sla 0 reserve 60000 admission 300000 run 60000 unbind 60000"
 #define PLUGIN   ACTIONS "tiers:\n- plugins:\n  - name: "
-#define STOCK_ON "admit place backfill gang priority drf proportion pdb conformance predicates |"
+#define STOCK_ON "admit place drf conformance |"
 
 #define NODES " balancedresource=1 nodeaffinity=2 podaffinity=2 tainttoleration=3 imagelocality=1 podtopologyspread=2"
 
@@ -63,8 +58,7 @@ static const struct {
     const char *label, *text, *want, *problems;
 } good[] = {
     { "nothing at all", "",
-      "admit place backfill preempt reclaim gang priority drf proportion pdb conformance predicates | binpack=1" NODES
-      " task-topology=1 network-topology=1 | 1.2" TIMES,
+      "admit place preempt reclaim drf conformance | binpack=1" NODES " task-topology=1 network-topology=1 | 1.2" TIMES,
       "" },
     { "compiled into Volcano",
       ACTIONS "tiers:\n- plugins:\n  - name: priority\n  - name: gang\n  - name: conformance\n"
@@ -78,17 +72,15 @@ static const struct {
               "  - name: binpack\n",
       STOCK_ON " binpack=1 leastrequested=1" NODES " | 1.2" TIMES, "" },
     { "actions alone", "actions: allocate,gangpreempt",
-      "place preempt gang priority drf proportion pdb conformance predicates | binpack=1" NODES
-      " task-topology=1 network-topology=1 | 1.2" TIMES,
-      "" },
-    { "no plugins", "actions: \" reclaim , shuffle \"\ntiers: []\n", "reclaim pdb | | 100" TIMES,
+      "place preempt drf conformance | binpack=1" NODES " task-topology=1 network-topology=1 | 1.2" TIMES, "" },
+    { "no plugins", "actions: \" reclaim , shuffle \"\ntiers: []\n", "reclaim | | 100" TIMES,
       "1 warning: actions: without the action allocate no pod is placed" },
     { "weights as number or text",
       PLUGIN
       "nodeorder\n    arguments: { leastrequested.weight: 0, mostrequested.weight: \"7\" }\n"
       "  - name: binpack\n    arguments: { binpack.weight: 10, binpack.cpu: 5, binpack.resources.nvidia.com/gpu: 2 }\n"
       "  - name: task-topology\n  - name: network-topology-aware\n    arguments: { weight: 4 }\n",
-      "admit place backfill pdb | binpack=10 mostrequested=7" NODES " task-topology=1 network-topology=4 | 100" TIMES,
+      "admit place | binpack=10 mostrequested=7" NODES " task-topology=1 network-topology=4 | 100" TIMES,
       "7 warning: tiers[0].plugins[1].arguments[binpack.cpu]: has no effect here\n"
       "7 warning: tiers[0].plugins[1].arguments[binpack.resources.nvidia.com/gpu]: has no effect here" },
     { "switches",
@@ -96,19 +88,20 @@ static const struct {
       "  - name: priority\n    enablePreemptable: false\n  - name: capacity\n    enableReclaimable: false\n"
       "    enableHierarchy: true\n  - name: nodeorder\n    enableNodeOrder: false\n  - name: overcommit\n"
       "    enabledJobEnqueued: false\n  - name: gang\n    enableJobReady: false\n    enabledOverused: true\n",
-      "admit place priority proportion pdb | | 100" TIMES, "" },
+      "admit place | | 100" TIMES,
+      "16 warning: tiers[0].plugins[5].enableJobReady: has no effect here: plugin gang is always on" },
     { "factor and waiting time",
       PLUGIN "overcommit\n    arguments: { overcommit-factor: 1.5 }\n  - name: sla\n"
              "    arguments: { sla-waiting-time: 1h2m3s4ms }\n",
-      "admit place backfill pdb | | 1.5 sla 3723004 reserve 60000 admission 300000 run 60000 unbind 60000", "" },
+      "admit place | | 1.5 sla 3723004 reserve 60000 admission 300000 run 60000 unbind 60000", "" },
     { "factor too small", PLUGIN "overcommit\n    arguments: { overcommit-factor: \"0.5\" }\n",
-      "admit place backfill pdb | | 1.2" TIMES,
+      "admit place | | 1.2" TIMES,
       "5 warning: tiers[0].plugins[0].arguments.overcommit-factor: is less than 1; 1.2 is used" },
     { "our own",
       "configurations:\n- name: pumice\n  arguments:\n    reserve-after: 0s\n    admission-timeout: 90s\n"
       "    min-run: 1m\n    unbind-after: 1.5s\n    reserve-afer: 1s\n- name: enqueue\n  arguments:\n"
       "    overcommit-factor: 3\n- name: preempt\n  arguments:\n    minCandidateNodesAbsolute: 2\n- name: alocate\n",
-      "admit place backfill preempt reclaim gang priority drf proportion pdb conformance predicates | binpack=1" NODES
+      "admit place preempt reclaim drf conformance | binpack=1" NODES
       " task-topology=1 network-topology=1 | 3 sla 0 reserve 0 admission 90000 run 60000 unbind 1500",
       "8 warning: configurations[0].arguments.reserve-afer: unknown argument of pumice, ignored (did you mean "
       "reserve-after?)\n"
@@ -118,18 +111,17 @@ static const struct {
       "metrics: { type: prometheus }\ntier: []\ntiers:\n- plugins:\n  - name: gangg\n  - name: tdm\n"
       "    arguments: { anything: 1 }\n  - name: gang\n    enableJobRedy: true\n    arguments: { x: 1, y: null }\n"
       "  - name: mine\n    arguments: { z: [1] }\n",
-      "admit place backfill preempt reclaim gang pdb | | 100" TIMES,
+      "admit place preempt reclaim | | 100" TIMES,
       "2 warning: tier: unknown setting, ignored (did you mean tiers?)\n"
       "5 warning: tiers[0].plugins[0].name: unknown plugin \"gangg\", ignored (did you mean gang?)\n"
       "6 warning: tiers[0].plugins[1].name: plugin tdm does nothing here\n"
       "9 warning: tiers[0].plugins[2].enableJobRedy: unknown setting of gang, ignored (did you mean enableJobReady?)\n"
       "10 warning: tiers[0].plugins[2].arguments.x: unknown argument of gang, ignored\n"
       "11 warning: tiers[0].plugins[3].name: unknown plugin \"mine\", ignored" },
-    { "both shares", PLUGIN "capacity\n  - name: proportion\n", "admit place backfill proportion pdb | | 100" TIMES,
+    { "both shares", PLUGIN "capacity\n  - name: proportion\n", "admit place | | 100" TIMES,
       "3 warning: tiers[0].plugins: capacity and proportion are the same here; one is enough" },
     { "nulls are not there", "actions: null\ntiers: null\nconfigurations:\n- name: pumice\n  arguments: null\n",
-      "admit place backfill preempt reclaim gang priority drf proportion pdb conformance predicates | binpack=1" NODES
-      " task-topology=1 network-topology=1 | 1.2" TIMES,
+      "admit place preempt reclaim drf conformance | binpack=1" NODES " task-topology=1 network-topology=1 | 1.2" TIMES,
       "" },
 };
 
