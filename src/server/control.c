@@ -1,7 +1,13 @@
-/* control.c - observe, plan, apply: what the planners of controller/control_plane.h see, and what comes of their plans */
+/* control.c - the control loop: observe, plan, apply, for each controller in turn
+ *
+ * What each is to do is planned in controller/control_plane.h. Here is what they share: lists of what the store has, the
+ * writes of a plan, and statuses that follow from all there is.
+ */
 #include "server/server_internal.h"
 
 #include "base/log.h"
+
+enum { TELL_MS = 100 };
 
 struct control_list {
     struct arena *arena;
@@ -95,4 +101,68 @@ int control_apply(struct server *s, struct plan *plan)
             rc = -1;
         }
     return rc;
+}
+
+/* ---- statuses that are worked out from the whole store ---- */
+
+int64_t tell_statuses(struct server *s, const struct resource_type *type, struct telling *last,
+                      void (*tell)(struct server *s, const struct object *o))
+{
+    autoarena a = { 0 };
+    autoheld all = { .arena = &a };
+    int64_t now_ms = clock_mono_ms(s->opt.clock);
+
+    if (store_count(s->opt.store, type) == 0 || store_revision(s->opt.store) == last->rev)
+        return INT64_MAX;
+    if (now_ms < last->ms + TELL_MS)
+        return last->ms + TELL_MS - now_ms;
+    last->ms = now_ms;
+    held_add(&all, s, type, STR_NULL);
+    VEC_FOREACH(o, &all.objects)
+        tell(s, *o);
+    last->rev = store_revision(s->opt.store);
+    return INT64_MAX;
+}
+
+/* ---- all of them ---- */
+
+/* In this order: kinds first, whose objects are in namespaces. turn: milliseconds until it is due again even if nothing
+ * happens. */
+static const struct {
+    void (*begin)(struct server *s);
+    int64_t (*turn)(struct server *s);
+    void (*done)(struct server *s);
+} controls[] = {
+    { NULL, events_turn, NULL },
+    { customs_begin, customs_turn, customs_done },
+    { namespaces_begin, namespaces_turn, namespaces_done },
+    { NULL, quotas_turn, NULL },
+    { NULL, budgets_turn, NULL },
+    { endpoints_begin, endpoints_turn, endpoints_done },
+    { NULL, orphans_turn, orphans_done },
+    { NULL, taints_turn, taints_done },
+};
+
+void control_begin(struct server *s)
+{
+    for (size_t i = 0; i < ARRAY_LEN(controls); i++)
+        if (controls[i].begin)
+            controls[i].begin(s);
+}
+
+int64_t control_turn(struct server *s)
+{
+    int64_t due_ms = INT64_MAX;
+
+    for (size_t i = 0; i < ARRAY_LEN(controls); i++)
+        if (controls[i].turn)
+            due_ms = MIN_OF(due_ms, controls[i].turn(s));
+    return due_ms;
+}
+
+void control_done(struct server *s)
+{
+    for (size_t i = 0; i < ARRAY_LEN(controls); i++)
+        if (controls[i].done)
+            controls[i].done(s);
 }

@@ -200,7 +200,7 @@ void customs_begin(struct server *s)
     retire_others(s);
 }
 
-void customs_turn(struct server *s)
+int64_t customs_turn(struct server *s)
 {
     struct watch_event ev;
     struct custom_kind *k;
@@ -219,9 +219,10 @@ void customs_turn(struct server *s)
     VEC_FOREACH(c, &s->customs)
         has_ending |= (*c)->is_ending;
     if (!has_ending || store_revision(s->opt.store) == s->customs_rev)
-        return;
+        return INT64_MAX;
     customs_end(s);
     s->customs_rev = store_revision(s->opt.store);
+    return INT64_MAX;
 }
 
 void customs_done(struct server *s)

@@ -2,6 +2,7 @@
 #include "server/server_internal.h"
 
 enum { END_STEPS = 3 }; /* of one turn: pods, all else, the namespace */
+enum { EXPIRE_MS = 60000 };
 
 static const struct resource_type *namespace_type(void)
 {
@@ -187,7 +188,7 @@ static void namespaces_end(struct server *s)
         }
 }
 
-void namespaces_turn(struct server *s)
+int64_t namespaces_turn(struct server *s)
 {
     struct watch_event ev;
     struct err e;
@@ -201,9 +202,10 @@ void namespaces_turn(struct server *s)
     defaults_turn(s);
     rev = store_revision(s->opt.store);
     if (!s->has_ending || rev == s->namespaces_rev)
-        return;
+        return INT64_MAX;
     namespaces_end(s);
     s->namespaces_rev = store_revision(s->opt.store);
+    return INT64_MAX;
 }
 
 /* ---- old Events ---- */
@@ -227,4 +229,15 @@ void events_expire(struct server *s)
 
     store_list(s->opt.store, type_by_kind(STR("v1"), STR("Event")), STR_NULL, event_look_at, &x);
     (void)control_apply(s, &x.plan);
+}
+
+int64_t events_turn(struct server *s)
+{
+    int64_t now_ms = clock_mono_ms(s->opt.clock);
+
+    if (now_ms >= s->expired_ms + EXPIRE_MS) {
+        s->expired_ms = now_ms;
+        events_expire(s);
+    }
+    return EXPIRE_MS;
 }

@@ -3,8 +3,6 @@
 
 #include "api/message/message.h"
 
-enum { EXPIRE_MS = 60000 };
-
 int64_t server_now_ms(const struct server *s)
 {
     return clock_now_ms(s->opt.clock);
@@ -286,9 +284,7 @@ struct server *server_new(const struct server_options *opt)
     map_init(&s->orphans.nodes, map_seed_default());
     map_init(&s->taints.waiting, map_seed_default());
     watches_init(s);
-    namespaces_begin(s);
-    customs_begin(s);
-    endpoints_begin(s);
+    control_begin(s);
     return s;
 }
 
@@ -298,12 +294,8 @@ void server_free(struct server *s)
         return;
     watches_done(s);
     items_done(s);
-    customs_done(s);
-    endpoints_done(s);
-    namespaces_done(s);
+    control_done(s);
     usage_done(s);
-    orphans_done(s);
-    taints_done(s);
     openapi_forget(s);
     for (size_t i = 0; i < ENCODED_MAX; i++)
         buf_done(&s->encoded[i].text);
@@ -314,20 +306,9 @@ void server_free(struct server *s)
 
 int64_t server_turn(struct server *s)
 {
-    int64_t now_ms = clock_mono_ms(s->opt.clock), due_ms;
+    int64_t due_ms = control_turn(s);
 
-    if (now_ms >= s->expired_ms + EXPIRE_MS) {
-        s->expired_ms = now_ms;
-        events_expire(s);
-    }
-    customs_turn(s);
-    namespaces_turn(s);
-    due_ms = quotas_turn(s);
-    due_ms = MIN_OF(due_ms, budgets_turn(s));
-    due_ms = MIN_OF(due_ms, endpoints_turn(s));
-    due_ms = MIN_OF(due_ms, orphans_turn(s));
-    due_ms = MIN_OF(due_ms, taints_turn(s));
-    return MIN_OF(MIN_OF(watches_turn(s), due_ms), (int64_t)EXPIRE_MS);
+    return MIN_OF(watches_turn(s), due_ms);
 }
 
 void server_set_runas(struct server *s, const struct runas_policy *policy, bool enters_all)

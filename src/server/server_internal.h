@@ -29,7 +29,7 @@
  * usage.c       what containers and the node use: metrics.k8s.io
  * amounts.c     quantities as Kubernetes writes them
  * held.c        objects that are walked while they are written
- * control.c     observe, plan, apply: for the planners of controller/control_plane.h
+ * control.c     the control loop: observe, plan, apply, with the planners of controller/control_plane.h
  * namespace.c   what each namespace has, and how it ends
  * endpoints.c   who is behind Services; api_service.c: behind that of this server
  * quota.c       what a namespace may have; limits.c: how much each pod, container and claim in it
@@ -443,9 +443,6 @@ int64_t watches_turn(struct server *s);                               /* millise
 
 /* ---- namespace.c ---- */
 
-void namespaces_begin(struct server *s); /* those that are always there */
-void namespaces_done(struct server *s);
-void namespaces_turn(struct server *s);
 bool namespace_is_ending(struct server *s, struct str name);
 void events_expire(struct server *s);
 
@@ -460,15 +457,6 @@ void held_add(struct held *h, const struct server *s, const struct resource_type
 void held_one(void *held, const struct object *o); /* this one, of a store_list() of the caller's */
 void held_done(struct held *h);
 #define autoheld __attribute__((cleanup(held_done))) struct held
-
-struct telling { /* of statuses: when it was done last */
-    uint64_t rev;
-    int64_t ms; /* mono */
-};
-/* Statuses that are worked out from the whole store: 'tell' for each object of a kind, when something has changed and a
- * moment has passed. Milliseconds until it is due. */
-int64_t tell_statuses(struct server *s, const struct resource_type *type, struct telling *last,
-                      void (*tell)(struct server *s, const struct object *o));
 
 /* ---- control.c ---- */
 
@@ -485,11 +473,40 @@ int control_apply(struct server *s, struct plan *plan);
 /* The bodies of a plan get text of their own: what was observed is borrowed until the first write. */
 void control_own(struct plan *plan);
 
+struct telling { /* of statuses: when it was done last */
+    uint64_t rev;
+    int64_t ms; /* mono */
+};
+/* Statuses that are worked out from the whole store: 'tell' for each object of a kind, when something has changed and a
+ * moment has passed. Milliseconds until it is due. */
+int64_t tell_statuses(struct server *s, const struct resource_type *type, struct telling *last,
+                      void (*tell)(struct server *s, const struct object *o));
+
+/* The control loop: each turn gives the milliseconds until it is due again even if nothing happens. */
+void control_begin(struct server *s);
+int64_t control_turn(struct server *s);
+void control_done(struct server *s);
+
+/* What it runs, one controller a file. */
+int64_t events_turn(struct server *s); /* namespace.c */
+void customs_begin(struct server *s);
+int64_t customs_turn(struct server *s);
+void customs_done(struct server *s);
+void namespaces_begin(struct server *s);
+int64_t namespaces_turn(struct server *s);
+void namespaces_done(struct server *s);
+int64_t quotas_turn(struct server *s);
+int64_t budgets_turn(struct server *s);
+void endpoints_begin(struct server *s);
+int64_t endpoints_turn(struct server *s);
+void endpoints_done(struct server *s);
+int64_t orphans_turn(struct server *s);
+void orphans_done(struct server *s);
+int64_t taints_turn(struct server *s);
+void taints_done(struct server *s);
+
 /* ---- endpoints.c, api_service.c ---- */
 
-void endpoints_begin(struct server *s);
-void endpoints_done(struct server *s);
-int64_t endpoints_turn(struct server *s);    /* milliseconds until it is due */
 void api_service_keep(struct server *s);     /* make it, or make it as it was */
 bool api_service_is(const struct object *o); /* it, or its Endpoints or slice */
 
@@ -499,7 +516,6 @@ bool api_service_is(const struct object *o); /* it, or its Endpoints or slice */
 int quota_admit(struct server *s, const struct resource_type *type, const struct json *object, const struct json *old,
                 struct err *e);
 void admit_quota_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps);
-int64_t quotas_turn(struct server *s); /* milliseconds until it is due */
 
 /* ---- limits.c ---- */
 
@@ -511,24 +527,10 @@ void admit_limits_write(struct server_request *rq, struct json *object, const st
 /* ---- budget.c ---- */
 
 bool budget_allows(const struct server *s, const struct object *budget); /* one more of its pods may be evicted now */
-int64_t budgets_turn(struct server *s);                                  /* milliseconds until it is due */
-
-/* ---- orphans.c ---- */
-
-int64_t orphans_turn(struct server *s); /* milliseconds until it is due */
-void orphans_done(struct server *s);
-
-/* ---- taints.c ---- */
-
-int64_t taints_turn(struct server *s); /* milliseconds until it is due */
-void taints_done(struct server *s);
 
 /* ---- custom.c ---- */
 
 struct custom_kind;
-void customs_begin(struct server *s);
-void customs_turn(struct server *s);
-void customs_done(struct server *s);
 void custom_target(struct server_request *rq); /* the type that its URL names, and the view */
 bool custom_is_ending(const struct server *s, const struct resource_type *type);
 void admit_definition_write(struct server_request *rq, struct json *object, const struct object *old,
