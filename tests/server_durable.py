@@ -269,7 +269,7 @@ def survives_a_damaged_end():
         s = home.start()
         is_read_only(s, "damaged")
         told = s.said().decode()
-        assert "server restore" in told and "rest until a copy is put back; pods go on" in told, told
+        assert "server restore" in told and "are paused until the store is restored" in told, told
         assert s.call("GET", f"{MAPS}/first")[0] == s.call("GET", f"{MAPS}/second")[0] == 404
         status, answer = s.call("GET", f"{PODS}/counts-w-0/log")
         assert status == 503 and "pods go on" in answer["message"] and "restore" in answer["message"], (status, answer)
@@ -389,7 +389,7 @@ def goes_on():
         seen = until("the log goes on again", lambda: len(lines(s, "counts")) > n + 2 and lines(s, "counts"))
         assert seen == list(range(1, len(seen) + 1)) and pid_of("counts") == pid and phase(s, "new") == "Running"
         assert s.stop() == 0
-        assert "ended and removed" in home.clean_up()
+        assert "Removed pods of an earlier server" in home.clean_up()
         until("--cleanup ends them", lambda: not os.path.exists(f"/proc/{pid}/exe"))
         s = home.start()
         until("what was ended is known as such", lambda: phase(s, "counts") == "Failed")
@@ -410,7 +410,7 @@ def drains():
         s.ok("DELETE", f"{PODS}/last?gracePeriodSeconds=0")
         until("it is gone", lambda: s.call("GET", f"{PODS}/last")[0] == 404)
         assert s.stop() == 0
-        assert "no pods" in home.clean_up(), "a server without pods leaves nothing"
+        assert "No pods" in home.clean_up(), "a server without pods leaves nothing"
 
 
 # ---- settings, and whoever starts it ----
@@ -473,15 +473,15 @@ def follows_its_settings():
         until("none is left", lambda: "pumice_scheduler_config_warnings 0\n" in s.call("GET", "/metrics")[1])
         write(path, "drain: perhaps\n")
         s.process.send_signal(signal.SIGHUP)
-        until("a bad file changes nothing", lambda: b"the new settings are not taken" in s.said() and b"must be true or false" in s.said())
+        until("a bad file changes nothing", lambda: b"Failed to reload the settings" in s.said() and b"must be true or false" in s.said())
         write(path, config + "drain: true\naccess-config: {limits: {burst: none}}\n")
         s.process.send_signal(signal.SIGHUP)
         until("nor do bad rules in it", lambda: b"access-config: limits.burst: must be" in s.said())
-        assert b"settings were read again" not in s.said()
+        assert b"Reloaded the settings" not in s.said()
         write(path, config.replace("desk", "chair") + "drain: true\nlog-level: debug\naccess-config: {limits: {burst: 7}}\n")
         s.process.send_signal(signal.SIGHUP)
-        until("a good one is taken", lambda: b"settings were read again" in s.said())
-        assert b"needs another start\" setting=name" in s.said(), s.said().decode()
+        until("a good one is taken", lambda: b"Reloaded the settings" in s.said())
+        assert b"takes effect at the next start\" setting=name" in s.said(), s.said().decode()
         s.ok("POST", PODS, named("runs", "sleep 1000"))
         until("it runs", lambda: phase(s, "runs") == "Running")
         pid = pid_of("runs")

@@ -171,7 +171,7 @@ static void records_remove_one(int dir, const char *name)
     struct err e;
 
     if (tree_remove(dir, name, &e) < 0)
-        log_warn("an old record stays behind", LOG_TEXT("why", e.text));
+        log_warn("Failed to delete an old record", LOG_TEXT("why", e.text));
 }
 
 struct room { /* what a record takes */

@@ -435,7 +435,7 @@ def main():
                     suite.case("pods_of_others_get_a_group", lambda: pods_of_others_get_a_group(bed, True, "a"))
                     assert c.stop() == 0
                 with Controller(bed, "plain", "--leader-elect=false", f"--scheduler-config={link}") as c:
-                    c.until_says("--scheduler-config is for --scheduler")
+                    c.until_says("Ignoring --scheduler-config without --scheduler")
                     c.until_ready()
                     suite.case("pods_of_others_get_a_group, no scheduler", lambda: pods_of_others_get_a_group(bed, False, "b"))
                     assert c.stop() == 0

@@ -66,7 +66,7 @@ class Controller:
         until(f"{self.user} says {text!r}; it said {self.log[-2000:]}", lambda: text in self.log, limit_s)
 
     def get(self, path):
-        port = until("a port", lambda: re.search(r"msg=listening .* port=(\d+)", self.log)).group(1)
+        port = until("a port", lambda: re.search(r'msg="Serving metrics and health" .* port=(\d+)', self.log)).group(1)
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=30) as r:
                 return r.status, r.read().decode()
@@ -233,7 +233,7 @@ def goes_on_after_an_outage(bed):
         bed.server.start()
         until("it is over", lambda: phase(bed, "outage") == "Completed" or c.popen.poll() is not None)
         if c.popen.poll() is not None:  # the server took longer than the Lease allows: as it should, the next one goes on
-            assert "could not be renewed in time" in c.log, c.log
+            assert "Failed to renew the Lease in time" in c.log, c.log
             with Controller(bed, "next", "--scheduler", *QUICK):
                 until_phase(bed, "outage", "Completed")
     count, _ = created(bed, "outage-w-")  # the last lines of a log may be lost with its server
@@ -363,7 +363,7 @@ def check_one_writer(bed, users):
 def another_takes_over(bed):
     users = ("red", "green", "blue")
     with Controller(bed, "red", "--scheduler", *QUICK) as red:
-        red.until_says("msg=leading")
+        red.until_says('msg="Became leader"')
         red.until_ready()
         with Controller(bed, "green", "--scheduler", *QUICK) as green:
             until("green waits", lambda: green.get("/readyz") == (200, "ok (standby)\n"))
@@ -372,18 +372,18 @@ def another_takes_over(bed):
             until("red works", lambda: len(writes(bed, "red")) > 40)
             red.popen.kill()
             red.popen.wait()
-            green.until_says("msg=leading")
+            green.until_says('msg="Became leader"')
             for i in range(8, 16):
                 submit(bed, job(f"relay{i}", 10, "2s"))
             with Controller(bed, "blue", "--scheduler", *QUICK) as blue:
                 until("green works", lambda: len(writes(bed, "green")) > 20)
                 green.popen.send_signal(signal.SIGSTOP)  # in the middle of everything
-                blue.until_says("msg=leading")
+                blue.until_says('msg="Became leader"')
                 for i in range(16):
                     until_phase(bed, f"relay{i}", "Completed")
                 green.popen.send_signal(signal.SIGCONT)
                 assert green.popen.wait(LIMIT_S) == 1
-                assert "another replica leads" in green.log or "could not be renewed" in green.log, green.log
+                assert "Lost the Lease to another replica" in green.log or "Failed to renew the Lease" in green.log, green.log
                 assert blue.stop() == 0
     check_one_writer(bed, users)
     count, _ = created(bed, "relay")
@@ -402,8 +402,8 @@ def outlives_a_renewal_that_hangs(bed):
     blames = ("no answer", "no whole answer", "has not answered")
 
     def ends(c):
-        assert c.popen.wait(LIMIT_S) == 1 and "could not be renewed in time" in c.log, c.log
-        assert any(words in c.log for words in blames) and "stood still" not in c.log, c.log
+        assert c.popen.wait(LIMIT_S) == 1 and "Failed to renew the Lease in time" in c.log, c.log
+        assert any(words in c.log for words in blames) and "stalled" not in c.log, c.log
 
     with contextlib.ExitStack() as stack:
         bed.user("renews", ["system:masters"])

@@ -85,7 +85,7 @@ class Node:
     def until_works(self):
         """And is not tainted any more, which in a whole cluster a controller does."""
         path = f"/api/v1/nodes/{self.name}"
-        self.until_says("the kubelet API listens")
+        self.until_says("Serving the kubelet API")
         port = int(re.search(r"kubelet API listens\" port=(\d+)", self.log).group(1))  # not the one before
         self.until(f"{self.name} is ready", lambda: (lambda o: is_ready(o) and port_of(o) == port)(self.bed.call("GET", path)[1]))
         self.bed.call("PATCH", path, {"spec": {"taints": None}}, content_type="application/merge-patch+json")
@@ -237,7 +237,7 @@ def registers(bed, node):
 def has_its_name_alone(bed):
     with Node(bed, state="state-2") as n:
         assert n.until_ends() == 1
-        assert "another machine is the node of this name" in n.log and f"holder={NODE}_" in n.log, n.log
+        assert "Another machine holds the Lease of this node" in n.log and f"holder={NODE}_" in n.log, n.log
     with Node(bed) as n:
         assert n.until_ends() == 1
         assert f'another pumice node runs on this machine as "{NODE}"' in n.log, n.log
@@ -555,7 +555,7 @@ def reads_its_certificates_again(bed, node):
     assert new.split() != before.split()
     assert bed.kubectl("exec", "stays", "--", "echo", "x") == "x\n"
     os.rename(crt, crt + ".away")
-    node.until_says("the old ones hold until they can")
+    node.until_says("Failed to reload certificates")
     assert ssl.get_server_certificate(where).split() == new.split()
     os.rename(crt + ".away", crt)
 

@@ -81,7 +81,7 @@ class Door:
 
 
 def webhook_port(c):
-    return int(until(f"a port: {c.log[-3000:]}", lambda: re.search(r'msg="serving admission" .*? port=(\d+)', c.log)).group(1))
+    return int(until(f"a port: {c.log[-3000:]}", lambda: re.search(r'msg="Serving admission webhooks" .*? port=(\d+)', c.log)).group(1))
 
 
 def start(bed, door, *flags, name="webhook", kubeconfig=None):

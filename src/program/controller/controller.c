@@ -110,8 +110,8 @@ static int load_config(struct controller *c, struct err *e)
 /* What the kernel says for us when it ends a leader that stood still for too long. */
 static int open_fence(const struct controller *c, struct err *e)
 {
-#define LATE "the Lease could not be renewed in time; ending, to be started again"
-#define WHY  "the program stood still"
+#define LATE "Failed to renew the Lease in time; exiting"
+#define WHY  "the process was stalled"
     bool is_json = c->o->log_format && strcmp(c->o->log_format, "json") == 0;
 
     return fence_open(STDERR_FILENO,
@@ -135,7 +135,7 @@ static int open_lease(struct controller *c, struct err *e)
     lease.namespace = c->o->lease_namespace ? str_of(c->o->lease_namespace) : c->config.namespace;
     lease.name = str_of(c->o->lease_name ? c->o->lease_name : "vc-controller-manager");
     c->lease = lease_new(&lease);
-    log_info("waiting for the Lease", LOG_STR("namespace", lease.namespace), LOG_STR("name", lease.name),
+    log_info("Waiting for the Lease", LOG_STR("namespace", lease.namespace), LOG_STR("name", lease.name),
              LOG_STR("identity", lease_identity(c->lease)));
     return 0;
 }
@@ -157,7 +157,7 @@ static int open_webhook(struct controller *c, struct err *e)
                        o->webhook_life);
     if (webhook_new(&opt, &c->webhook, e) < 0)
         return err_wrap(e, "--webhook-address");
-    log_info("serving admission", LOG_TEXT("address", opt.address), LOG_INT("port", webhook_port(c->webhook)),
+    log_info("Serving admission webhooks", LOG_TEXT("address", opt.address), LOG_INT("port", webhook_port(c->webhook)),
              LOG_STR("namespace", opt.namespace), LOG_STR("service", opt.service));
     return 0;
 }
@@ -198,12 +198,12 @@ static int controller_start(struct controller *c, struct err *e)
         signals_open((int[]){ SIGINT, SIGTERM, 0 }, &c->signal_fd, e) < 0)
         return -1;
     if (c->o->scheduler_config && !c->o->scheduler)
-        log_warn("--scheduler-config is for --scheduler, which is not given: pods are left to another scheduler");
+        log_warn("Ignoring --scheduler-config without --scheduler");
     controller_make_views(c);
     c->begin_ms = clock_now_ms(&clock_real);
     c->stage_ms = INT64_MAX;
-    log_info("pumice controller", LOG_TEXT("version", PUMICE_VERSION), LOG_STR("server", c->config.server),
-             LOG_STR("by", c->config.origin), LOG_BOOL("scheduler", c->o->scheduler));
+    log_info("Starting pumice controller", LOG_TEXT("version", PUMICE_VERSION), LOG_STR("server", c->config.server),
+             LOG_STR("credentials", c->config.origin), LOG_BOOL("scheduler", c->o->scheduler));
     if (controller_listen(c, e) < 0 || (c->o->webhook && open_webhook(c, e) < 0))
         return -1;
     return elects(c) ? open_lease(c, e) : 0;

@@ -91,12 +91,12 @@ static void lead(struct controller *c)
     struct err e;
 
     if (c->lease)
-        log_info("leading", LOG_STR("identity", lease_identity(c->lease)),
+        log_info("Became leader", LOG_STR("identity", lease_identity(c->lease)),
                  LOG_INT("transitions", lease_transitions(c->lease)));
     loop_enter(c, STAGE_LEADS, INT64_MAX);
     if (open_door(c, &e) == 0)
         return;
-    log_error("cannot begin", LOG_TEXT("error", e.text));
+    log_error("Failed to start the controllers", LOG_TEXT("error", e.text));
     loop_end(c, EXIT_FAILED);
 }
 
@@ -107,11 +107,11 @@ static void loop_lost(struct controller *c)
     struct str holder = lease_holder(c->lease);
 
     if (holder.n && !str_eq(holder, lease_identity(c->lease)))
-        log_error("another replica leads; ending, to be started again", LOG_STR("holder", holder));
+        log_error("Lost the Lease to another replica; exiting", LOG_STR("holder", holder));
     else
         log_error(
-            "the Lease could not be renewed in time; ending, to be started again",
-            LOG_TEXT("error", lease_trouble(c->lease) ? lease_trouble(c->lease)->text : "the program stood still"));
+            "Failed to renew the Lease in time; exiting",
+            LOG_TEXT("error", lease_trouble(c->lease) ? lease_trouble(c->lease)->text : "the process was stalled"));
     loop_end(c, EXIT_FAILED);
 }
 
@@ -162,7 +162,7 @@ static int64_t lease_part(struct controller *c)
 static const char *advice_for(enum err_code code)
 {
     return code == ERR_FORBIDDEN ? "the roles it needs: pumice install --dry-run --only roles | kubectl apply -f -"
-                                 : "it is tried again and again";
+                                 : "retrying";
 }
 
 static void tell_trouble(struct controller *c)
@@ -176,15 +176,14 @@ static void tell_trouble(struct controller *c)
         e = *lease;
     if (e.code == ERR_OK && !is_troubled) {
         if (c->told.code != ERR_OK)
-            log_info("the API server answers", LOG_STR("server", c->config.server));
+            log_info("API server answers again", LOG_STR("server", c->config.server));
         c->told.code = ERR_OK;
         c->trouble_ms = 0;
     } else if (e.code != ERR_OK && !c->trouble_ms) {
         c->trouble_ms = loop_mono() + TROUBLE_MS;
     } else if (e.code != ERR_OK && loop_mono() >= c->trouble_ms &&
                (c->told.code == ERR_OK || strcmp(e.text, c->told.text) != 0)) {
-        log_warn("the API server does not give what is needed", LOG_TEXT("error", e.text),
-                 LOG_TEXT("advice", advice_for(e.code)));
+        log_warn("API request failed", LOG_TEXT("error", e.text), LOG_TEXT("advice", advice_for(e.code)));
         c->told = e;
     }
 }
@@ -207,14 +206,15 @@ static uint64_t count_throttled(const struct controller *c)
 /* Everything works, but slower than it could: who wonders why should find it. */
 static void tell_throttling(struct controller *c)
 {
-#define THROTTLED "API server throttles requests (429 Too Many Requests)"
     uint64_t n = count_throttled(c);
 
     if (n != c->n_throttled && !c->throttled_ms) {
-        log_warn(THROTTLED, LOG_INT("answers", (int64_t)n),
-                 LOG_TEXT("advice", "a FlowSchema of its own: docs/controller.md, Throttling"));
+        log_warn("API server throttles requests (429 Too Many Requests)", LOG_INT("answers", (int64_t)n),
+                 LOG_TEXT("advice", "give it its own FlowSchema: docs/controller.md, Throttling"));
         if (c->driver)
-            driver_warn(c->driver, STR("Throttled"), STR(THROTTLED ": jobs take longer; see docs/controller.md"));
+            driver_warn(
+                c->driver, STR("Throttled"),
+                STR("API server throttles requests (429 Too Many Requests): jobs take longer; see docs/controller.md"));
     } else if (n == c->n_throttled && c->throttled_ms && loop_mono() >= c->throttled_ms + THROTTLED_MS) {
         log_info("API server no longer throttles requests", LOG_INT("answers", (int64_t)n));
         c->throttled_ms = 0;
@@ -235,8 +235,8 @@ static void tell_lacks(struct controller *c)
             continue;
         lacks = true;
         if (!c->told_lacks)
-            log_error("the cluster does not know this kind; until it does, nothing can be done about it",
-                      LOG_TEXT("kind", needed[i]->kind), LOG_TEXT("group", needed[i]->group),
+            log_error("Cluster does not serve a kind that is needed", LOG_TEXT("kind", needed[i]->kind),
+                      LOG_TEXT("group", needed[i]->group),
                       LOG_TEXT("advice", "pumice install --dry-run --only crds | kubectl apply -f -"));
     }
     c->told_lacks = lacks;
@@ -255,7 +255,7 @@ static void tell_native(struct controller *c)
     driver_stats(c->driver, &s);
     lacks = cluster_kube_lacks(c->door, k->native_workload) || cluster_kube_lacks(c->door, k->native_group);
     if (lacks && !c->lacks_native)
-        log_error("the cluster does not serve the API of gangs; pods stay, and jobs without a PodGroup wait",
+        log_error("Cluster does not serve the PodGroup API; jobs without a PodGroup wait",
                   LOG_STR("api", native_api_version(c->arena)), LOG_TEXT("advice", NATIVE_ADVICE));
     c->lacks_native = lacks;
     if (lacks && !c->had_native)
@@ -280,7 +280,7 @@ static void loop_take_signals(struct controller *c)
     int number;
 
     while ((number = signals_next(c->signal_fd)) > 0) {
-        log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)));
+        log_info("Stopping", LOG_TEXT("signal", sigabbrev_np(number)));
         loop_stop(c);
     }
 }

@@ -528,11 +528,12 @@ int controller_listen(struct controller *c, struct err *e)
     if (!address[0])
         return 0;
     if (http_server_new(&opt, &c->status, e) == 0) {
-        log_info("listening", LOG_TEXT("address", address), LOG_INT("port", http_server_port(c->status)));
+        log_info("Serving metrics and health", LOG_TEXT("address", address),
+                 LOG_INT("port", http_server_port(c->status)));
         return 0;
     }
     if (c->o->listen)
         return err_wrap(e, "--listen-address");
-    log_warn("no metrics and no health are told", LOG_TEXT("error", e->text));
+    log_warn("Metrics and health endpoints are disabled", LOG_TEXT("error", e->text));
     return 0;
 }

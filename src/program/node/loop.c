@@ -42,9 +42,9 @@ static void node_loop_end(struct node *n, int status)
 
 static void loop_taken(struct node *n)
 {
-    log_error("another machine is the node of this name; ending", LOG_STR("node", n->name),
+    log_error("Another machine holds the Lease of this node; exiting", LOG_STR("node", n->name),
               LOG_STR("holder", node_lease_holder(n->lease)),
-              LOG_TEXT("advice", "give this one another name by --name, or stop that one"));
+              LOG_TEXT("advice", "stop the other machine's pumice node, or use another --name"));
     n->ends_pods = true; /* they are the other's to run */
     node_loop_end(n, EXIT_FAILED);
 }
@@ -59,7 +59,7 @@ static int64_t lease_part(struct node *n)
     if (state == LEASE_TAKEN) {
         loop_taken(n);
     } else if (state == LEASE_OURS && n->stage == NODE_ASKS) {
-        log_info("working", LOG_STR("node", n->name), LOG_STR("address", n->ip));
+        log_info("Node is running", LOG_STR("node", n->name), LOG_STR("address", n->ip));
         node_loop_enter(n, NODE_WORKS, INT64_MAX);
         agent_attach(n->agent, n->door);
     } else if (state == LEASE_GIVEN) {
@@ -73,7 +73,7 @@ static int64_t lease_part(struct node *n)
 static const char *advice_for(enum err_code code)
 {
     return code == ERR_FORBIDDEN ? "the role it needs: pumice install --dry-run --only node | kubectl apply -f -"
-                                 : "pods go on; it is tried again and again";
+                                 : "pods keep running; retrying";
 }
 
 static bool is_troubled(struct node *n, struct err *ret)
@@ -93,7 +93,7 @@ static void tell_trouble(struct node *n)
 
     if (!is_troubled(n, &e)) {
         if (n->told.code != ERR_OK) {
-            log_info("the API server answers", LOG_STR("server", n->config.server));
+            log_info("API server answers again", LOG_STR("server", n->config.server));
             if (n->stage == NODE_WORKS)
                 agent_write_now(n->agent);
         }
@@ -102,8 +102,7 @@ static void tell_trouble(struct node *n)
     } else if (!n->trouble_ms) {
         n->trouble_ms = node_loop_mono() + TROUBLE_MS;
     } else if (node_loop_mono() >= n->trouble_ms && (n->told.code == ERR_OK || strcmp(e.text, n->told.text) != 0)) {
-        log_warn("the API server does not give what is needed", LOG_TEXT("error", e.text),
-                 LOG_TEXT("advice", advice_for(e.code)));
+        log_warn("API request failed", LOG_TEXT("error", e.text), LOG_TEXT("advice", advice_for(e.code)));
         n->told = e;
     }
 }
@@ -128,8 +127,8 @@ static void node_loop_take_signals(struct node *n)
     while ((number = signals_next(n->signal_fd)) > 0) {
         bool drains = n->o->drain || number == SIGINT;
 
-        log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(n->agent)),
-                 LOG_TEXT("they", drains ? "end" : "go on"));
+        log_info("Stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(n->agent)),
+                 LOG_TEXT("action", drains ? "end" : "keep"));
         node_loop_stop(n, drains);
     }
 }
@@ -138,7 +137,7 @@ static void node_loop_advance(struct node *n)
 {
     if (n->stage == NODE_STOPS && (agent_is_quiet(n->agent) || node_loop_mono() >= n->stage_ms)) {
         if (!agent_is_quiet(n->agent))
-            log_warn("not all could be written; the cluster learns of these pods when their node is given up");
+            log_warn("Failed to write the status of some pods before exit");
         node_lease_give(n->lease);
         node_loop_enter(n, NODE_GIVES, GIVE_MS);
     } else if (n->stage == NODE_GIVES && node_loop_mono() >= n->stage_ms) {
@@ -157,7 +156,7 @@ static int64_t agent_part(struct node *n)
         return INT64_MAX;
     due_ms = agent_turn(n->agent, &is_busy);
     if (agent_is_broken(n->agent)) {
-        log_error("a part of this program, its spawner, was killed: no pod can start any more; ending");
+        log_error("Spawner process was killed; exiting");
         n->ends_pods = true; /* those that it started would not outlive us */
         node_loop_end(n, EXIT_FAILED);
     }

@@ -215,9 +215,9 @@ static int clean_up(struct node *n, struct err *e)
     if (find_machine(n, &identity, e) < 0)
         return -1;
     if (agent_cleanup(arena_cstr(n->arena, n->machine.state), n->name.p))
-        log_info("pods that this node had left were ended and removed", LOG_STR("node", n->name));
+        log_info("Removed pods of an earlier node", LOG_STR("node", n->name));
     else
-        log_info("no pods of this node were left", LOG_STR("node", n->name));
+        log_info("No pods of an earlier node", LOG_STR("node", n->name));
     return 0;
 }
 
@@ -276,7 +276,7 @@ static void node_on_token(void *ctx, uint64_t id, struct str namespace, struct s
 static void node_on_notice(void *ctx, struct str sentence)
 {
     (void)ctx;
-    log_info("notice", LOG_STR("text", sentence));
+    log_info("Node notice", LOG_STR("text", sentence));
 }
 
 /* ---- starting ---- */
@@ -325,14 +325,14 @@ static int node_start(struct node *n, struct json *capacity, struct err *e)
     }
     node_make_views(n);
     n->remote.host_ip = n->ip;
-    log_info("pumice node", LOG_TEXT("version", PUMICE_VERSION), LOG_STR("name", n->name),
-             LOG_STR("server", n->config.server), LOG_STR("by", n->config.origin));
+    log_info("Starting pumice node", LOG_TEXT("version", PUMICE_VERSION), LOG_STR("name", n->name),
+             LOG_STR("server", n->config.server), LOG_STR("credentials", n->config.origin));
     if (agent_open(&opt, &n->agent, e) < 0)
         return -1;
     if (open_doors(n, identity, e) < 0 || serving_open(n, &n->serving, e) < 0)
         return -1;
     n->remote.port = serving_port(n->serving);
-    log_info("the kubelet API listens", LOG_INT("port", n->remote.port));
+    log_info("Serving the kubelet API", LOG_INT("port", n->remote.port));
     return 0;
 }
 

@@ -60,7 +60,7 @@ static void put_in_force(struct serving *s)
     struct err e;
 
     if (kubelet_set_tls(s->kubelet, &tls, &e) < 0)
-        log_error("the kubelet API keeps its certificates", LOG_TEXT("error", e.text));
+        log_error("Failed to load the certificates; keeping the old ones", LOG_TEXT("error", e.text));
 }
 
 /* ---- who clients are signed by ---- */
@@ -71,8 +71,8 @@ static void on_client_ca(void *ctx, const struct json *answer, const struct err 
     struct str ca = json_member_text(json_get(answer, "data"), "client-ca-file");
 
     if (!ca.n) {
-        log_warn("nobody is known by a certificate, and kubectl logs and exec may not work: give --client-ca-file",
-                 LOG_TEXT("error", e ? e->text : "the API server names no CA of clients"));
+        log_warn("Client certificates are not accepted; kubectl logs and exec may fail",
+                 LOG_TEXT("error", e ? e->text : "the API server publishes no client CA; use --client-ca-file"));
         return;
     }
     buf_str(&s->client_ca, ca);
@@ -157,8 +157,7 @@ static void look_later(struct serving *s)
 
 static void serving_give_up(struct serving *s, const char *why)
 {
-    log_warn("the cluster signs no certificate for this node; it goes on with one that nobody signed",
-             LOG_TEXT("why", why));
+    log_warn("No signed serving certificate; serving with a self-signed one", LOG_TEXT("why", why));
     s->is_busy = false;
     s->due_ms = INT64_MAX;
 }
@@ -179,7 +178,7 @@ static void take_certificate(struct serving *s, struct str base64)
     buf_str(&s->key, buf_view(&s->next_key));
     buf_reset(&s->next_key);
     put_in_force(s);
-    log_info("the kubelet API has a certificate that the cluster signed");
+    log_info("Serving with a certificate signed by the cluster");
     s->path[0] = '\0';
     s->is_busy = false;
     s->pause_ms = 0;
@@ -230,7 +229,7 @@ static void on_request_made(void *ctx, const struct json *answer, const struct e
         serving_keep(s, ".csr", name);
     }
     if (name.n && !s->was_told)
-        log_info("asked for a certificate; until it is there nobody can check who this node is",
+        log_info("Requested a serving certificate; serving with a self-signed one until it is issued",
                  LOG_STR("request", name), LOG_TEXT("advice", "kubectl certificate approve NAME, or --tls-cert-file"));
     s->was_told |= name.n > 0;
     look_later(s);
@@ -330,8 +329,7 @@ static bool swap(struct serving *s, struct buf *cert, struct buf *key, struct bu
 static void torn(struct serving *s, const struct err *e)
 {
     if (!s->is_torn)
-        log_warn("files of certificates have changed and cannot be used; the old ones hold until they can",
-                 LOG_TEXT("error", e->text));
+        log_warn("Failed to reload certificates; keeping the old ones", LOG_TEXT("error", e->text));
     s->is_torn = true;
 }
 
@@ -357,7 +355,7 @@ static void look_at_files(struct serving *s)
         return;
     }
     s->is_torn = false;
-    log_info("the kubelet API has read its certificates again");
+    log_info("Reloaded certificates");
 }
 
 int serving_open(struct node *n, struct serving **ret, struct err *e)

@@ -117,7 +117,7 @@ void serve_announce(struct serve *s)
         (void)err_set(&e, ERR_EXISTS, "another server of this machine is: %s", path);
     else if (announce_write_file(s, path, &e) == 0)
         return;
-    log_warn("'pumice run' does not know that this server is up", LOG_TEXT("why", e.text));
+    log_warn("Failed to announce this server to 'pumice run'", LOG_TEXT("why", e.text));
 }
 
 void serve_announce_end(struct serve *s)

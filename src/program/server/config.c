@@ -131,7 +131,7 @@ static int read_again(struct serve *s, struct arena *a, struct err *e)
         if (is_live(o->name))
             config_take_over(s, o, &fresh);
         else
-            log_warn("a setting has changed that needs another start", LOG_TEXT("setting", o->name));
+            log_warn("Changed setting takes effect at the next start", LOG_TEXT("setting", o->name));
     }
     return 0;
 }
@@ -144,11 +144,11 @@ void serve_config_again(struct serve *s)
     supervisor_tell_reload(&s->supervisor);
     auth_reopen(s->auth); /* the audit log */
     if (read_again(s, &a, &e) < 0) {
-        log_error("the new settings are not taken, the old ones stay", LOG_TEXT("error", e.text));
+        log_error("Failed to reload the settings; keeping the old ones", LOG_TEXT("error", e.text));
     } else {
         log_options_apply(s->o->log_level, s->o->log_format);
         driver_configure(s->driver, &s->sched);
-        log_info("settings were read again", LOG_TEXT("file", s->o->config ? s->o->config : "the command line"));
+        log_info("Reloaded the settings", LOG_TEXT("file", s->o->config ? s->o->config : "the command line"));
     }
     supervisor_tell(&s->supervisor, "READY=1");
 }

@@ -70,8 +70,8 @@ static void server_loop_take_signals(struct serve *s)
             serve_config_again(s);
             continue;
         }
-        log_info("stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(s->agent)),
-                 LOG_TEXT("they", drains ? "end" : "go on"));
+        log_info("Stopping", LOG_TEXT("signal", sigabbrev_np(number)), LOG_INT("pods", (int64_t)agent_pods(s->agent)),
+                 LOG_TEXT("action", drains ? "end" : "keep"));
         server_loop_stop(s, drains);
     }
 }
@@ -81,7 +81,7 @@ static void server_loop_advance(struct serve *s)
     if (s->stage == SERVE_STOPS && (agent_is_quiet(s->agent) || server_loop_mono(s) >= s->stage_ms))
         s->stage = SERVE_OVER;
     if (agent_is_broken(s->agent) && s->stage == SERVE_WORKS) {
-        log_error("a part of this program, its spawner, was killed: no pod can start any more; ending");
+        log_error("Spawner process was killed; exiting");
         s->ends_pods = true; /* those that it started would not outlive us */
         server_loop_end(s, EXIT_FAILED);
     }
@@ -105,7 +105,7 @@ static int64_t keep_keys(struct serve *s)
 
     if (has_changed &&
         (http_server_set_tls(s->http, auth_tls(s->auth), &e) < 0 || (s->url.n && serve_kubeconfig_write(s, &e) < 0)))
-        log_error("renewed keys are not shown, or not in the administrator's kubeconfig", LOG_TEXT("error", e.text));
+        log_error("Failed to publish rotated keys", LOG_TEXT("error", e.text));
     if (has_changed) {
         server_keys_changed(s->server);
         agent_tokens_ask_again(s->agent);
@@ -121,9 +121,7 @@ static void tell_of_clock(struct serve *s)
     int64_t ahead_ms = clock_now_ms(&s->clock.clock) - clock_now_ms(&clock_real);
 
     if (ahead_ms > AHEAD_MS && !s->is_ahead)
-        log_warn(
-            "the clock was set back: this server's time goes slower until both agree; a restart has them agree now",
-            LOG_INT("ahead_s", ahead_ms / 1000));
+        log_warn("Clock was set back; server time runs slower until it agrees", LOG_INT("ahead_s", ahead_ms / 1000));
     s->is_ahead = ahead_ms > AHEAD_MS;
 }
 

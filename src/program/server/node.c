@@ -80,7 +80,7 @@ static int lock_data(struct serve *s, struct err *e)
 static void server_node_on_notice(void *ctx, struct str sentence)
 {
     (void)ctx;
-    log_info("notice", LOG_STR("text", sentence));
+    log_info("Node notice", LOG_STR("text", sentence));
 }
 
 static void on_leaves(void *ctx, struct str namespace, struct str pod, struct str uid)
@@ -227,8 +227,8 @@ int serve_node_clean_up(struct serve *s, struct err *e)
     if (find_machine(s, e) < 0)
         return -1;
     if (agent_cleanup(arena_cstr(s->arena, s->machine.state), arena_cstr(s->arena, s->node_name)))
-        log_info("pods that a server had left were ended and removed", LOG_STR("node", s->node_name));
+        log_info("Removed pods of an earlier server", LOG_STR("node", s->node_name));
     else
-        log_info("no pods of a server were left", LOG_STR("node", s->node_name));
+        log_info("No pods of an earlier server", LOG_STR("node", s->node_name));
     return 0;
 }

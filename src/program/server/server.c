@@ -142,7 +142,7 @@ static int open_store(struct serve *s, struct err *e)
     if (store_open(dir, &opt, &s->store, e) < 0)
         return -1;
     if (store_is_cut(s->store))
-        log_error("controllers, scheduler and node rest until a copy is put back; pods go on");
+        log_error("Controllers, scheduler and node are paused until the store is restored");
     return 0;
 }
 
