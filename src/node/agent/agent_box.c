@@ -349,9 +349,9 @@ static int agent_box_add_mount(struct building *b, int fd, const char *path, str
                                bool is_recursive, struct err *e)
 {
     struct box_build *r = b->ret;
-    int copy;
+    int copy = box_clone_mount(fd, path, is_read_only, is_recursive, e);
 
-    if (box_clone_mount(fd, path, is_read_only, is_recursive, &copy, e) < 0)
+    if (copy < 0)
         return err_wrap(e, "mount %.*s", STR_ARG(target));
     r->mount_fds[r->n_mount_fds++] = copy;
     *vec_push(b->arena, &r->spec.mounts) = (struct box_mount){ copy, target };

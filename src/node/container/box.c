@@ -49,7 +49,7 @@ static int report_started(int report, pid_t program)
 
 /* The container sees its own cgroup as the root. Kernels without cgroup namespaces show more in /proc/self/cgroup;
  * harmless. */
-static int hide_groups(struct box *b, struct err *e)
+static int enter_cgroup_namespace(struct box *b, struct err *e)
 {
     (void)b;
     (void)e;
@@ -61,13 +61,19 @@ static const struct {
     int (*run)(struct box *b, struct err *e);
     const char *reason; /* of the failure report */
 } steps[] = {
-    { hide_groups, box_create_error },   { box_root_make, box_create_error },  { box_fill, box_create_error },
-    { box_fill_dev, box_create_error },  { box_add_mounts, box_create_error }, { box_find_who, box_config_error },
-    { box_find_caps, box_config_error }, { box_find_cwd, box_create_error },   { box_root_protect, box_create_error },
+    { enter_cgroup_namespace, box_create_error },
+    { box_root_make, box_create_error },
+    { box_fill, box_create_error },
+    { box_fill_dev, box_create_error },
+    { box_add_mounts, box_create_error },
+    { box_find_who, box_config_error },
+    { box_find_caps, box_config_error },
+    { box_find_cwd, box_create_error },
+    { box_root_protect, box_create_error },
     { box_enter, box_create_error },
 };
 
-static void container_box_build(struct box *b, int report)
+static void box_run_steps(struct box *b, int report)
 {
     struct err e;
 
@@ -83,15 +89,10 @@ static void container_box_build(struct box *b, int report)
 /* Keep the container from inspecting this process: /proc/1/exe and /proc/1/root lead to the host. A process that is
  * not dumpable is closed to all without CAP_SYS_PTRACE in the user namespace where its program was started;
  * box_exec() has it. */
-static void keep_out(void)
+static void forbid_inspection(void)
 {
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); /* a change of user clears it */
-}
-
-static int exit_code(int status)
-{
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /* Reap all children that ended. True, with the status, when 'program' is among them. */
@@ -110,7 +111,7 @@ static bool box_reap(pid_t program, int *ret_status)
 }
 
 /* When this process exits, the kernel kills everything else in the container. */
-static _Noreturn void watch_over(pid_t program, int report)
+static _Noreturn void box_supervise(pid_t program, int report)
 {
     sigset_t all;
     int signo, status = 0;
@@ -124,7 +125,7 @@ static _Noreturn void watch_over(pid_t program, int report)
             (void)kill(program, signo);
     }
     (void)report_simple(report, BOX_ENDED, status);
-    _exit(exit_code(status));
+    _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 /* Start the program: as a confined parent in the container, or as an invisible one outside of it. */
@@ -134,11 +135,11 @@ static pid_t box_start(struct box *b, struct box_program *program)
         return box_program_join(&b->arena, program);
     if (box_program_confine(program) < 0)
         return -1;
-    keep_out();
+    forbid_inspection();
     return box_program_start(&b->arena, program);
 }
 
-static void box_give_up(const struct box_spec *s)
+static void box_release(const struct box_spec *s)
 {
     (void)close_range(0, 2, 0); /* so that readers see end-of-file when the program closes its own */
     (void)!chdir("/");
@@ -157,13 +158,13 @@ _Noreturn void box_run(const struct box_spec *s, int report)
     umask(0);
     b.is_inner = box_in_user_namespace();
     box_set_oom_score(s->oom_score_adj);
-    keep_out();
+    forbid_inspection();
     (void)prctl(PR_SET_NAME, "pumice-init", 0, 0, 0);
     if (box_program_init(&b.arena, s, &program, &e) < 0) {
         report_failed(report, box_start_error, e.text);
         _exit(CANNOT_START);
     }
-    container_box_build(&b, report);
+    box_run_steps(&b, report);
     program.pids = s->join ? s->join->pids : -1;
     box_keep_only((int[]){ report, program.pids, s->user_ns }, 3);
     program.who = &b.who;
@@ -175,8 +176,8 @@ _Noreturn void box_run(const struct box_spec *s, int report)
         report_failed(report, program.reason, program.err.text);
         _exit(CANNOT_START);
     }
-    box_give_up(s);
+    box_release(s);
     if (report_started(report, pid) < 0)
         _exit(CANNOT_START); /* the shim is gone */
-    watch_over(pid, report);
+    box_supervise(pid, report);
 }

@@ -117,9 +117,9 @@ bool box_layer_remove(int dir, const char *path);
 void box_encode(struct buf *out, const struct box_spec *s);
 int box_decode(struct arena *a, struct str bytes, const int *fds, size_t n_fds, struct box_spec *ret, struct err *e);
 
-/* Clone the mount that 'fd' (O_PATH; -1: 'path') shows as a detached mount for box_mount.fd. Call it in the mount
- * namespace that the descriptor comes from. */
-int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursive, int *ret_fd, struct err *e);
+/* Clone the mount that 'fd' (O_PATH; -1: 'path') shows as a detached mount for box_mount.fd, which is returned; -1 on
+ * failure. Call it in the mount namespace that the descriptor comes from. */
+int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursive, struct err *e);
 
 /* ---- reports: one struct per message on the report socket (SOCK_SEQPACKET) ----
  *

@@ -149,20 +149,16 @@ const uint32_t box_call_families[BOX_CALL_FAMILIES] = { AF_ALG, AF_VSOCK };
 const uint32_t box_call_personalities[BOX_CALL_PERSONALITIES] = { PER_LINUX, PER_LINUX32, UNAME26,
                                                                   PER_LINUX32 | UNAME26, UINT32_MAX };
 
-static bool may_call(uint64_t lifts, uint64_t caps)
-{
-    return lifts == CALL_ALWAYS || lifts & caps;
-}
-
 void box_calls_each(uint64_t caps, box_call_f *take, void *ctx)
 {
     bool may_make_namespaces = caps & CAP(SYS_ADMIN);
 
     for (size_t i = 0; i < ARRAY_LEN(call_groups); i++) {
         struct str rest = str_of(call_groups[i].names), name;
+        bool is_allowed = call_groups[i].caps == CALL_ALWAYS || call_groups[i].caps & caps;
 
         while (str_split(&rest, ' ', &name))
-            take(ctx, name, may_call(call_groups[i].caps, caps) ? BOX_CALL_ALLOWED : BOX_CALL_DENIED);
+            take(ctx, name, is_allowed ? BOX_CALL_ALLOWED : BOX_CALL_DENIED);
     }
     for (size_t i = 0; i < ARRAY_LEN(ruled_calls); i++) {
         enum box_call_rule rule = ruled_calls[i].rule;

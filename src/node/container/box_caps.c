@@ -12,13 +12,13 @@ static const char *const default_caps[] = {
     "NET_RAW",     "SETFCAP", "SETGID",       "SETPCAP", "SETUID", "SYS_CHROOT", NULL,
 };
 
-static uint64_t bit(cap_value_t cap)
+static uint64_t cap_bit(cap_value_t cap)
 {
     return UINT64_C(1) << cap;
 }
 
 /* "NET_ADMIN", "CAP_NET_ADMIN", in any case; -1: no such capability. */
-static int find_cap(struct str name, cap_value_t *ret)
+static int cap_by_name(struct str name, cap_value_t *ret)
 {
     char text[40];
 
@@ -39,7 +39,7 @@ static uint64_t all_caps(void)
 
     for (cap_value_t cap = 0; !is_asked && cap < cap_max_bits() && cap < 64; cap++)
         if (cap_get_bound(cap) > 0)
-            all |= bit(cap);
+            all |= cap_bit(cap);
     is_asked = true;
     return all;
 }
@@ -57,7 +57,7 @@ static bool names_all(const struct str *names, size_t n)
     return false;
 }
 
-static int read_names(const struct str *names, size_t n, const char *verb, uint64_t *ret, struct err *e)
+static int caps_parse(const struct str *names, size_t n, const char *verb, uint64_t *ret, struct err *e)
 {
     cap_value_t cap;
 
@@ -65,10 +65,10 @@ static int read_names(const struct str *names, size_t n, const char *verb, uint6
     for (size_t i = 0; i < n; i++) {
         if (str_eq_nocase(names[i], STR("ALL")))
             continue;
-        if (find_cap(names[i], &cap) < 0)
+        if (cap_by_name(names[i], &cap) < 0)
             return err_set(e, ERR_INVALID, "cannot %s capability \"%.*s\": no such capability", verb,
                            STR_ARG(names[i]));
-        *ret |= bit(cap);
+        *ret |= cap_bit(cap);
     }
     return 0;
 }
@@ -79,8 +79,8 @@ uint64_t box_caps_default(void)
     cap_value_t cap;
 
     for (size_t i = 0; default_caps[i]; i++)
-        if (find_cap(str_of(default_caps[i]), &cap) == 0)
-            set |= bit(cap);
+        if (cap_by_name(str_of(default_caps[i]), &cap) == 0)
+            set |= cap_bit(cap);
     return set;
 }
 
@@ -90,8 +90,8 @@ int box_find_caps(struct box *b, struct err *e)
     const struct box_spec *s = b->spec;
     uint64_t add, drop, all = all_caps(), set;
 
-    if (read_names(s->add_caps.v, s->add_caps.n, "add", &add, e) < 0 ||
-        read_names(s->drop_caps.v, s->drop_caps.n, "drop", &drop, e) < 0)
+    if (caps_parse(s->add_caps.v, s->add_caps.n, "add", &add, e) < 0 ||
+        caps_parse(s->drop_caps.v, s->drop_caps.n, "drop", &drop, e) < 0)
         return -1;
     set = s->is_privileged || names_all(s->add_caps.v, s->add_caps.n) ? all : box_caps_default();
     if (names_all(s->drop_caps.v, s->drop_caps.n) && !s->is_privileged)
@@ -107,7 +107,7 @@ int box_find_caps(struct box *b, struct err *e)
 int box_caps_bound(uint64_t caps, struct err *e)
 {
     for (cap_value_t cap = 0; cap < cap_max_bits() && cap < 64; cap++)
-        if (!(caps & bit(cap)) && cap_drop_bound(cap) < 0)
+        if (!(caps & cap_bit(cap)) && cap_drop_bound(cap) < 0)
             return err_errno(e, "drop capability %d from the bounding set", cap);
     (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); /* empty, unless our parent set some */
     return 0;
@@ -119,9 +119,9 @@ static int set_caps(uint64_t permitted, uint64_t effective)
     int result = c ? 0 : -1;
 
     for (cap_value_t cap = 0; c && cap < cap_max_bits() && cap < 64; cap++) {
-        if (permitted & bit(cap))
+        if (permitted & cap_bit(cap))
             (void)cap_set_flag(c, CAP_PERMITTED, 1, &cap, CAP_SET);
-        if (effective & bit(cap))
+        if (effective & cap_bit(cap))
             (void)cap_set_flag(c, CAP_EFFECTIVE, 1, &cap, CAP_SET);
     }
     if (c)
@@ -142,7 +142,7 @@ int box_caps_set(uint64_t caps, struct err *e)
 
 void box_keep_cap(int cap)
 {
-    uint64_t kept = cap < 0 ? 0 : bit(cap);
+    uint64_t kept = cap < 0 ? 0 : cap_bit(cap);
 
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)set_caps(kept, kept); /* dropping cannot fail */

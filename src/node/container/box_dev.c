@@ -12,7 +12,8 @@
 
 enum { QUIET = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
 
-static const char *const usual[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty" };
+static const char *const default_devices[] = { "/dev/null",   "/dev/zero",    "/dev/full",
+                                               "/dev/random", "/dev/urandom", "/dev/tty" };
 
 static const struct {
     const char *name, *target;
@@ -32,15 +33,8 @@ static int clone_device(const char *host)
     return mount;
 }
 
-static int is_device(const char *host)
-{
-    struct stat st;
-
-    return stat(host, &st) == 0 && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode));
-}
-
 /* No other process uses this directory yet, so a name is as safe as a descriptor. */
-static int add_usual(int dev, const char *host, struct err *e)
+static int add_default_device(int dev, const char *host, struct err *e)
 {
     const char *name = host + sizeof("/dev/") - 1;
     autoclose int mount = clone_device(host);
@@ -52,12 +46,13 @@ static int add_usual(int dev, const char *host, struct err *e)
     return 0;
 }
 
-static int add_granted(struct box *b, const struct box_device *d, struct err *e)
+static int add_granted_device(struct box *b, const struct box_device *d, struct err *e)
 {
     const char *host = arena_cstr(&b->arena, d->host);
+    struct stat st;
     int mount;
 
-    if (!is_device(host))
+    if (stat(host, &st) < 0 || !(S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)))
         return err_set(e, ERR_NOT_FOUND, "device \"%s\": no such device on this machine", host);
     mount = clone_device(host);
     if (mount < 0)
@@ -170,16 +165,16 @@ static void add_mqueue(int dev)
 
 /* ---- /dev itself ---- */
 
-static int fill_plain(struct box *b, int dev, struct err *e)
+static int fill_dev_entries(struct box *b, int dev, struct err *e)
 {
-    for (size_t i = 0; i < ARRAY_LEN(usual); i++)
-        if (add_usual(dev, usual[i], e) < 0)
+    for (size_t i = 0; i < ARRAY_LEN(default_devices); i++)
+        if (add_default_device(dev, default_devices[i], e) < 0)
             return -1;
     for (size_t i = 0; i < ARRAY_LEN(links); i++)
         if (symlinkat(links[i].target, dev, links[i].name) < 0)
             return err_errno(e, "link /dev/%s", links[i].name);
     VEC_FOREACH(d, &b->spec->devices)
-        if (add_granted(b, d, e) < 0)
+        if (add_granted_device(b, d, e) < 0)
             return -1;
     return 0;
 }
@@ -212,7 +207,7 @@ int box_dev_make(struct box *b, struct err *e)
 
 int box_fill_dev(struct box *b, struct err *e)
 {
-    if (!b->spec->is_privileged && fill_plain(b, b->dev, e) < 0)
+    if (!b->spec->is_privileged && fill_dev_entries(b, b->dev, e) < 0)
         return -1;
     if (add_pts(b, b->dev, e) < 0 || add_shm(b, b->dev, e) < 0)
         return -1;

@@ -18,7 +18,7 @@
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127 };
 
-static _Noreturn void box_exec_give_up(int code, const char *text)
+static _Noreturn void box_exec_fail(int code, const char *text)
 {
     (void)dprintf(2, "%s\n", text);
     _exit(code);
@@ -65,7 +65,7 @@ static int64_t pid_of(int pidfd)
     return pid;
 }
 
-static int open_root(int init)
+static int open_init_root(int init)
 {
     int64_t pid = pid_of(init);
     char path[64];
@@ -85,7 +85,7 @@ static int open_root(int init)
  * root, not the container's. So use the root of process 1. */
 static int box_exec_enter(struct box *b, int init, struct err *e)
 {
-    b->root = open_root(init);
+    b->root = open_init_root(init);
     if (b->root < 0 || enter_namespaces(init) < 0) {
         if (errno == ESRCH)
             return err_set(e, ERR_GONE, "the container has ended");
@@ -96,20 +96,11 @@ static int box_exec_enter(struct box *b, int init, struct err *e)
     return enter_cwd(b, e);
 }
 
-static int find_identity(struct box *b, struct err *e)
-{
-    return box_find_who(b, e) < 0 || box_find_caps(b, e) < 0 ? -1 : 0;
-}
-
-/* This process is not in the container's user namespace yet. */
-static uid_t terminal_owner(const struct box *b)
-{
-    return b->spec->enters_user_ns ? box_ids_outer(b, b->who.uid) : b->who.uid;
-}
-
 /* The container may have put anything at this path; only the kernel's terminals answer TIOCGPTN. */
 static int box_exec_open_terminal(const struct box *b, int *ret_master)
 {
+    /* This process is not in the container's user namespace yet. */
+    uid_t owner = b->spec->enters_user_ns ? box_ids_outer(b, b->who.uid) : b->who.uid;
     unsigned number;
     int unlocked = 0, slave;
 
@@ -118,7 +109,7 @@ static int box_exec_open_terminal(const struct box *b, int *ret_master)
         return -1;
     slave = ioctl(*ret_master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (slave >= 0)
-        (void)!fchown(slave, terminal_owner(b), (gid_t)-1); /* so that the program can open it by name */
+        (void)!fchown(slave, owner, (gid_t)-1); /* so that the program can open it by name */
     return slave;
 }
 
@@ -165,8 +156,8 @@ _Noreturn void box_exec(const struct box_spec *s, int init)
     box_set_oom_score(s->oom_score_adj);
     (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     if (box_program_init(&b.arena, s, &program, &e) < 0 || box_exec_enter(&b, init, &e) < 0 ||
-        find_identity(&b, &e) < 0 || take_terminal(&b, &e) < 0)
-        box_exec_give_up(CANNOT_RUN, e.text);
+        box_find_who(&b, &e) < 0 || box_find_caps(&b, &e) < 0 || take_terminal(&b, &e) < 0)
+        box_exec_fail(CANNOT_RUN, e.text);
     program.pids = s->has_host_pids ? -1 : s->join ? s->join->pids : init;
     box_keep_only((int[]){ program.pids, s->user_ns }, 2);
     program.who = &b.who;
@@ -174,7 +165,7 @@ _Noreturn void box_exec(const struct box_spec *s, int init)
     program.dies_with_parent = true;
     pid = box_program_join(&b.arena, &program);
     if (pid < 0)
-        box_exec_give_up(program.not_found ? NOT_FOUND : CANNOT_RUN, program.err.text);
+        box_exec_fail(program.not_found ? NOT_FOUND : CANNOT_RUN, program.err.text);
     (void)close_range(0, ~0U, 0);
     box_keep_cap(CAP_KILL);
     box_exec_wait_for(pid);

@@ -130,7 +130,7 @@ static int mask_at(struct box *b, int dir, const char *name)
     return S_ISDIR(st.st_mode) ? mask_dir(b, dir, name) : mask_file(dir, name);
 }
 
-static int mask(struct box *b, struct str path, struct err *e)
+static int mask_path(struct box *b, struct str path, struct err *e)
 {
     autoclose int target = path_open_in(b->root, path, O_PATH);
 
@@ -318,9 +318,8 @@ static int fill_tmp(struct box *b, struct err *e)
 
     if (b->is_overlay && box_over_hides(b, STR("/tmp")))
         return 0;
-    if (box_plain_dir(b, "tmp", 01777, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, &mount, e) < 0)
-        return -1;
-    return fill_put_part(b, mount, STR("/tmp"), e);
+    mount = box_plain_dir(b, "tmp", 01777, MOUNT_ATTR_NODEV | MOUNT_ATTR_NOSUID, e);
+    return mount < 0 ? -1 : fill_put_part(b, mount, STR("/tmp"), e);
 }
 
 static bool has_mounts_in_run(const struct box *b)
@@ -348,7 +347,7 @@ static int fill_run(struct box *b, struct err *e)
 }
 
 /* Mount the file of 'over' over the host's where no overlay does. */
-static int fill_change(struct box *b, struct str path, struct err *e)
+static int fill_replace_file(struct box *b, struct str path, struct err *e)
 {
     autoclose int target = path_open_in(b->root, path, O_PATH);
     autoclose int other = path_open_in(b->over, path, O_PATH | O_NOFOLLOW);
@@ -368,7 +367,7 @@ static int fill_hide(struct box *b, struct err *e)
     if (b->over >= 0 && !b->has_bare) /* the overlay hides them */
         return 0;
     VEC_FOREACH(path, &b->spec->hidden)
-        if ((S_ISREG(box_over_look(b, *path)) ? fill_change(b, *path, e) : mask(b, *path, e)) < 0)
+        if ((S_ISREG(box_over_look(b, *path)) ? fill_replace_file(b, *path, e) : mask_path(b, *path, e)) < 0)
             return -1;
     return 0;
 }
@@ -386,7 +385,7 @@ int box_fill(struct box *b, struct err *e)
 /* ---- volumes ---- */
 
 /* A mount over a file of /proc could deceive programs, ours included, that read it. */
-static int check_target(const struct stat *root, int target, struct err *e)
+static int check_mount_target(const struct stat *root, int target, struct err *e)
 {
     struct statfs fs;
     struct stat st;
@@ -412,7 +411,7 @@ static int fill_add_mount(struct box *b, const struct stat *root, const struct b
     if (box_make(b, m->target, S_ISDIR(st.st_mode) ? BOX_DIR : BOX_FILE, &target, e) < 0)
         return -1;
     (void)box_ids_map(b, m->fd);
-    if (check_target(root, target, e) < 0)
+    if (check_mount_target(root, target, e) < 0)
         return -1;
     if (!b->spec->is_privileged && !S_ISCHR(st.st_mode) && !S_ISBLK(st.st_mode) &&
         box_mount_set(m->fd, MOUNT_ATTR_NODEV, true) < 0)

@@ -23,7 +23,7 @@ struct host {
     whole; /* directories that 'over' replaces completely (host_layer.h), with all mounts below */
 };
 
-static bool is_hidden(const struct host *h, struct str path)
+static bool is_hidden_path(const struct host *h, struct str path)
 {
     VEC_FOREACH(dir, &h->box->spec->hidden)
         if (dir->n > 1 && box_is_below(path, *dir))
@@ -81,7 +81,7 @@ static int find_mounts(struct host *h, struct err *e)
     if (box_mounts_find(&h->box->arena, &list, e) < 0)
         return -1;
     VEC_FOREACH(m, &list->all) {
-        bool is_skipped = m->is_dull || is_hidden(h, m->path) || (m->is_shown && is_veiled(h, m->path));
+        bool is_skipped = m->is_dull || is_hidden_path(h, m->path) || (m->is_shown && is_veiled(h, m->path));
 
         if (!m->is_below || (is_skipped && m->is_ours)) /* our own mounts: the kernel allows an overlay over them */
             continue;
@@ -97,9 +97,9 @@ static int find_mounts(struct host *h, struct err *e)
 /* ---- one directory of the host ---- */
 
 /* An overlay over 'lower' or, where that is not possible, the same files read-only. */
-static int bare_layer(struct host *h, int lower, struct str path, bool is_dir, bool has_over, unsigned attr)
+static int bare_layer(struct host *h, const struct box_layer *l, bool is_dir)
 {
-    int mount = is_dir && !(attr & MOUNT_ATTR_RDONLY) ? box_overlay(h->box, lower, path, has_over, attr, NULL) : -1;
+    int mount = is_dir && !(l->attr & MOUNT_ATTR_RDONLY) ? box_overlay(h->box, l, NULL) : -1;
 
     if (mount >= 0) {
         int part = fcntl(mount, F_DUPFD_CLOEXEC, 3);
@@ -108,11 +108,11 @@ static int bare_layer(struct host *h, int lower, struct str path, bool is_dir, b
             box_part(h->box, part);
         return mount;
     }
-    h->box->has_bare |= is_dir && has_over && S_ISDIR(box_over_look(h->box, path));
-    mount = box_mount_clone(lower, "", false);
+    h->box->has_bare |= is_dir && l->has_over && S_ISDIR(box_over_look(h->box, l->path));
+    mount = box_mount_clone(l->lower, "", false);
     if (mount < 0 && errno == EINVAL)
-        mount = box_mount_clone(lower, "", true);
-    if (mount >= 0 && box_mount_set(mount, attr | MOUNT_ATTR_RDONLY, true) < 0) {
+        mount = box_mount_clone(l->lower, "", true);
+    if (mount >= 0 && box_mount_set(mount, l->attr | MOUNT_ATTR_RDONLY, true) < 0) {
         close(mount);
         mount = -1;
     }
@@ -120,24 +120,25 @@ static int bare_layer(struct host *h, int lower, struct str path, bool is_dir, b
 }
 
 /* The same behind the veil, if the container has one. */
-static int layer(struct host *h, int lower, struct str path, bool is_dir, bool has_over, unsigned attr)
+static int veiled_layer(struct host *h, const struct box_layer *l, bool is_dir)
 {
+    struct box_layer behind = *l;
     autoclose int veil = -1;
     struct stat st;
 
     if (h->nothing < 0)
-        return bare_layer(h, lower, path, is_dir, has_over, attr);
+        return bare_layer(h, l, is_dir);
     if (!is_dir)
-        return fstat(lower, &st) < 0 || !(st.st_mode & S_IROTH) ? -1
-                                                                : bare_layer(h, lower, path, is_dir, has_over, attr);
-    veil = box_veil(lower, h->nothing, NULL);
-    return veil < 0 ? -1 : bare_layer(h, veil, path, is_dir, has_over, attr);
+        return fstat(l->lower, &st) < 0 || !(st.st_mode & S_IROTH) ? -1 : bare_layer(h, l, is_dir);
+    behind.lower = veil = box_veil(l->lower, h->nothing, NULL);
+    return veil < 0 ? -1 : bare_layer(h, &behind, is_dir);
 }
 
 /* Show one of the host's file systems below "/". If that fails, an empty directory stays in its place. */
 static int place_mount(struct host *h, const struct box_host_mount *m, struct err *e)
 {
     autoclose int from = -1;
+    struct box_layer layer;
     struct statx st;
     bool is_dir;
     int mount;
@@ -153,7 +154,8 @@ static int place_mount(struct host *h, const struct box_host_mount *m, struct er
          !(st.stx_attributes & STATX_ATTR_MOUNT_ROOT))) /* no mount here: a parent directory was renamed */
         return 0;
     is_dir = S_ISDIR(st.stx_mode);
-    mount = (m->is_home ? bare_layer : layer)(h, from, m->path, is_dir, true, m->attr);
+    layer = (struct box_layer){ .lower = from, .path = m->path, .has_over = true, .attr = m->attr };
+    mount = (m->is_home ? bare_layer : veiled_layer)(h, &layer, is_dir);
     if (mount < 0)
         return 0;
     return box_put(h->box, mount, m->path, is_dir ? BOX_DIR : BOX_FILE, e);
@@ -190,11 +192,6 @@ static bool has_mounts_below(const struct host *h, struct str path)
     return false;
 }
 
-static bool may_list(int dir)
-{
-    return faccessat(dir, "", R_OK | X_OK, AT_EACCESS | AT_EMPTY_PATH) == 0;
-}
-
 /* Count the entries of a directory, and the files among them. */
 static size_t box_host_count_entries(int dir, size_t *ret_files)
 {
@@ -207,12 +204,21 @@ static size_t box_host_count_entries(int dir, size_t *ret_files)
     return n;
 }
 
-static int compose(struct host *h, int from, int to, struct str path, int depth, struct err *e);
+/* A directory that is composed of the host's entries. */
+struct composed {
+    int from, to;    /* the directory of the host, and the new one */
+    struct str path; /* "" for "/" */
+    int depth;
+};
 
-static int attach_layer(struct host *h, int from, int to, const char *name, struct str path, bool is_dir)
+static int compose_entries(struct host *h, const struct composed *dir, struct err *e);
+
+/* 'path' is empty for a file. */
+static int attach_layer(struct host *h, int from, int to, const char *name, struct str path)
 {
+    const struct box_layer layer = { .lower = from, .path = path, .has_over = path.n, .attr = MOUNT_ATTR_NODEV };
     autoclose int target = openat(to, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    autoclose int mount = target < 0 ? -1 : layer(h, from, path, is_dir, path.n, MOUNT_ATTR_NODEV);
+    autoclose int mount = target < 0 ? -1 : veiled_layer(h, &layer, path.n);
 
     /* A directory that cannot be shown stays empty. */
     return mount < 0 ? 0 : box_mount_attach(mount, target);
@@ -223,39 +229,39 @@ static int attach_whole(struct host *h, int to, const char *name, struct str pat
 {
     autoclose int from = path_open_in(h->box->over, path, O_PATH | O_DIRECTORY);
     autoclose int target = openat(to, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    autoclose int mount = from < 0 || target < 0 ? -1 : layer(h, from, path, true, false, MOUNT_ATTR_NODEV);
+    const struct box_layer layer = { .lower = from, .path = path, .attr = MOUNT_ATTR_NODEV };
+    autoclose int mount = from < 0 || target < 0 ? -1 : veiled_layer(h, &layer, true);
 
     *vec_push(&h->box->arena, &h->whole) = path;
     return mount < 0 ? -1 : box_mount_attach(mount, target);
 }
 
-static bool box_host_is_whole(struct host *h, struct str path)
+static int compose_dir(struct host *h, const struct composed *dir, const char *name, struct str path, struct err *e)
 {
-    return S_ISCHR(box_over_look(h->box, arena_fmt(&h->box->arena, "%.*s/" OVER_WHOLE, STR_ARG(path))));
-}
-
-static int compose_dir(struct host *h, int from, int to, const char *name, struct str path, int depth, struct err *e)
-{
-    autoclose int fd = openat(from, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    autoclose int fd = openat(dir->from, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     autoclose int made = -1;
+    struct str whole;
     size_t n_files;
     struct stat st;
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return 0;
-    if (mkdirat(to, name, st.st_mode & 07777) < 0)
+    if (mkdirat(dir->to, name, st.st_mode & 07777) < 0)
         return err_errno(e, "create \"%.*s\"", STR_ARG(path));
-    if (box_has_own(path) || is_mount_point(h, path) || !may_list(fd))
+    if (box_has_own(path) || is_mount_point(h, path) || faccessat(fd, "", R_OK | X_OK, AT_EACCESS | AT_EMPTY_PATH) < 0)
         return 0;
     if (box_host_count_entries(fd, &n_files) ==
         0) /* empty (/media, /opt …): a directory serves as well as an overlay, and is cheaper */
         return 0;
-    if (has_mounts_below(h, path) && box_host_is_whole(h, path))
-        return attach_whole(h, to, name, path) < 0 ? err_errno(e, "mount \"%.*s\"", STR_ARG(path)) : 0;
-    if (!has_mounts_below(h, path) || depth >= MAX_DEPTH || n_files > MAX_FILES)
-        return attach_layer(h, fd, to, name, path, true) < 0 ? err_errno(e, "mount \"%.*s\"", STR_ARG(path)) : 0;
-    made = openat(to, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return made < 0 ? err_errno(e, "open \"%.*s\"", STR_ARG(path)) : compose(h, fd, made, path, depth + 1, e);
+    whole = arena_fmt(&h->box->arena, "%.*s/" OVER_WHOLE, STR_ARG(path));
+    if (has_mounts_below(h, path) && S_ISCHR(box_over_look(h->box, whole)))
+        return attach_whole(h, dir->to, name, path) < 0 ? err_errno(e, "mount \"%.*s\"", STR_ARG(path)) : 0;
+    if (!has_mounts_below(h, path) || dir->depth >= MAX_DEPTH || n_files > MAX_FILES)
+        return attach_layer(h, fd, dir->to, name, path) < 0 ? err_errno(e, "mount \"%.*s\"", STR_ARG(path)) : 0;
+    made = openat(dir->to, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (made < 0)
+        return err_errno(e, "open \"%.*s\"", STR_ARG(path));
+    return compose_entries(h, &(struct composed){ fd, made, path, dir->depth + 1 }, e);
 }
 
 static int compose_link(int from, int to, const char *name)
@@ -269,46 +275,44 @@ static int compose_link(int from, int to, const char *name)
     return symlinkat(target, to, name);
 }
 
-static int compose_file(struct host *h, int from, int to, const char *name, struct str path)
+static int compose_file(struct host *h, const struct composed *dir, const char *name, struct str path)
 {
     bool is_changed = S_ISREG(box_over_look(h->box, path));
     autoclose int fd = is_changed ? path_open_in(h->box->over, path, O_PATH | O_NOFOLLOW)
-                                  : openat(from, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    autoclose int made = fd < 0 ? -1 : openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+                                  : openat(dir->from, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    autoclose int made = fd < 0 ? -1 : openat(dir->to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
 
-    return made < 0 ? 0 : attach_layer(h, fd, to, name, STR_NULL, false);
+    return made < 0 ? 0 : attach_layer(h, fd, dir->to, name, STR_NULL);
 }
 
-static int compose_entry(struct host *h, int from, int to, const struct dirent *entry, struct str dir, int depth,
-                         struct err *e)
+static int compose_entry(struct host *h, const struct composed *dir, const char *name, struct err *e)
 {
-    const char *name = entry->d_name;
     struct str path;
     struct stat st;
 
-    if (fstatat(from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (fstatat(dir->from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
-    path = arena_fmt(&h->box->arena, "%.*s/%s", STR_ARG(dir), name);
+    path = arena_fmt(&h->box->arena, "%.*s/%s", STR_ARG(dir->path), name);
     if (S_ISCHR(box_over_look(h->box, path)))
         return 0;
     if (S_ISDIR(st.st_mode))
-        return compose_dir(h, from, to, name, path, depth, e);
-    if (S_ISLNK(st.st_mode) ? compose_link(from, to, name) < 0
-                            : S_ISREG(st.st_mode) && compose_file(h, from, to, name, path) < 0)
+        return compose_dir(h, dir, name, path, e);
+    if (S_ISLNK(st.st_mode) ? compose_link(dir->from, dir->to, name) < 0
+                            : S_ISREG(st.st_mode) && compose_file(h, dir, name, path) < 0)
         return err_errno(e, "copy \"%.*s\"", STR_ARG(path));
     return 0;
 }
 
-/* Make 'to', a new directory, show what 'from' has on the host; 'path' is "" for "/". */
-static int compose(struct host *h, int from, int to, struct str path, int depth, struct err *e)
+/* Make the new directory show what the host's has. */
+static int compose_entries(struct host *h, const struct composed *dir, struct err *e)
 {
-    autodir *d = dir_open(from, ".");
+    autodir *d = dir_open(dir->from, ".");
     int result = 0;
 
     if (!d)
-        return err_errno(e, "list \"%.*s\"", STR_ARG(path));
+        return err_errno(e, "list \"%.*s\"", STR_ARG(dir->path));
     for (struct dirent *entry; result == 0 && (entry = dir_next(d));)
-        result = compose_entry(h, from, to, entry, path, depth, e);
+        result = compose_entry(h, dir, entry->d_name, e);
     return result;
 }
 
@@ -316,19 +320,22 @@ static int compose_root(struct host *h, int from, struct err *e)
 {
     struct box *b = h->box;
 
-    if (box_plain_dir(b, "root", 0755, MOUNT_ATTR_NODEV, &b->root, e) < 0)
+    b->root = box_plain_dir(b, "root", 0755, MOUNT_ATTR_NODEV, e);
+    if (b->root < 0)
         return -1;
     box_part(b, b->root);
     if (box_mount_attach(b->root, b->state) < 0)
         return err_errno(e, "attach the root file system");
-    return compose(h, from, b->root, STR_NULL, 0, e);
+    return compose_entries(h, &(struct composed){ .from = from, .to = b->root }, e);
 }
 
 /* ---- all of it ---- */
 
 static int overlay_root(struct box *b, int lower, struct err *e)
 {
-    b->root = box_overlay(b, lower, STR("/"), true, MOUNT_ATTR_NODEV, e);
+    const struct box_layer layer = { lower, STR("/"), true, MOUNT_ATTR_NODEV };
+
+    b->root = box_overlay(b, &layer, e);
     if (b->root < 0)
         return -1;
     box_part(b, b->root);

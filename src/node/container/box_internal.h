@@ -81,11 +81,16 @@ int box_dev_empty(struct box *b);               /* an empty directory as a detac
 
 int box_enter(struct box *b, struct err *e); /* the last step: the root becomes "/" */
 
-/* Create a detached overlay over 'lower' (O_PATH) with its changes in b->state. 'path' is its later mount point
- * (empty: the root); has_over: put the part of 'over' below that path between the two. */
-int box_overlay(struct box *b, int lower, struct str path, bool has_over, unsigned attr, struct err *e);
-/* A new directory "<what><n>" in b->state, as a detached mount. */
-int box_plain_dir(struct box *b, const char *what, mode_t mode, unsigned attr, int *ret_mount, struct err *e);
+struct box_layer {
+    int lower;       /* O_PATH */
+    struct str path; /* the later mount point of the overlay; empty: the root */
+    bool has_over;   /* put the part of 'over' below 'path' between 'lower' and the changes */
+    unsigned attr;   /* MOUNT_ATTR_* */
+};
+/* Create a detached overlay over a directory, with its changes in b->state. */
+int box_overlay(struct box *b, const struct box_layer *l, struct err *e);
+/* Create a directory "<what><n>" in b->state; returns it as a detached mount. */
+int box_plain_dir(struct box *b, const char *what, mode_t mode, unsigned attr, struct err *e);
 /* What 'over' has at a path of the host: S_IFCHR a whiteout, S_IFREG another file, S_IFDIR a directory with more; 0:
  * nothing. */
 mode_t box_over_look(const struct box *b, struct str path);

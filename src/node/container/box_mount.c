@@ -77,7 +77,7 @@ int box_mount_attach_at(int mount, int dir, const char *name)
     return move_mount(mount, "", dir, name, MOVE_MOUNT_F_EMPTY_PATH | (*name ? 0 : MOVE_MOUNT_T_EMPTY_PATH));
 }
 
-int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursive, int *ret_fd, struct err *e)
+int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursive, struct err *e)
 {
     int dir = fd >= 0 ? fd : AT_FDCWD, copy;
     const char *name = fd >= 0 || !path ? "" : path;
@@ -93,8 +93,7 @@ int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursi
         close(copy);
         return -1;
     }
-    *ret_fd = copy;
-    return 0;
+    return copy;
 }
 
 /* ---- paths ---- */
@@ -112,7 +111,7 @@ struct box_mount_walk {
 };
 
 /* Remove the first part of 'rest'. */
-static bool next_part(struct box_mount_walk *w, char part[NAME_MAX + 1])
+static bool walk_next_part(struct box_mount_walk *w, char part[NAME_MAX + 1])
 {
     char *p = w->rest + strspn(w->rest, "/");
     size_t n = strcspn(p, "/");
@@ -127,7 +126,7 @@ static bool next_part(struct box_mount_walk *w, char part[NAME_MAX + 1])
     return true;
 }
 
-static int go_up(struct box_mount_walk *w)
+static int walk_up(struct box_mount_walk *w)
 {
     char *slash = strrchr(w->done, '/');
 
@@ -136,7 +135,7 @@ static int go_up(struct box_mount_walk *w)
     return 0;
 }
 
-static int go_down(struct box_mount_walk *w, const char *part)
+static int walk_down(struct box_mount_walk *w, const char *part)
 {
     size_t n = strlen(w->done);
 
@@ -183,9 +182,10 @@ static int box_mount_make_one(int dir, const char *part, bool is_file)
 
 /* In a user namespace most directories of the host belong to nobody, and nothing can be created in them. The top
  * directory of an overlay always belongs to us: mount one over such a directory. */
-static int make_ours(struct box_mount_walk *w, int *dir)
+static int overlay_to_own(struct box_mount_walk *w, int *dir)
 {
-    int mount = w->box->is_inner ? box_overlay(w->box, *dir, str_of(w->done), false, MOUNT_ATTR_NODEV, NULL) : -1;
+    const struct box_layer layer = { .lower = *dir, .path = str_of(w->done), .attr = MOUNT_ATTR_NODEV };
+    int mount = w->box->is_inner ? box_overlay(w->box, &layer, NULL) : -1;
 
     if (mount < 0 || box_mount_attach(mount, *dir) < 0) {
         if (mount >= 0)
@@ -208,19 +208,19 @@ static int walk_part(struct box_mount_walk *w, const char *part, enum box_made k
     if (strcmp(part, ".") == 0)
         return 0;
     if (strcmp(part, "..") == 0)
-        return go_up(w);
+        return walk_up(w);
     dir = path_open_in(w->box->root, str_of(w->done), O_PATH | O_DIRECTORY);
     if (dir < 0)
         return -1;
     if (fstatat(dir, part, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        return S_ISLNK(st.st_mode) ? box_mount_follow(w, dir, part) : go_down(w, part);
+        return S_ISLNK(st.st_mode) ? box_mount_follow(w, dir, part) : walk_down(w, part);
     if (errno != ENOENT)
         return -1;
     if (box_mount_make_one(dir, part, is_file) == 0)
-        return go_down(w, part);
-    if (errno != EACCES || make_ours(w, &dir) < 0 || box_mount_make_one(dir, part, is_file) < 0)
+        return walk_down(w, part);
+    if (errno != EACCES || overlay_to_own(w, &dir) < 0 || box_mount_make_one(dir, part, is_file) < 0)
         return -1;
-    return go_down(w, part);
+    return walk_down(w, part);
 }
 
 static int make_path(struct box *b, struct str path, enum box_made kind)
@@ -233,7 +233,7 @@ static int make_path(struct box *b, struct str path, enum box_made kind)
         return -1;
     }
     (void)snprintf(w.rest, sizeof(w.rest), "%.*s", STR_ARG(path));
-    while (next_part(&w, part))
+    while (walk_next_part(&w, part))
         if (walk_part(&w, part, kind) < 0)
             return -1;
     return errno ? -1 : path_open_in(b->root, str_of(w.done), O_PATH);

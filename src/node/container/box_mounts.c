@@ -59,7 +59,7 @@ static bool is_dull_type(struct str type)
 
 /* ---- a line of mountinfo ---- */
 
-static bool is_octal(const char *p)
+static bool is_octal_escape(const char *p)
 {
     return p[0] >= '0' && p[0] <= '3' && p[1] >= '0' && p[1] <= '7' && p[2] >= '0' && p[2] <= '7';
 }
@@ -74,7 +74,7 @@ static struct str mounts_unescape(struct arena *a, struct str s)
         return s;
     p = arena_alloc(a, s.n);
     for (size_t i = 0; i < s.n; i++) {
-        bool escaped = s.p[i] == '\\' && i + 3 < s.n && is_octal(s.p + i + 1);
+        bool escaped = s.p[i] == '\\' && i + 3 < s.n && is_octal_escape(s.p + i + 1);
 
         p[n++] = escaped ? (char)((s.p[i + 1] - '0') << 6 | (s.p[i + 2] - '0') << 3 | (s.p[i + 3] - '0')) : s.p[i];
         i += escaped ? 3 : 0;
@@ -131,7 +131,8 @@ static const struct box_host_mount *mounts_find(const struct box_mounts *l, uint
 }
 
 /* Is 'm' mounted in 'other', directly or not? */
-static bool is_inside(const struct box_mounts *l, const struct box_host_mount *m, const struct box_host_mount *other)
+static bool is_mounted_in(const struct box_mounts *l, const struct box_host_mount *m,
+                          const struct box_host_mount *other)
 {
     for (size_t i = 0; m && m != other && i < l->all.n; i++)
         m = mounts_find(l, m->parent);
@@ -140,14 +141,14 @@ static bool is_inside(const struct box_mounts *l, const struct box_host_mount *m
 
 /* Is this mount visible at its path, or covered by another? Any mount on the way that it is not mounted in may cover
  * it: then ask the kernel. */
-static bool is_visible(struct arena *a, const struct box_mounts *l, const struct box_host_mount *m)
+static bool is_mount_visible(struct arena *a, const struct box_mounts *l, const struct box_host_mount *m)
 {
     autoclose int fd = -1;
     struct statx st;
     bool is_sure = true;
 
     VEC_FOREACH(other, &l->all)
-        if (box_is_below(m->path, other->path) && !is_inside(l, m, other))
+        if (box_is_below(m->path, other->path) && !is_mounted_in(l, m, other))
             is_sure = false;
     if (is_sure)
         return true;
@@ -169,7 +170,7 @@ static int list_mounts(struct arena *a, struct box_mounts *ret, struct err *e)
         add_line(a, line, ret);
     VEC_FOREACH(m, &ret->all)
         if (m->path.n > 1 && m->path.p[0] == '/' && !box_has_own(m->path)) {
-            m->is_shown = !m->is_dull && is_visible(a, ret, m);
+            m->is_shown = !m->is_dull && is_mount_visible(a, ret, m);
             m->is_below = true;
         }
     return 0;

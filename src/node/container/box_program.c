@@ -30,11 +30,6 @@ static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/us
 
 /* ---- preparation ---- */
 
-static char *env_pair(struct arena *a, const char *name, struct str value)
-{
-    return (char *)arena_fmt(a, "%s%.*s", name, STR_ARG(value)).p;
-}
-
 static const char *env_value(const struct box_spec *s, struct str name_eq)
 {
     const char *found = NULL;
@@ -67,8 +62,10 @@ int box_program_init(struct arena *a, const struct box_spec *s, struct box_progr
 /* Programs expect HOME; its value is known only with the user. */
 static void box_program_add_home(struct arena *a, struct box_program *p)
 {
+    struct str home = p->who->home.n ? p->who->home : STR("/");
+
     if (!env_value(p->spec, STR("HOME=")))
-        p->envp[p->spec->env.n] = env_pair(a, "HOME=", p->who->home.n ? p->who->home : STR("/"));
+        p->envp[p->spec->env.n] = (char *)arena_fmt(a, "HOME=%.*s", STR_ARG(home)).p;
 }
 
 /* ---- confinement ---- */
@@ -101,7 +98,7 @@ static int box_program_set_limits(const struct box_spec *s, struct err *e)
     return 0;
 }
 
-static int set_groups(const struct box_program *p, struct err *e)
+static int program_set_groups(const struct box_program *p, struct err *e)
 {
     /* For an ordinary user, root inside is that user: keep its groups, which may open devices. */
     if (user_is_ordinary() && p->who->uid == 0 && p->spec->groups.n == 0)
@@ -122,7 +119,7 @@ static int set_ids(const struct box_program *p, struct err *e)
 {
     const struct box_who *w = p->who;
 
-    if (set_groups(p, e) < 0)
+    if (program_set_groups(p, e) < 0)
         return -1;
     if (setresgid(w->gid, w->gid, w->gid) < 0)
         return errno != EINVAL
@@ -201,7 +198,7 @@ static void say_exec_error(struct box_program *p, const char *path, int no)
         (void)err_set(&p->err, ERR_IO, "exec: \"%s\": %s", path, strerror(no));
 }
 
-static bool goes_on(int no)
+static bool is_search_error(int no)
 {
     return no == ENOENT || no == ENOTDIR || no == EACCES || no == ELOOP || no == ENAMETOOLONG || no == ESTALE;
 }
@@ -218,7 +215,7 @@ static void exec_in_path(struct box_program *p)
             continue;
         (void)snprintf(path, sizeof(path), "%.*s/%s", STR_ARG(dir.n ? dir : STR(".")), name.p);
         execve(path, p->argv, p->envp);
-        if (!goes_on(errno) || (errno == ENOENT && lstat(path, &st) == 0)) {
+        if (!is_search_error(errno) || (errno == ENOENT && lstat(path, &st) == 0)) {
             say_exec_error(p, path, errno);
             return;
         }
@@ -287,7 +284,7 @@ pid_t box_program_start(struct arena *a, struct box_program *p)
 
 enum { STACK_BYTES = 256 << 10 };
 
-static int program_born(void *arg)
+static int program_main(void *arg)
 {
     box_program_become(arg);
     return 127;
@@ -295,7 +292,7 @@ static int program_born(void *arg)
 
 /* In an intermediate process that the pid namespace cannot see. The program becomes our caller's child
  * (CLONE_PARENT). */
-static void bear(struct box_program *p, char *stack)
+static void clone_confined(struct box_program *p, char *stack)
 {
     if (p->pids >= 0 && setns(p->pids, CLONE_NEWPID) < 0) {
         (void)err_errno(&p->err, "join the pid namespace");
@@ -306,7 +303,7 @@ static void bear(struct box_program *p, char *stack)
         close(p->pids); /* vfork() shares memory, not descriptors: the caller's stays open */
     if (box_program_confine(p) < 0)
         return;
-    p->pid = clone(program_born, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD, p);
+    p->pid = clone(program_main, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_PARENT | SIGCHLD, p);
     if (p->pid < 0 && !p->failed) {
         (void)err_errno(&p->err, "fork");
         (void)program_fail(p, box_start_error);
@@ -322,7 +319,7 @@ pid_t box_program_join(struct arena *a, struct box_program *p)
     p->pid = -1;
     between = stack == MAP_FAILED ? -1 : vfork();
     if (between == 0) {
-        bear(p, stack);
+        clone_confined(p, stack);
         _exit(0);
     }
     if (between < 0)
@@ -336,7 +333,7 @@ pid_t box_program_join(struct arena *a, struct box_program *p)
 
 static enum { NOT_ASKED, FIRST_NAMESPACE, OTHER_NAMESPACE } user_namespace; /* of this process and its forks */
 
-static bool ask_user_namespace(void)
+static bool is_other_user_namespace(void)
 {
     struct stat st;
 
@@ -346,12 +343,12 @@ static bool ask_user_namespace(void)
 
 void box_program_prepare(void)
 {
-    user_namespace = ask_user_namespace() ? OTHER_NAMESPACE : FIRST_NAMESPACE;
+    user_namespace = is_other_user_namespace() ? OTHER_NAMESPACE : FIRST_NAMESPACE;
 }
 
 bool box_in_user_namespace(void)
 {
-    return user_namespace == NOT_ASKED ? ask_user_namespace() : user_namespace == OTHER_NAMESPACE;
+    return user_namespace == NOT_ASKED ? is_other_user_namespace() : user_namespace == OTHER_NAMESPACE;
 }
 
 bool box_groups_are_fixed(void)

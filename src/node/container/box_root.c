@@ -100,11 +100,6 @@ static void lower_paths(char *ret, size_t size, int lower, int over)
     (void)snprintf(ret + n, size - (size_t)n, "/proc/self/fd/%d", lower);
 }
 
-static int open_over(const struct box *b, struct str path)
-{
-    return b->over < 0 || path.n == 0 ? -1 : path_open_in(b->over, path, O_PATH | O_DIRECTORY);
-}
-
 mode_t box_over_look(const struct box *b, struct str path)
 {
     autoclose int fd = b->over < 0 ? -1 : path_open_in(b->over, path, O_PATH | O_NOFOLLOW);
@@ -121,9 +116,10 @@ bool box_over_hides(const struct box *b, struct str path)
     return fd >= 0 && fgetxattr(fd, OVER_OPAQUE, text, sizeof(text)) == 1 && text[0] == 'y';
 }
 
-int box_overlay(struct box *b, int lower, struct str path, bool has_over, unsigned attr, struct err *e)
+int box_overlay(struct box *b, const struct box_layer *l, struct err *e)
 {
-    autoclose int over = has_over ? open_over(b, path) : -1;
+    bool takes_over = l->has_over && b->over >= 0 && l->path.n;
+    autoclose int over = takes_over ? path_open_in(b->over, l->path, O_PATH | O_DIRECTORY) : -1;
     char upper[16], work[16], lower_path[80], upper_path[64], work_path[64];
     struct box_option opt[10] = {
         { "source", "pumice" },
@@ -142,15 +138,15 @@ int box_overlay(struct box *b, int lower, struct str path, bool has_over, unsign
     }
     if (over >= 0) /* 'over' is in memory; show one file system all the same */
         opt[n] = (struct box_option){ "xino", "on" };
-    if (make_layer_dirs(b, path, upper, work, e) < 0 || copy_top(b, lower, upper, e) < 0)
+    if (make_layer_dirs(b, l->path, upper, work, e) < 0 || copy_top(b, l->lower, upper, e) < 0)
         return -1;
-    lower_paths(lower_path, sizeof(lower_path), lower, over);
+    lower_paths(lower_path, sizeof(lower_path), l->lower, over);
     (void)snprintf(upper_path, sizeof(upper_path), "/proc/self/fd/%d/%s", b->state, upper);
     (void)snprintf(work_path, sizeof(work_path), "/proc/self/fd/%d/%s", b->state, work);
-    return box_mount_new("overlay", opt, attr, e);
+    return box_mount_new("overlay", opt, l->attr, e);
 }
 
-int box_plain_dir(struct box *b, const char *what, mode_t mode, unsigned attr, int *ret_mount, struct err *e)
+int box_plain_dir(struct box *b, const char *what, mode_t mode, unsigned attr, struct err *e)
 {
     char name[16];
     int mount;
@@ -165,8 +161,7 @@ int box_plain_dir(struct box *b, const char *what, mode_t mode, unsigned attr, i
             close(mount);
         return -1;
     }
-    *ret_mount = mount;
-    return 0;
+    return mount;
 }
 
 void box_part(struct box *b, int take_mount)
@@ -176,11 +171,12 @@ void box_part(struct box *b, int take_mount)
 
 static int image_overlay(struct box *b, int lower, struct err *e)
 {
-    int mount = box_overlay(b, lower, STR_NULL, false, MOUNT_ATTR_NODEV, e);
+    const struct box_layer layer = { .lower = lower, .attr = MOUNT_ATTR_NODEV };
+    int mount = box_overlay(b, &layer, e);
 
     if (mount >= 0 || b->has_tmp_state)
         return mount;
-    return box_use_tmp_state(b, e) < 0 ? -1 : box_overlay(b, lower, STR_NULL, false, MOUNT_ATTR_NODEV, e);
+    return box_use_tmp_state(b, e) < 0 ? -1 : box_overlay(b, &layer, e);
 }
 
 /* Map the container's ids. An overlay needs an attached lower layer, so attach the mapped clone over the image

@@ -20,7 +20,7 @@ static void box_user_split(struct str line, struct str *fields, size_t max)
             fields[i] = STR_NULL;
 }
 
-static int to_id(struct str text, uint32_t *ret)
+static int parse_id(struct str text, uint32_t *ret)
 {
     uint64_t v;
 
@@ -44,7 +44,7 @@ static bool parse_user(struct str line, struct passwd_line *ret)
     box_user_split(line, f, ARRAY_LEN(f)); /* name:x:uid:gid:comment:home:shell */
     ret->name = f[0];
     ret->home = f[5];
-    return f[0].n && to_id(f[2], &ret->uid) == 0 && to_id(f[3], &ret->gid) == 0;
+    return f[0].n && parse_id(f[2], &ret->uid) == 0 && parse_id(f[3], &ret->gid) == 0;
 }
 
 /* By name, or by number if 'name' is empty. */
@@ -60,7 +60,7 @@ static bool find_user(struct str passwd, struct str name, uint32_t uid, struct p
 
 /* ---- group ---- */
 
-static bool has_member(struct str members, struct str name)
+static bool group_has_member(struct str members, struct str name)
 {
     struct str one;
 
@@ -74,11 +74,11 @@ static int find_group(struct str group, struct str name, uint32_t *ret, struct e
 {
     struct str line, f[4];
 
-    if (to_id(name, ret) == 0)
+    if (parse_id(name, ret) == 0)
         return 0;
     while (str_split(&group, '\n', &line)) {
         box_user_split(line, f, ARRAY_LEN(f)); /* name:x:gid:members */
-        if (str_eq(f[0], name) && to_id(f[2], ret) == 0)
+        if (str_eq(f[0], name) && parse_id(f[2], ret) == 0)
             return 0;
     }
     return err_set(e, ERR_NOT_FOUND, "unable to find group %.*s: no matching entries in group file", STR_ARG(name));
@@ -92,7 +92,7 @@ static void add_group(struct box *b, uint32_t gid)
     *vec_push(&b->arena, &b->who.groups) = gid;
 }
 
-static void add_groups(struct box *b, struct str group)
+static void user_add_groups(struct box *b, struct str group)
 {
     struct str line, f[4];
     uint32_t gid;
@@ -101,7 +101,7 @@ static void add_groups(struct box *b, struct str group)
         add_group(b, *g);
     while (!b->spec->has_only_groups && b->who.name.n && str_split(&group, '\n', &line)) {
         box_user_split(line, f, ARRAY_LEN(f));
-        if (has_member(f[3], b->who.name) && to_id(f[2], &gid) == 0)
+        if (group_has_member(f[3], b->who.name) && parse_id(f[2], &gid) == 0)
             add_group(b, gid);
     }
 }
@@ -113,7 +113,7 @@ static int find_uid(struct box *b, struct str passwd, struct str name, struct er
 {
     struct passwd_line line = { 0 };
     uint32_t uid = 0;
-    bool by_number = b->spec->uid >= 0 || name.n == 0 || to_id(name, &uid) == 0;
+    bool by_number = b->spec->uid >= 0 || name.n == 0 || parse_id(name, &uid) == 0;
 
     if (b->spec->uid >= 0)
         uid = (uint32_t)b->spec->uid;
@@ -127,7 +127,7 @@ static int find_uid(struct box *b, struct str passwd, struct str name, struct er
     return 0;
 }
 
-static int check_root(const struct box *b, struct err *e)
+static int check_non_root(const struct box *b, struct err *e)
 {
     if (!b->spec->must_not_be_root || b->who.uid != 0)
         return 0;
@@ -151,11 +151,11 @@ int box_find_who(struct box *b, struct err *e)
         b->who.gid = (gid_t)s->gid;
     else if (of_group.n && s->uid < 0 && find_group(group, of_group, &b->who.gid, e) < 0)
         return -1;
-    if (check_root(b, e) < 0)
+    if (check_non_root(b, e) < 0)
         return -1;
     if (s->groups.n && box_groups_are_fixed()) /* the seccomp filter would pretend that setgroups() worked */
         return err_set(e, ERR_FORBIDDEN,
                        "supplementary groups: this user has no subordinate ids for them; run: pumice doctor");
-    add_groups(b, group);
+    user_add_groups(b, group);
     return box_ids_fit(b, e);
 }

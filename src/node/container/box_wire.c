@@ -45,7 +45,7 @@ static const size_t flags[] = {
     offsetof(struct box_spec, has_no_root_group),
 };
 
-static void *member(const struct box_spec *s, size_t at)
+static void *spec_member(const struct box_spec *s, size_t at)
 {
     return (char *)s + at;
 }
@@ -57,16 +57,16 @@ static void put_plain(struct buf *out, const struct box_spec *s)
     int64_t bits = 0;
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        wire_put_str(out, *(struct str *)member(s, texts[i].at));
+        wire_put_str(out, *(struct str *)spec_member(s, texts[i].at));
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
-        str_vec *list = member(s, lists[i].at);
+        str_vec *list = spec_member(s, lists[i].at);
 
         wire_put_i64(out, (int64_t)list->n);
         VEC_FOREACH(text, list)
             wire_put_str(out, *text);
     }
     for (size_t i = 0; i < ARRAY_LEN(flags); i++)
-        bits |= *(const bool *)member(s, flags[i]) ? INT64_C(1) << i : 0;
+        bits |= *(const bool *)spec_member(s, flags[i]) ? INT64_C(1) << i : 0;
     wire_put_i64(out, bits);
     wire_put_i64(out, s->uid);
     wire_put_i64(out, s->gid);
@@ -103,7 +103,7 @@ void box_encode(struct buf *out, const struct box_spec *s)
 struct box_wire_reading {
     struct arena *arena;
     struct wire_read wire;
-    const char *bad; /* the first invalid member; NULL: none */
+    const char *bad; /* the first invalid spec_member; NULL: none */
 };
 
 static void box_wire_check(struct box_wire_reading *r, bool is_good, const char *name)
@@ -113,7 +113,7 @@ static void box_wire_check(struct box_wire_reading *r, bool is_good, const char 
 }
 
 /* Terminated by a NUL; must not contain one. */
-static struct str get_text(struct box_wire_reading *r, const char *name)
+static struct str get_spec_text(struct box_wire_reading *r, const char *name)
 {
     struct str text = arena_str(r->arena, wire_get_str(&r->wire));
 
@@ -139,7 +139,7 @@ static size_t get_count(struct box_wire_reading *r, const char *name, size_t siz
 }
 
 /* Absolute, without "." and "..". */
-static bool is_clean(struct str path)
+static bool is_absolute_clean(struct str path)
 {
     struct str rest = str_from(path, 1), part;
 
@@ -158,17 +158,17 @@ static void get_plain(struct box_wire_reading *r, struct box_spec *s)
     int64_t bits;
 
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        struct str text = get_text(r, texts[i].name);
+        struct str text = get_spec_text(r, texts[i].name);
 
         box_wire_check(r, !texts[i].is_path || !text.n || (text.p[0] == '/' && text.n < PATH_MAX), texts[i].name);
-        *(struct str *)member(s, texts[i].at) = text;
+        *(struct str *)spec_member(s, texts[i].at) = text;
     }
     for (size_t i = 0; i < ARRAY_LEN(lists); i++)
         for (size_t n = get_count(r, lists[i].name, sizeof(int64_t)); n > 0; n--)
-            *vec_push(r->arena, (str_vec *)member(s, lists[i].at)) = get_text(r, lists[i].name);
+            *vec_push(r->arena, (str_vec *)spec_member(s, lists[i].at)) = get_spec_text(r, lists[i].name);
     bits = get_number(r, "flags", 0, (1 << ARRAY_LEN(flags)) - 1);
     for (size_t i = 0; i < ARRAY_LEN(flags); i++)
-        *(bool *)member(s, flags[i]) = bits >> i & 1;
+        *(bool *)spec_member(s, flags[i]) = bits >> i & 1;
     s->uid = get_number(r, "uid", -1, UINT32_MAX - 1);
     s->gid = get_number(r, "gid", -1, UINT32_MAX - 1);
     s->shm_bytes = get_number(r, "shm_bytes", 0, INT64_MAX);
@@ -183,8 +183,8 @@ static void get_mounts(struct box_wire_reading *r, const int *fds, size_t n_fds,
     for (size_t i = 0; i < n && !r->bad; i++) {
         struct box_mount *m = vec_push(r->arena, &s->mounts);
 
-        *m = (struct box_mount){ fds[i], get_text(r, "mounts") };
-        box_wire_check(r, is_clean(m->target), "mounts");
+        *m = (struct box_mount){ fds[i], get_spec_text(r, "mounts") };
+        box_wire_check(r, is_absolute_clean(m->target), "mounts");
     }
 }
 
@@ -193,9 +193,9 @@ static void get_devices(struct box_wire_reading *r, struct box_spec *s)
     for (size_t n = get_count(r, "devices", 2 * sizeof(int64_t)); n > 0; n--) {
         struct box_device *d = vec_push(r->arena, &s->devices);
 
-        d->host = get_text(r, "devices");
-        d->path = get_text(r, "devices");
-        box_wire_check(r, is_clean(d->host) && (!d->path.n || is_clean(d->path)), "devices");
+        d->host = get_spec_text(r, "devices");
+        d->path = get_spec_text(r, "devices");
+        box_wire_check(r, is_absolute_clean(d->host) && (!d->path.n || is_absolute_clean(d->path)), "devices");
     }
 }
 
@@ -222,7 +222,7 @@ int box_decode(struct arena *a, struct str bytes, const int *fds, size_t n_fds, 
         *vec_push(a, &s.groups) = (uint32_t)get_number(&r, "groups", 0, UINT32_MAX - 1);
     get_limits(&r, &s);
     if (!r.bad && !wire_is_read(&r.wire))
-        s.target = get_text(&r, "target");
+        s.target = get_spec_text(&r, "target");
     box_wire_check(&r, wire_is_read(&r.wire), "end");
     if (r.bad)
         return err_set(e, ERR_INVALID, "container specification: invalid field \"%s\"", r.bad);

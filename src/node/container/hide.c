@@ -65,7 +65,7 @@ static struct str hide_parent_of(struct arena *a, struct str path, struct str *r
 /* ---- the tree ---- */
 
 /* Copy mode and owner from the host; root where the owner is not mapped into our user namespace (shown as nobody). */
-static int copy_look(const struct hiding *h, int dir, const char *name, const struct stat *st)
+static int copy_attributes(const struct hiding *h, int dir, const char *name, const struct stat *st)
 {
     uid_t uid = h->is_inner && st->st_uid == NOBODY ? 0 : st->st_uid;
     gid_t gid = h->is_inner && st->st_gid == NOBODY ? 0 : st->st_gid;
@@ -95,13 +95,13 @@ static bool is_behind_veil(const struct hiding *h, struct str path, const struct
 }
 
 /* A new directory of the tree gets mode and owner of the host's. */
-static int copy_look_of_dir(void *ctx, int parent, const char *name, const char *path, struct err *e)
+static int copy_dir_attributes(void *ctx, int parent, const char *name, const char *path, struct err *e)
 {
     const struct hiding *h = ctx;
     struct str of = arena_fmt(h->arena, "/%s", path);
     struct stat st;
 
-    if (lstat(of.p, &st) < 0 || copy_look(h, parent, name, &st) < 0)
+    if (lstat(of.p, &st) < 0 || copy_attributes(h, parent, name, &st) < 0)
         return err_errno(e, "copy the mode of %s", of.p);
     return is_behind_veil(h, of, &st) && make_opaque(parent, name) < 0 ? err_errno(e, "hide the contents of %s", of.p)
                                                                        : 0;
@@ -109,16 +109,16 @@ static int copy_look_of_dir(void *ctx, int parent, const char *name, const char 
 
 /* Open the directory of the tree for 'path' (absolute, without links), and create it if missing. -1 and errno;
  * ENOTDIR: it is hidden itself. */
-static int open_over(struct hiding *h, struct str path)
+static int open_tree_dir(struct hiding *h, struct str path)
 {
-    struct make_below how = { h->over, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, 0700, copy_look_of_dir, h };
+    struct make_below how = { h->over, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS, 0700, copy_dir_attributes, h };
     int fd;
 
     return make_dirs_below(&how, str_from(path, 1), &fd, h->e) < 0 ? -1 : fd;
 }
 
 /* Paths come grouped by directory: keep the last one open. */
-static int container_hide_place(struct hiding *h, struct str path, int *ret_dir, const char **ret_base)
+static int open_tree_parent(struct hiding *h, struct str path, int *ret_dir, const char **ret_base)
 {
     struct str base, parent = hide_parent_of(h->arena, path, &base);
 
@@ -127,7 +127,7 @@ static int container_hide_place(struct hiding *h, struct str path, int *ret_dir,
         if (h->parent_fd >= 0)
             close(h->parent_fd);
         h->parent = parent;
-        h->parent_fd = open_over(h, parent);
+        h->parent_fd = open_tree_dir(h, parent);
     }
     *ret_dir = h->parent_fd;
     if (*ret_dir < 0 && errno == ENOTDIR)
@@ -139,7 +139,7 @@ int hide_whiteout(struct hiding *h, struct str path)
 {
     const char *base;
     struct stat st;
-    int dir, r = container_hide_place(h, path, &dir, &base);
+    int dir, r = open_tree_parent(h, path, &dir, &base);
 
     if (r)
         return r < 0 ? -1 : 0;
@@ -158,7 +158,7 @@ int hide_whiteout(struct hiding *h, struct str path)
 
 int hide_empty(struct hiding *h, struct str dir)
 {
-    autoclose int place = open_over(h, dir), fd = -1;
+    autoclose int place = open_tree_dir(h, dir), fd = -1;
 
     if (place < 0 && errno == ENOTDIR) /* it is hidden */
         return 0;
@@ -184,7 +184,7 @@ static int hide_own(struct hiding *h, struct str path)
     return hide_whiteout(h, arena_fmt(h->arena, "%.*s/%.*s", STR_ARG(real.n > 1 ? real : STR_NULL), STR_ARG(base)));
 }
 
-static int hide_hide(struct hiding *h, struct str path, int links);
+static int hide_with_target(struct hiding *h, struct str path, int links);
 
 /* The secret is the target of the link. */
 static int hide_target(struct hiding *h, const char *path, int links)
@@ -193,10 +193,10 @@ static int hide_target(struct hiding *h, const char *path, int links)
 
     if (!real || strchr(real + 1, '/') == NULL) /* "/", "/usr": surely not secrets */
         return 0;
-    return hide_hide(h, arena_str(h->arena, str_of(real)), links + 1);
+    return hide_with_target(h, arena_str(h->arena, str_of(real)), links + 1);
 }
 
-static int hide_hide(struct hiding *h, struct str path, int links)
+static int hide_with_target(struct hiding *h, struct str path, int links)
 {
     struct stat st;
 
@@ -210,7 +210,7 @@ static int hide_hide(struct hiding *h, struct str path, int links)
 
 int hide_path(struct hiding *h, struct str path)
 {
-    return hide_hide(h, path, 0);
+    return hide_with_target(h, path, 0);
 }
 
 /* ---- by mode ---- */
@@ -230,28 +230,28 @@ static enum hide_place hide_place_of(void *ctx, struct str path)
     return PLACE_PLAIN;
 }
 
-static int found(void *ctx, struct str path)
+static int hide_found(void *ctx, struct str path)
 {
     struct hiding *h = ctx;
 
     return hide_whiteout(h, arena_str(h->arena, path));
 }
 
-static int look_below(struct hiding *h, const char *top, int (*walk)(const struct hide_walk *how, const char *top))
+static int hide_below(struct hiding *h, const char *top, int (*walk)(const struct hide_walk *how, const char *top))
 {
-    struct hide_walk how = { h, h->is_inner, false, hide_place_of, found };
+    struct hide_walk how = { h, h->is_inner, false, hide_place_of, hide_found };
     struct str real = hide_real_dir(h->arena, top);
 
     return real.n ? walk(&how, real.p) : 0;
 }
 
-static int look_at_all(struct hiding *h)
+static int hide_by_mode(struct hiding *h)
 {
-    if (look_below(h, "/etc", hide_walk_machine) < 0 || look_below(h, "/var", hide_walk_machine) < 0)
+    if (hide_below(h, "/etc", hide_walk_machine) < 0 || hide_below(h, "/var", hide_walk_machine) < 0)
         return -1;
     if (h->opt->has_veil)
         return 0;
-    return look_below(h, "/usr/local", hide_walk_some) < 0 || look_below(h, "/", hide_walk_some) < 0 ? -1 : 0;
+    return hide_below(h, "/usr/local", hide_walk_some) < 0 || hide_below(h, "/", hide_walk_some) < 0 ? -1 : 0;
 }
 
 /* ---- whatever the mode ---- */
@@ -262,7 +262,7 @@ static int hide_variable(struct hiding *h, const char *name)
     struct str rest = str_of(getenv(name)), path;
 
     while (rest.n && str_split(&rest, ':', &path))
-        if (path.n > 1 && path.p[0] == '/' && hide_hide(h, path, 0) < 0)
+        if (path.n > 1 && path.p[0] == '/' && hide_with_target(h, path, 0) < 0)
             return -1;
     return 0;
 }
@@ -270,17 +270,17 @@ static int hide_variable(struct hiding *h, const char *name)
 static int hide_all(struct hiding *h)
 {
     for (const char *const *path = hide_machine_list(); *path; path++)
-        if (hide_hide(h, str_of(*path), 0) < 0)
+        if (hide_with_target(h, str_of(*path), 0) < 0)
             return -1;
     for (size_t i = 0; i < h->opt->n_own; i++)
         if (h->opt->own[i].n && h->opt->own[i].p[0] == '/' &&
-            (hide_hide(h, h->opt->own[i], 0) < 0 || hide_own(h, h->opt->own[i]) < 0))
+            (hide_with_target(h, h->opt->own[i], 0) < 0 || hide_own(h, h->opt->own[i]) < 0))
             return -1;
     for (const char *const *name = hide_variable_list(); *name; name++)
         if (hide_variable(h, *name) < 0)
             return -1;
     hide_homes_find(h);
-    return look_at_all(h) < 0 || hide_homes(h) < 0 ? -1 : 0;
+    return hide_by_mode(h) < 0 || hide_homes(h) < 0 ? -1 : 0;
 }
 
 /* ---- closed to others, but no secrets ---- */
@@ -294,13 +294,14 @@ static int copy_needed(struct hiding *h, const char *path)
 
     if (real.n == 0 || lstat(path, &st) < 0 || st.st_mode & (S_ISDIR(st.st_mode) ? S_IXOTH : S_IROTH))
         return 0;
-    dir = open_over(h, real);
+    dir = open_tree_dir(h, real);
     if (S_ISDIR(st.st_mode) && dir >= 0) {
-        if (mkdirat(dir, base.p, 0700) == 0 && copy_look(h, dir, base.p, &st) == 0 && make_opaque(dir, base.p) == 0)
+        if (mkdirat(dir, base.p, 0700) == 0 && copy_attributes(h, dir, base.p, &st) == 0 &&
+            make_opaque(dir, base.p) == 0)
             return 0;
     } else if (S_ISREG(st.st_mode) && dir >= 0) {
         if (file_write(dir, base.p, O_EXCL, 0600, file_text(h->arena, AT_FDCWD, path, SMALL_FILE)) == 0 &&
-            copy_look(h, dir, base.p, &st) == 0)
+            copy_attributes(h, dir, base.p, &st) == 0)
             return 0;
     }
     return errno == EEXIST ? 0 : err_errno(h->e, "copy %s", path);
@@ -326,11 +327,11 @@ static int change_shadow(struct hiding *h)
     if (lstat("/etc/shadow", &st) < 0) /* the host has none */
         return 0;
     hide_shadow(&users, text.n ? text : hide_read_file(h->arena, "/etc/passwd"));
-    dir = open_over(h, STR("/etc"));
+    dir = open_tree_dir(h, STR("/etc"));
     if (dir >= 0 && tree_remove(dir, "shadow", h->e) < 0)
         return -1;
     if (dir < 0 || file_write(dir, "shadow", O_EXCL, 0600, buf_view(&users)) < 0 ||
-        copy_look(h, dir, "shadow", &st) < 0)
+        copy_attributes(h, dir, "shadow", &st) < 0)
         return err_errno(h->e, "write /etc/shadow without passwords");
     *vec_push(h->arena, h->hidden) = STR("/etc/shadow");
     return 0;

@@ -107,7 +107,7 @@ static enum hide_place home_place(void *ctx, struct str path)
     return PLACE_PLAIN;
 }
 
-static int home_found(void *ctx, struct str path)
+static int hide_home_entry(void *ctx, struct str path)
 {
     struct hiding *h = ctx;
 
@@ -129,9 +129,9 @@ static int hide_here(struct hiding *h, const struct hide_walk *how, bool is_priv
 
 static int hide_own_home(struct hiding *h, struct str real, bool is_private)
 {
-    struct hide_walk how = { h, h->is_inner, false, home_place, home_found };
+    struct hide_walk how = { h, h->is_inner, false, home_place, hide_home_entry };
 
-    if (is_private && h->opt->has_veil) /* before anything is created in it: see copy_look_of_dir() */
+    if (is_private && h->opt->has_veil) /* before anything is created in it: see copy_dir_attributes() */
         *vec_push(h->arena, &h->hidden->homes) = real;
     h->home = real;
     h->has_software = false;

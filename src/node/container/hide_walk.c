@@ -174,7 +174,7 @@ static bool is_far(int dir)
     return false;
 }
 
-static int hide_walk_walk(struct hide_walk_look *l, struct level *in);
+static int walk_entries(struct hide_walk_look *l, struct level *in);
 
 static int hide_this(struct hide_walk_look *l, struct level *in)
 {
@@ -191,13 +191,13 @@ static int hide_walk_leave_out(struct hide_walk_look *l, struct level *in, const
 }
 
 /* A directory of a home with too much to hide is hidden as a whole: stop reading it. */
-static bool has_enough(const struct hide_walk_look *l, const struct level *in)
+static bool is_hidden_whole(const struct hide_walk_look *l, const struct level *in)
 {
     return l->is_home && in->depth && !in->stays && in->n_hidden > DIR_HIDDEN;
 }
 
 /* 'st': zero for a directory that was not stat'ed. */
-static int look_into(struct hide_walk_look *l, struct level *in, const char *name, struct stat *st, bool stays)
+static int walk_into(struct hide_walk_look *l, struct level *in, const char *name, struct stat *st, bool stays)
 {
     autoclose int fd = openat(in->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct level next = { .above = in, .fd = fd, .depth = in->depth + 1, .stays = stays };
@@ -211,12 +211,12 @@ static int look_into(struct hide_walk_look *l, struct level *in, const char *nam
     if (!stays && (in->depth >= l->depth_max || l->left <= 0 || (st->st_dev != in->dev && is_far(fd))))
         return hide_walk_leave_out(l, in, st);
     next.dev = st->st_dev;
-    if (hide_walk_walk(l, &next) < 0)
+    if (walk_entries(l, &next) < 0)
         return -1;
-    return has_enough(l, &next) ? hide_this(l, in) : 0;
+    return is_hidden_whole(l, &next) ? hide_this(l, in) : 0;
 }
 
-static int hide_walk_look_at(struct hide_walk_look *l, struct level *in, const char *name, unsigned char kind)
+static int walk_entry(struct hide_walk_look *l, struct level *in, const char *name, unsigned char kind)
 {
     enum hide_walk_verdict verdict = l->glance ? l->glance(l, in, name, kind) : UNSURE;
     enum hide_place place = PLACE_PLAIN;
@@ -235,7 +235,7 @@ static int hide_walk_look_at(struct hide_walk_look *l, struct level *in, const c
     l->has_shown |= verdict == SHOW && !is_settled_dot(l, in, name);
     if (verdict == HIDE)
         return hide_this(l, in);
-    return verdict == LOOK_INTO ? look_into(l, in, name, &st, place == PLACE_ABOVE) : 0;
+    return verdict == LOOK_INTO ? walk_into(l, in, name, &st, place == PLACE_ABOVE) : 0;
 }
 
 static bool hide_walk_is_name(const struct dirent64 *entry)
@@ -245,15 +245,15 @@ static bool hide_walk_is_name(const struct dirent64 *entry)
     return entry->d_type != DT_LNK && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-static bool is_done(const struct hide_walk_look *l, const struct level *in)
+static bool is_walk_done(const struct hide_walk_look *l, const struct level *in)
 {
     bool has_time = l->left > 0 || (in->depth == 0 && l->of_each);
 
-    return has_enough(l, in) || (!l->is_home && (!has_time || in->n_seen > l->of_one));
+    return is_hidden_whole(l, in) || (!l->is_home && (!has_time || in->n_seen > l->of_one));
 }
 
 /* By getdents64(): a DIR stream for each directory would cost as much as all the rest. */
-static int hide_walk_walk(struct hide_walk_look *l, struct level *in)
+static int walk_entries(struct hide_walk_look *l, struct level *in)
 {
     _Alignas(struct dirent64) char entries[READ_BYTES];
     size_t length = l->path.n;
@@ -263,8 +263,8 @@ static int hide_walk_walk(struct hide_walk_look *l, struct level *in)
     if (length != 1) /* "/" */
         buf_char(&l->path, '/');
     length = l->path.n;
-    while (rc == 0 && !is_done(l, in) && (n = getdents64(in->fd, entries, sizeof(entries))) > 0)
-        for (ssize_t at = 0; at < n && rc == 0 && !is_done(l, in); l->left -= l->left > 0) {
+    while (rc == 0 && !is_walk_done(l, in) && (n = getdents64(in->fd, entries, sizeof(entries))) > 0)
+        for (ssize_t at = 0; at < n && rc == 0 && !is_walk_done(l, in); l->left -= l->left > 0) {
             const struct dirent64 *entry = (const void *)(entries + at);
 
             at += entry->d_reclen;
@@ -273,13 +273,13 @@ static int hide_walk_walk(struct hide_walk_look *l, struct level *in)
                 l->left = l->of_each;
             l->path.n = length;
             buf_str(&l->path, str_of(entry->d_name));
-            rc = hide_walk_is_name(entry) ? hide_walk_look_at(l, in, entry->d_name, entry->d_type) : 0;
+            rc = hide_walk_is_name(entry) ? walk_entry(l, in, entry->d_name, entry->d_type) : 0;
         }
     l->path.n = length - (length != 1);
     return rc;
 }
 
-static int look_below(struct hide_walk_look *l, const char *top)
+static int walk_top(struct hide_walk_look *l, const char *top)
 {
     autoclose int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct stat st;
@@ -291,7 +291,7 @@ static int look_below(struct hide_walk_look *l, const char *top)
     if (l->is_far && !l->is_home)
         return 0;
     buf_str(&l->path, str_of(top));
-    rc = hide_walk_walk(l, &(struct level){ .fd = fd, .dev = st.st_dev });
+    rc = walk_entries(l, &(struct level){ .fd = fd, .dev = st.st_dev });
     buf_done(&l->path);
     return rc;
 }
@@ -302,7 +302,7 @@ int hide_walk_machine(const struct hide_walk *how, const char *top)
         .how = how, .judge = judge_machine, .depth_max = MACHINE_DEPTH, .left = INT_MAX, .of_one = INT_MAX
     };
 
-    return look_below(&l, top);
+    return walk_top(&l, top);
 }
 
 int hide_walk_some(const struct hide_walk *how, const char *top)
@@ -315,7 +315,7 @@ int hide_walk_some(const struct hide_walk *how, const char *top)
                                 .of_one = SOME_OF_ONE,
                                 .of_each = SOME_ENTRIES };
 
-    return look_below(&l, top);
+    return walk_top(&l, top);
 }
 
 int hide_walk_home(const struct hide_walk *how, const char *top, bool is_private, bool *ret_shown)
@@ -327,7 +327,7 @@ int hide_walk_home(const struct hide_walk *how, const char *top, bool is_private
                                 .left = HOME_ENTRIES,
                                 .is_home = true,
                                 .is_private = is_private };
-    int rc = look_below(&l, top);
+    int rc = walk_top(&l, top);
 
     *ret_shown |= l.has_shown;
     return rc;

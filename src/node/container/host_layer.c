@@ -50,7 +50,7 @@ static bool is_foreign(const struct host_layer *o, const struct stat *st)
 
 /* Copy mode and owner from the host; root where the owner is not mapped. No other process uses the tree, so nothing
  * changes in between. */
-static int dress(const struct host_layer *o, const char *path, const struct stat *st)
+static int copy_attributes_of(const struct host_layer *o, const char *path, const struct stat *st)
 {
     uid_t uid = o->is_inner && st->st_uid == NOBODY ? 0 : st->st_uid;
     gid_t gid = o->is_inner && st->st_gid == NOBODY ? 0 : st->st_gid;
@@ -68,7 +68,7 @@ static int host_layer_make_dir(const struct host_layer *o, const char *path, str
         return err_errno(e, "stat /%s", path);
     if (mkdirat(o->dir, path, 0700) < 0)
         return errno == EEXIST ? 0 : err_errno(e, "create %s", path);
-    return dress(o, path, &st) < 0 ? err_errno(e, "create %s", path) : 0;
+    return copy_attributes_of(o, path, &st) < 0 ? err_errno(e, "create %s", path) : 0;
 }
 
 /* Create a file in place of an earlier copy or whiteout. */
@@ -130,7 +130,8 @@ static int each_entry(struct host_layer *o, const char *dir, int depth, host_lay
 
 static int copy_dirs(struct host_layer *o, const char *path, int depth, struct err *e);
 
-static int copy_dir(struct host_layer *o, const char *path, const struct dirent *entry, int depth, struct err *e)
+static int copy_customary_entry(struct host_layer *o, const char *path, const struct dirent *entry, int depth,
+                                struct err *e)
 {
     return entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN ? copy_dirs(o, path, depth, e) : 0;
 }
@@ -145,7 +146,7 @@ static int copy_dirs(struct host_layer *o, const char *path, int depth, struct e
         return 0;
     if (host_layer_make_dir(o, path, e) < 0)
         return -1;
-    return depth ? each_entry(o, path, depth - 1, copy_dir, e) : 0;
+    return depth ? each_entry(o, path, depth - 1, copy_customary_entry, e) : 0;
 }
 
 /* A file that we may not read (/etc/.pwd.lock, /etc/shadow) is useless inside and would block creating a new one:
@@ -172,7 +173,7 @@ static int copy_content(struct host_layer *o, const char *path, off_t max, struc
         if (n == 0)
             break; /* the file was truncated meanwhile */
     }
-    return dress(o, path, &st) < 0 ? err_errno(e, "copy /%s", path) : 0;
+    return copy_attributes_of(o, path, &st) < 0 ? err_errno(e, "copy /%s", path) : 0;
 }
 
 static int host_layer_copy_file(struct host_layer *o, const char *path, const struct dirent *entry, int depth,
@@ -225,7 +226,7 @@ static int host_layer_copy_link(const struct host_layer *o, const char *path, st
     return symlinkat(target, o->dir, path) < 0 && errno != EEXIST ? err_errno(e, "copy /%s", path) : 0;
 }
 
-static int copy_any(struct host_layer *o, const char *path, const struct dirent *entry, int depth, struct err *e)
+static int copy_etc_entry(struct host_layer *o, const char *path, const struct dirent *entry, int depth, struct err *e)
 {
     struct stat st;
 
@@ -240,7 +241,7 @@ static int copy_any(struct host_layer *o, const char *path, const struct dirent 
         return 0;
     if (host_layer_make_dir(o, path, e) < 0)
         return -1;
-    return depth ? each_entry(o, path, depth - 1, copy_any, e) : 0;
+    return depth ? each_entry(o, path, depth - 1, copy_etc_entry, e) : 0;
 }
 
 static int copy_etc(struct host_layer *o, struct err *e)
@@ -250,7 +251,7 @@ static int copy_etc(struct host_layer *o, struct err *e)
     if (!has_mounts_in_etc() || fstatat(o->host, "etc", &st, 0) < 0 || !is_foreign(o, &st))
         return 0;
     o->has_whole_etc = true;
-    if (host_layer_make_dir(o, "etc", e) < 0 || each_entry(o, "etc", WHOLE_DEPTH, copy_any, e) < 0)
+    if (host_layer_make_dir(o, "etc", e) < 0 || each_entry(o, "etc", WHOLE_DEPTH, copy_etc_entry, e) < 0)
         return -1;
     return host_layer_whiteout(o, "etc/" OVER_WHOLE, e);
 }
@@ -290,7 +291,7 @@ static int make_users(struct host_layer *o, struct err *e)
 
 /* sshd reads the type of key from the file, not from its name: generating an RSA key would take longer than all other
  * steps of a run. */
-static int make_key(struct host_layer *o, const char *path, struct err *e)
+static int generate_host_key(struct host_layer *o, const char *path, struct err *e)
 {
     struct ssh_keys keys;
 
@@ -307,7 +308,7 @@ static int replace_key(struct host_layer *o, const char *path, const struct dire
     (void)depth;
     if (!str_starts(name, STR("ssh_host_")))
         return 0;
-    return str_ends(name, STR("_key")) ? make_key(o, path, e) : host_layer_hide(o, path, e);
+    return str_ends(name, STR("_key")) ? generate_host_key(o, path, e) : host_layer_hide(o, path, e);
 }
 
 static int host_layer_make_keys(struct host_layer *o, struct err *e)
@@ -318,12 +319,12 @@ static int host_layer_make_keys(struct host_layer *o, struct err *e)
         return 0; /* no sshd */
     if (host_layer_make_dir(o, "etc/ssh", e) < 0 || each_entry(o, "etc/ssh", 0, replace_key, e) < 0)
         return -1;
-    return faccessat(o->dir, first, F_OK, 0) == 0 ? 0 : make_key(o, first, e);
+    return faccessat(o->dir, first, F_OK, 0) == 0 ? 0 : generate_host_key(o, first, e);
 }
 
 /* ---- /tmp, /run ---- */
 
-static void add_own(int dir, const char *name, mode_t mode, const char *below)
+static void add_opaque_dir(int dir, const char *name, mode_t mode, const char *below)
 {
     autoclose int fd = -1;
 
@@ -339,8 +340,8 @@ void host_layer_add_own(int dir)
 {
     if (user_ids() != UINT32_MAX)
         return;
-    add_own(dir, "tmp", 01777, NULL);
-    add_own(dir, "run", 0755, "lock");
+    add_opaque_dir(dir, "tmp", 01777, NULL);
+    add_opaque_dir(dir, "run", 0755, "lock");
 }
 
 /* ---- all of it ---- */

@@ -13,7 +13,7 @@
 enum { QUIET = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC };
 
 /* Make 'mount' the root of the mount namespace. */
-static int become_root(int mount)
+static int pause_pivot(int mount)
 {
     if (box_mount_attach_at(mount, AT_FDCWD, "/proc") < 0 || fchdir(mount) < 0 || syscall(SYS_pivot_root, ".", ".") < 0)
         return -1;
@@ -21,14 +21,14 @@ static int become_root(int mount)
 }
 
 /* Mount over the root of the namespace: no path leads to what it covers. */
-static int cover_root(int mount)
+static int pause_cover_root(int mount)
 {
     if (box_mount_attach_at(mount, AT_FDCWD, "/") < 0 || fchdir(mount) < 0)
         return -1;
     return chroot(".");
 }
 
-static int empty_root(int *ret_proc)
+static int pause_empty_root(int *ret_proc)
 {
     static const struct box_option opt[] = { { "size", "4k" }, { 0 } };
     autoclose int empty = -1;
@@ -40,11 +40,11 @@ static int empty_root(int *ret_proc)
     if (empty < 0)
         return -1;
     if (*ret_proc < 0)
-        return become_root(empty);
-    return become_root(*ret_proc) < 0 ? -1 : cover_root(empty);
+        return pause_pivot(empty);
+    return pause_pivot(*ret_proc) < 0 ? -1 : pause_cover_root(empty);
 }
 
-static int keep_nothing(void)
+static int pause_drop_privileges(void)
 {
     struct err e;
 
@@ -71,7 +71,7 @@ _Noreturn void pause_run(int ready)
 {
     int proc;
 
-    if (empty_root(&proc) < 0 || keep_nothing() < 0)
+    if (pause_empty_root(&proc) < 0 || pause_drop_privileges() < 0)
         _exit(1);
     (void)(proc < 0 ? (int)send(ready, "", 1, MSG_NOSIGNAL) : wire_send_fd(ready, "", 1, proc, 0));
     (void)close_range(0, ~0U, 0);

@@ -182,10 +182,11 @@ bool box_veil_is_possible(void)
     return false;
 }
 
-int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursive, int *ret_fd, struct err *e)
+int box_clone_mount(int fd, const char *path, bool is_read_only, bool is_recursive, struct err *e)
 {
-    *ret_fd = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : open(path, O_PATH | O_CLOEXEC);
-    return *ret_fd < 0 ? err_errno(e, "open %s", path ? path : "a volume") : 0;
+    int copy = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : open(path, O_PATH | O_CLOEXEC);
+
+    return copy < 0 ? err_errno(e, "open %s", path ? path : "a volume") : copy;
 }
 
 /* A file system of its own is a directory of its own. */
