@@ -6,6 +6,7 @@
 #include "api/quantity.h"
 
 #include "base/util.h"
+#include "json/json.h"
 
 #include <assert.h>
 
@@ -167,6 +168,13 @@ int quantity_parse(struct str text, struct quantity *ret, struct err *e)
         w.format = QUANTITY_DECIMAL_SI; /* less than a byte: Kubernetes shows it in nano, not as 0 */
     *ret = (struct quantity){ w.is_negative ? -nano : nano, w.format };
     return 0;
+}
+
+bool quantity_from_json(const struct json *j, struct quantity *ret)
+{
+    if (!json_is(j, JSON_STRING) && !json_is(j, JSON_NUMBER))
+        return false;
+    return quantity_parse((struct str){ j->text, j->n }, ret, NULL) == 0;
 }
 
 /* ---- printing ---- */

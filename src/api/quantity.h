@@ -21,6 +21,10 @@ struct quantity {
  * exponent (e3, E-2). ERR_INVALID with what is wrong. */
 int quantity_parse(struct str text, struct quantity *ret, struct err *e);
 
+/* One that is written as a text or as a number; false: it is neither, or not a quantity. */
+struct json;
+bool quantity_from_json(const struct json *j, struct quantity *ret);
+
 /* Canonical form: no fraction, the largest suffix of its family that keeps it whole; 1500m, 2Gi, 1k. A binary quantity
  * with a fraction or below 1024 is printed as a decimal one. Parsing the text gives the same value, but not always the
  * same family: 1584.9609375Ki prints as 1623000, which is decimal. */

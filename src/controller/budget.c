@@ -29,8 +29,7 @@ static int64_t budget_desired(const struct json *spec, int64_t expected)
 
 static bool budget_is_healthy(const struct json *pod)
 {
-    return condition_is_true(json_get(pod, "status"), "Ready") &&
-           !json_find(pod, "metadata", "deletionTimestamp", NULL);
+    return pod_is_ready(pod) && !json_find(pod, "metadata", "deletionTimestamp", NULL);
 }
 
 int budget_count(const struct budget_observed *o, struct budget *ret)

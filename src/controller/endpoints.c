@@ -101,17 +101,16 @@ static struct json *ports_of(struct arena *a, const struct json *service, const 
 static void endpoints_add_pod(struct build *b, const struct json *pod)
 {
     const struct json *spec = json_get(b->seen->service, "spec"), *status = json_get(pod, "status");
-    struct str address = json_member_text(status, "podIP"), phase = json_member_text(status, "phase");
+    struct str address = json_member_text(status, "podIP");
     bool publishes = json_bool(json_get(spec, "publishNotReadyAddresses"), false);
     struct json *ports = ports_of(b->arena, b->seen->service, pod);
     struct end *end;
 
-    if (!address.n || str_is(phase, "Succeeded") || str_is(phase, "Failed") ||
-        (json_count(json_get(spec, "ports")) && !json_count(ports)))
+    if (!address.n || pod_has_ended(pod) || (json_count(json_get(spec, "ports")) && !json_count(ports)))
         return;
     end = vec_push(b->arena, &b->ends.list);
     *end = (struct end){ .pod = pod, .address = address, .uid = object_uid(pod), .ports = ports };
-    end->is_serving = publishes || condition_is_true(json_get(pod, "status"), "Ready");
+    end->is_serving = publishes || pod_is_ready(pod);
     end->is_terminating = json_find(pod, "metadata", "deletionTimestamp", NULL);
     end->is_ready = publishes || (end->is_serving && !end->is_terminating);
 }

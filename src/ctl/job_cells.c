@@ -28,12 +28,12 @@ struct str job_phase_word(const struct json *job)
     return json_text(json_find(job, "status", "state", "phase", NULL), STR("Pending"));
 }
 
+const char *const job_end_phases[] = { "Completed", "Failed", "Terminated", "Aborted", NULL };
+
 bool job_has_ended(struct str phase)
 {
-    static const char *const phases[] = { "Completed", "Failed", "Terminated", "Aborted" };
-
-    for (size_t i = 0; i < ARRAY_LEN(phases); i++)
-        if (str_is(phase, phases[i]))
+    for (const char *const *p = job_end_phases; *p; p++)
+        if (str_is(phase, *p))
             return true;
     return false;
 }

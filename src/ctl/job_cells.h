@@ -19,7 +19,8 @@ struct str cell_job_type(struct ctl_verb *v, const struct json *job, const void 
 
 int64_t job_replicas(const struct json *job);
 struct str job_phase_word(const struct json *job); /* "Pending" of one that no controller has seen */
-bool job_has_ended(struct str phase);              /* Completed, Failed, Terminated, Aborted */
+bool job_has_ended(struct str phase);              /* its phase is one of job_end_phases */
+extern const char *const job_end_phases[];         /* Completed, Failed, Terminated, Aborted, NULL */
 
 /* Those that are named, or that -n, -A, -l, --queue and --phase leave. */
 int jobs_read(struct ctl_verb *v, struct ctl_objects *ret, struct err *e);

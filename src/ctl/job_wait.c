@@ -6,8 +6,6 @@
 #include "base/util.h"
 #include "ctl/job_cells.h"
 
-static const char *const over[] = { "Completed", "Failed", "Terminated", "Aborted", NULL };
-
 struct job_wait_want {
     struct arena *arena;
     struct str name;
@@ -64,7 +62,7 @@ int job_wait_over(struct ctl_verb *v, const struct ctl_objects *jobs, struct err
     VEC_FOREACH(job, &jobs->v) {
         struct str phase;
 
-        if (job_wait_phase(v, ctl_name_of("Job", *job), over, &phase, e) < 0)
+        if (job_wait_phase(v, ctl_name_of("Job", *job), job_end_phases, &phase, e) < 0)
             return -1;
         buf_fmt(&v->out, "job %.*s/%.*s %.*s\n", STR_ARG(object_namespace(*job)), STR_ARG(object_name(*job)),
                 STR_ARG(phase));
@@ -83,7 +81,7 @@ static int parse_condition(struct ctl_verb *v, const char *const **ret_phases, s
     struct str text = str_of(v->o->condition ? v->o->condition : "over"), part;
     VEC(const char *) phases = { 0 };
 
-    *ret_phases = str_is(text, "delete") ? NULL : over;
+    *ret_phases = str_is(text, "delete") ? NULL : job_end_phases;
     if (str_is(text, "delete") || str_is(text, "over"))
         return 0;
     if (str_starts(text, STR("jsonpath={.status.state.phase}=")))
@@ -119,7 +117,7 @@ int verb_job_wait(struct ctl_verb *v, struct err *e)
         if (job_wait_phase(v, ctl_name("Job", verb_namespace(v), str_of(v->args.v[i])), phases, &phase, e) < 0)
             return -1;
         buf_fmt(&v->out, "job %.*s/%s %.*s\n", STR_ARG(verb_namespace(v)), v->args.v[i], STR_ARG(phase));
-        if (phases == over && !str_is(phase, "Completed"))
+        if (phases == job_end_phases && !str_is(phase, "Completed"))
             v->status = CTL_FAILED;
         if (verb_flush(v, e) < 0)
             return -1;

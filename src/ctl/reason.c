@@ -2,6 +2,7 @@
 #include "ctl/reason.h"
 
 #include "api/meta.h"
+#include "api/pod/status.h"
 #include "base/util.h"
 #include "sched/model/why.h"
 
@@ -31,12 +32,9 @@ static const struct json *reason_queue_of(const struct reasons *r, const struct 
     return NULL;
 }
 
-static const struct json *condition_of(const struct json *group)
+static const struct json *reason_unschedulable(const struct json *group)
 {
-    JSON_FOREACH(c, json_find(group, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), "Unschedulable") && str_is(json_member_text(c, "status"), "True"))
-            return c;
-    return NULL;
+    return condition_with(json_get(group, "status"), "Unschedulable", "True");
 }
 
 /* From what schedulers write to what users of batch systems know. */
@@ -63,7 +61,7 @@ static struct str word_of(struct str reason)
 struct str reason_of(const struct reasons *r, const struct json *job)
 {
     const struct json *queue = reason_queue_of(r, job), *group = reason_group_of(r, job),
-                      *condition = condition_of(group);
+                      *condition = reason_unschedulable(group);
     struct str state = json_text(json_find(queue, "status", "state", NULL), STR_NULL);
     struct str phase = json_text(json_find(job, "status", "state", "phase", NULL), STR("Pending"));
     struct str own = json_text(json_find(job, "status", "state", "reason", NULL), STR_NULL);
@@ -85,7 +83,7 @@ struct str reason_of(const struct reasons *r, const struct json *job)
 
 struct str reason_message(const struct reasons *r, const struct json *job)
 {
-    struct str message = json_member_text(condition_of(reason_group_of(r, job)), "message");
+    struct str message = json_member_text(reason_unschedulable(reason_group_of(r, job)), "message");
 
     return message.n ? message : json_text(json_find(job, "status", "state", "message", NULL), STR_NULL);
 }

@@ -482,10 +482,8 @@ static int64_t cpu_used(const struct pod_rows *pods, struct str node)
     int64_t sum = 0;
 
     VEC_FOREACH(row, &pods->v) {
-        struct str phase = json_text(json_find(row->object, "status", "phase", NULL), STR_NULL);
-
         if (!str_eq(json_text(json_find(row->object, "spec", "nodeName", NULL), STR_NULL), node) ||
-            str_is(phase, "Succeeded") || str_is(phase, "Failed"))
+            pod_has_ended(row->object))
             continue;
         JSON_FOREACH(c, json_find(row->object, "spec", "containers", NULL))
             sum += cpu_of(json_find(c, "resources", "requests", NULL));

@@ -8,7 +8,6 @@
 
 /* ---- dependencies ---- */
 
-static const char *const over[] = { "Completed", "Failed", "Terminated", "Aborted", NULL };
 static const char *const begun[] = { "Running", "Restarting", "Completing", "Completed",
                                      "Failed",  "Terminated", "Aborted",    NULL };
 
@@ -29,7 +28,7 @@ static int submit_wait_for(struct ctl_verb *v, const struct slurm_dependency *d,
         return err_wrap(e, "--dependency");
     if (!job_has_ended(job_phase_word(job)))
         fprintf(stderr, "pumice slurm sbatch: waiting for job %.*s before submitting\n", STR_ARG(slurm_id(job)));
-    if (job_wait_phase(v, ctl_name_of("Job", job), d->after == AFTER_BEGIN ? begun : over, &phase, e) < 0)
+    if (job_wait_phase(v, ctl_name_of("Job", job), d->after == AFTER_BEGIN ? begun : job_end_phases, &phase, e) < 0)
         return -1;
     if (!submit_holds(d->after, phase))
         return err_set(e, ERR_INVALID,
@@ -91,7 +90,7 @@ static int wait_until_over(struct ctl_verb *v, const struct json *job, struct er
 {
     struct str phase;
 
-    if (job_wait_phase(v, ctl_name_of("Job", job), over, &phase, e) < 0)
+    if (job_wait_phase(v, ctl_name_of("Job", job), job_end_phases, &phase, e) < 0)
         return -1;
     v->status = exit_status(v, job);
     if (!v->status && !str_is(phase, "Completed"))

@@ -40,11 +40,10 @@ static bool controllers_is_deleting(const struct object *o)
 /* What kube-scheduler says of a PodGroup that it cannot place. */
 static void look_at_native_conditions(const struct json *group, struct podgroup_view *v)
 {
-    JSON_FOREACH(c, json_find(group, "status", "conditions", NULL))
-        if (native_says_placed(c) && str_is(json_member_text(c, "status"), "False")) {
-            v->condition = json_member_text(c, "reason");
-            v->condition_message = json_member_text(c, "message");
-        }
+    const struct json *refusal = native_refusal(group);
+
+    v->condition = json_member_text(refusal, "reason");
+    v->condition_message = json_member_text(refusal, "message");
 }
 
 /* Of which kind the job's PodGroup is to be. A job that has pods stays with that of theirs: a pod cannot be told of

@@ -6,6 +6,7 @@
 #include "driver/driver_internal.h"
 
 #include "api/meta.h"
+#include "api/pod/status.h"
 #include "base/clock.h"
 #include "base/util.h"
 
@@ -110,19 +111,18 @@ static void remove_known(struct driver *d, struct sched_known_type *t, struct sc
 /* What writes need to know of a pod. */
 static void sched_feed_look_at_pod(struct sched_known *f, const struct json *pod)
 {
-    struct str phase = json_member_text(json_get(pod, "status"), "phase");
+    struct str phase = json_member_text(json_get(pod, "status"), "phase"), since;
 
     f->is_bound = json_member_text(json_get(pod, "spec"), "nodeName").n;
     f->is_going = json_find(pod, "metadata", "deletionTimestamp", NULL);
     f->is_running = str_is(phase, "Running");
-    f->is_over = str_is(phase, "Succeeded") || str_is(phase, "Failed");
+    f->is_over = pod_phase_has_ended(phase);
     f->generation = json_i64(json_find(pod, "metadata", "generation", NULL), 0);
     f->refused_ms = 0;
     if (!f->created_ms)
         (void)clock_parse(json_member_text(json_get(pod, "metadata"), "creationTimestamp"), &f->created_ms, NULL);
-    JSON_FOREACH(c, json_find(pod, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), "PodScheduled") && str_is(json_member_text(c, "status"), "False"))
-            (void)clock_parse(json_member_text(c, "lastTransitionTime"), &f->refused_ms, NULL); /* none: from now */
+    since = json_member_text(condition_with(json_get(pod, "status"), "PodScheduled", "False"), "lastTransitionTime");
+    (void)clock_parse(since, &f->refused_ms, NULL); /* none: from now */
 }
 
 /* ---- news ---- */

@@ -2,6 +2,7 @@
 #include "history/history_internal.h"
 
 #include "api/meta.h"
+#include "api/pod/status.h"
 #include "base/util.h"
 
 /* ---- jobs ---- */
@@ -140,14 +141,6 @@ void history_job_changed(struct history *h, const struct object *o, bool is_gone
 
 /* ---- PodGroups: when the job stood in line, and why ---- */
 
-static const struct json *unschedulable(const struct json *root)
-{
-    JSON_FOREACH(c, json_find(root, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), "Unschedulable") && str_is(json_member_text(c, "status"), "True"))
-            return c;
-    return NULL;
-}
-
 static void note_wait(struct history *h, struct history_job *j, const struct json *why, int64_t now_ms)
 {
     struct history_wait *last = j->waits.n ? &j->waits.v[j->waits.n - 1] : NULL;
@@ -194,7 +187,7 @@ void history_group_changed(struct history *h, const struct object *o, bool is_go
 {
     struct history_job *j = group_job(h, o, is_gone, now_ms);
     struct str phase = json_member_text(json_get(o->root, "status"), "phase");
-    const struct json *why = unschedulable(o->root);
+    const struct json *why = condition_with(json_get(o->root, "status"), "Unschedulable", "True");
     bool is_old;
 
     if (!j)

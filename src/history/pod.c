@@ -132,18 +132,13 @@ static int64_t begun_ms(const struct history_pod *p, int64_t now_ms)
     return MAX_OF(first_ms, p->scheduled_ms);
 }
 
-static bool is_ended(struct str phase)
-{
-    return str_is(phase, "Succeeded") || str_is(phase, "Failed");
-}
-
 static enum history_state pod_state_of(const struct history_pod *p, struct str phase, bool is_gone)
 {
     if (state_is_over(p->state))
         return p->state;
-    if (is_ended(phase) && p->deleting_ms < 0)
+    if (pod_phase_has_ended(phase) && p->deleting_ms < 0)
         return str_is(phase, "Succeeded") ? HISTORY_SUCCEEDED : HISTORY_FAILED;
-    if (is_ended(phase) || is_gone)
+    if (pod_phase_has_ended(phase) || is_gone)
         return HISTORY_STOPPED;
     if (str_is(phase, "Running"))
         return HISTORY_RUNNING;
@@ -308,7 +303,7 @@ static bool move(struct history *h, struct history_pod *p, const struct object *
         p->running_ms = now_ms;
     if (p->state == HISTORY_FAILED && before != HISTORY_FAILED)
         pod_note_failure(h, p, o->root);
-    note_ready(h, p, condition_is_true(json_get(o->root, "status"), "Ready") && p->ended_ms < 0, now_ms);
+    note_ready(h, p, pod_is_ready(o->root) && p->ended_ms < 0, now_ms);
     if (state_is_over(p->state)) { /* what was open is over with the pod */
         note_end(h, p, phase, now_ms);
         note_ready(h, p, false, now_ms);

@@ -2,6 +2,7 @@
 #include "history/history_internal.h"
 
 #include "api/meta.h"
+#include "api/pod/status.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "sched/sched.h"
@@ -149,15 +150,11 @@ static void step_name_other(struct history *h, struct why *w)
 /* The reason comes from the scheduler itself where it can be asked: the words in the object may be older. */
 static void read_why(struct history *h, struct history_job *j, const struct object *group)
 {
-    struct str reason = STR_NULL, text = STR_NULL;
+    const struct json *condition = condition_with(json_get(group->root, "status"), "Unschedulable", "True");
+    struct str reason = json_member_text(condition, "reason"), text = json_member_text(condition, "message");
     struct sched_group_view view;
     autobuf said = { 0 };
 
-    JSON_FOREACH(c, json_find(group->root, "status", "conditions", NULL))
-        if (str_is(json_member_text(c, "type"), "Unschedulable") && str_is(json_member_text(c, "status"), "True")) {
-            reason = json_member_text(c, "reason");
-            text = json_member_text(c, "message");
-        }
     if (h->feed->sched && sched_group_view(h->feed->sched, group->namespace, group->name, &view) && view.why &&
         view.why->kind != WHY_NOT) {
         struct why why = *view.why;
@@ -246,7 +243,7 @@ static void note_stop(struct history_job *j, bool ran, int64_t now_ms)
 void history_pod_step(struct history *h, struct history_pod *p, const struct object *o, bool is_gone, int64_t now_ms)
 {
     struct str phase = json_member_text(json_get(o->root, "status"), "phase");
-    bool is_ended = str_is(phase, "Succeeded") || str_is(phase, "Failed");
+    bool is_ended = pod_phase_has_ended(phase);
     bool is_stopped = is_gone && p->job && p->place && !is_ended;
     bool ran = is_stopped && history_state_now(p->job) == STATE_RUNS;
 

@@ -2,6 +2,7 @@
 #include "job/native.h"
 
 #include "api/meta.h"
+#include "api/pod/status.h"
 #include "api/types.h"
 #include "base/util.h"
 #include "job/pod.h"
@@ -95,11 +96,12 @@ void native_join(struct arena *a, struct json *pod, struct str group, struct str
         json_mark(json_set(spec, "schedulerName", json_str(a, STR("default-scheduler"))), MARK_JOB);
 }
 
-bool native_says_placed(const struct json *condition)
+const struct json *native_refusal(const struct json *group)
 {
-    struct str type = json_member_text(condition, "type");
+    const struct json *status = json_get(group, "status");
+    const struct json *c = condition_with(status, "PodGroupInitiallyScheduled", "False");
 
-    return str_is(type, "PodGroupInitiallyScheduled") || str_is(type, "PodGroupScheduled"); /* the latter: v1alpha2 */
+    return c ? c : condition_with(status, "PodGroupScheduled", "False"); /* v1alpha2 */
 }
 
 /* ---- how many pods can be counted ---- */

@@ -23,8 +23,8 @@ struct json *native_group_new(struct arena *a, const struct job *job, int64_t si
  * kube-scheduler's; one that names another is left to it. */
 void native_join(struct arena *a, struct json *pod, struct str group, struct str own_scheduler);
 
-/* Is this the condition of such a PodGroup that says whether it was placed? */
-bool native_says_placed(const struct json *condition);
+/* The condition in which kube-scheduler says that it could not place such a PodGroup; NULL: there is none. */
+const struct json *native_refusal(const struct json *group);
 
 /* Make or mend both. A gang of another size is deleted and made again under the same name, which pods may go on naming
  * meanwhile. A PodGroup that is being deleted stays, by a finalizer of the cluster's, until the last of its pods has

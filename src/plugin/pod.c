@@ -302,12 +302,9 @@ int64_t task_accelerators(const struct job_task *task)
     int64_t n = 0;
 
     JSON_FOREACH(limit, json_find(first, "resources", "limits", NULL)) {
-        bool is_scalar = json_is(limit, JSON_STRING) || json_is(limit, JSON_NUMBER);
         int64_t units;
 
-        if (!is_scalar || !is_accelerator(json_key(limit)))
-            continue;
-        if (quantity_parse((struct str){ limit->text, limit->n }, &q, NULL) < 0 || !quantity_is_whole(q))
+        if (!is_accelerator(json_key(limit)) || !quantity_from_json(limit, &q) || !quantity_is_whole(q))
             continue;
         units = quantity_units(q);
         if (units > 0 && __builtin_add_overflow(n, units, &n))

@@ -328,15 +328,14 @@ static int64_t container_gpus(const struct json *container)
     int64_t n = 0;
 
     JSON_FOREACH(limit, json_find(container, "resources", "limits", NULL)) {
-        bool is_scalar = json_is(limit, JSON_STRING) || json_is(limit, JSON_NUMBER);
         struct str name = json_key(limit);
         struct quantity q;
 
-        if (!is_scalar || !str_has(name, STR("gpu")) || str_has(name, STR("mem")) || str_has(name, STR("core")) ||
+        if (!str_has(name, STR("gpu")) || str_has(name, STR("mem")) || str_has(name, STR("core")) ||
             str_has(name, STR("percent")))
             continue;
-        if (quantity_parse((struct str){ limit->text, limit->n }, &q, NULL) == 0 && quantity_is_whole(q) &&
-            quantity_units(q) > 0 && quantity_units(q) <= INT32_MAX)
+        if (quantity_from_json(limit, &q) && quantity_is_whole(q) && quantity_units(q) > 0 &&
+            quantity_units(q) <= INT32_MAX)
             n += quantity_units(q);
     }
     return n;

@@ -68,13 +68,6 @@ static struct str container_word(struct arena *a, const struct json *pod, struct
     return word;
 }
 
-static bool has_condition(const struct json *pod, const char *type, const char *status, const char *reason)
-{
-    const struct json *c = condition_find(json_get(pod, "status"), str_of(type));
-
-    return str_is(json_member_text(c, "status"), status) && (!reason || str_is(json_member_text(c, "reason"), reason));
-}
-
 static struct str status_word(struct arena *a, const struct json *pod)
 {
     const struct json *status = json_get(pod, "status");
@@ -82,21 +75,21 @@ static struct str status_word(struct arena *a, const struct json *pod)
     struct str word = reason.n ? reason : phase, init;
     bool runs;
 
-    if (has_condition(pod, "PodScheduled", "False", "SchedulingGated"))
+    if (str_is(json_member_text(condition_with(status, "PodScheduled", "False"), "reason"), "SchedulingGated"))
         word = STR("SchedulingGated");
     init = init_word(a, pod);
-    if (init.n && !has_condition(pod, "Initialized", "True", NULL)) {
+    if (init.n && !condition_is_true(status, "Initialized")) {
         word = init;
     } else {
         word = container_word(a, pod, word, &runs);
         if (str_is(word, "Completed") && runs)
-            word = has_condition(pod, "Ready", "True", NULL) ? STR("Running") : STR("NotReady");
+            word = pod_is_ready(pod) ? STR("Running") : STR("NotReady");
     }
     if (!json_find(pod, "metadata", "deletionTimestamp", NULL))
         return word;
     if (str_is(reason, "NodeLost"))
         return STR("Unknown");
-    return str_is(phase, "Succeeded") || str_is(phase, "Failed") ? word : STR("Terminating");
+    return pod_phase_has_ended(phase) ? word : STR("Terminating");
 }
 
 struct json *pod_cell_status(struct arena *a, const struct json *pod, int64_t now_ms)

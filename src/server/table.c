@@ -1,6 +1,7 @@
 /* table.c - tables for people: what kubectl get prints */
 #include "server/server_internal.h"
 
+#include "api/pod/status.h"
 #include "crd/custom.h"
 
 /* ---- ages ---- */
@@ -131,7 +132,7 @@ static void add_conditions(struct arena *a, struct json *row, const struct resou
     struct str phase = json_member_text(json_get(object, "status"), "phase");
     struct json *j;
 
-    if (strcmp(t->plural, "pods") != 0 || (!str_is(phase, "Succeeded") && !str_is(phase, "Failed")))
+    if (strcmp(t->plural, "pods") != 0 || !pod_phase_has_ended(phase))
         return;
     j = json_push(json_add(row, STR("conditions"), json_array(a)), json_object(a));
     json_add(j, STR("type"), json_str(a, STR("Completed")));

@@ -7,6 +7,7 @@
 
 #include "api/meta.h"
 #include "api/name.h"
+#include "api/pod/status.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "json/patch.h"
@@ -494,20 +495,11 @@ bool rules_is_over(const struct json *tree)
 
 /* ---- delete ---- */
 
-/* Nobody has to be asked to stop a Pod that never got a node or that has ended. */
-static bool pod_may_run(const struct json *pod)
-{
-    struct str phase = json_member_text(json_get(pod, "status"), "phase");
-
-    return json_member_text(json_get(pod, "spec"), "nodeName").n && !str_is(phase, "Succeeded") &&
-           !str_is(phase, "Failed");
-}
-
 static int64_t first_grace(const struct object *o, const struct store_delete_options *opt)
 {
     int64_t grace_s = opt->grace_s;
 
-    if (!rules_of(o->type).has_grace || !pod_may_run(o->root))
+    if (!rules_of(o->type).has_grace || !pod_uses_node(o->root))
         return 0;
     if (grace_s == -1)
         grace_s = json_i64(json_find(o->root, "spec", "terminationGracePeriodSeconds", NULL), GRACE_DEFAULT_S);

@@ -118,15 +118,12 @@ static bool is_acceptable(struct advising *v)
 static void take_native_conditions(struct advising *v)
 {
     for (size_t i = 0; i < v->in->n_native; i++) {
-        const struct json *group = v->in->native[i];
+        const struct json *group = v->in->native[i], *refusal = native_refusal(group);
 
-        if (!str_eq(object_name(group), v->out->group) || !str_eq(namespace_of(group), v->namespace))
+        if (!refusal || !str_eq(object_name(group), v->out->group) || !str_eq(namespace_of(group), v->namespace))
             continue;
-        JSON_FOREACH(c, json_find(group, "status", "conditions", NULL))
-            if (native_says_placed(c) && str_is(json_member_text(c, "status"), "False")) {
-                v->out->reason = json_member_text(c, "reason");
-                v->out->message = json_member_text(c, "message");
-            }
+        v->out->reason = json_member_text(refusal, "reason");
+        v->out->message = json_member_text(refusal, "message");
     }
 }
 

@@ -6,6 +6,7 @@
 #include "whatif/advice_internal.h"
 
 #include "api/meta.h"
+#include "api/pod/status.h"
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/util.h"
@@ -59,14 +60,6 @@ static struct advice_free_tenant *advice_free_tenant_of(struct tenants *t, const
     return n;
 }
 
-static bool is_on_node(const struct json *pod)
-{
-    struct str phase = json_member_text(json_get(pod, "status"), "phase");
-
-    return json_member_text(json_get(pod, "spec"), "nodeName").n && !str_is(phase, "Succeeded") &&
-           !str_is(phase, "Failed");
-}
-
 static void advice_free_count_pod(void *ctx, const struct object *o)
 {
     struct tenants *t = ctx;
@@ -74,7 +67,7 @@ static void advice_free_count_pod(void *ctx, const struct object *o)
     struct advice_free_tenant *n;
     int64_t ms;
 
-    if (!is_on_node(o->root) || str_empty(object_annotation(o->root, "scheduling.k8s.io/group-name")))
+    if (!pod_uses_node(o->root) || str_empty(object_annotation(o->root, "scheduling.k8s.io/group-name")))
         return;
     n = advice_free_tenant_of(t, o->root);
     pod_requests(&t->v->scratch, json_get(o->root, "spec"), &asked);

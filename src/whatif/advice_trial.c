@@ -9,6 +9,7 @@
 #include "whatif/advice_internal.h"
 
 #include "api/meta.h"
+#include "api/pod/status.h"
 #include "base/util.h"
 #include "job/pod.h"
 #include "store/store.h"
@@ -85,10 +86,7 @@ static struct str pod_owner(struct arena *a, const struct json *pod)
 
 static bool uses_node(const struct json *pod)
 {
-    struct str phase = json_member_text(json_get(pod, "status"), "phase");
-
-    return is_kind(pod, "Pod") && json_member_text(json_get(pod, "spec"), "nodeName").n &&
-           !str_is(phase, "Succeeded") && !str_is(phase, "Failed");
+    return is_kind(pod, "Pod") && pod_uses_node(pod);
 }
 
 static bool had_place(const struct json *pod)

@@ -264,13 +264,6 @@ void check_annotations(struct check *c, const struct place *annotations)
         check_error(c, annotations, "must have at most 262144 bytes in all (got %zu)", bytes);
 }
 
-bool quantity_of(const struct json *j, struct quantity *ret)
-{
-    if (!json_is(j, JSON_STRING) && !json_is(j, JSON_NUMBER))
-        return false;
-    return quantity_parse((struct str){ j->text, j->n }, ret, NULL) == 0;
-}
-
 bool check_quantity(struct check *c, const struct place *at, struct quantity *ret)
 {
     struct err e = { 0 };

@@ -115,9 +115,6 @@ void check_annotations(struct check *c, const struct place *annotations);
 /* A quantity (text or number) at 'at'. True if it is one and not negative; else an error. */
 bool check_quantity(struct check *c, const struct place *at, struct quantity *ret);
 
-/* The quantity of a node without reporting. */
-bool quantity_of(const struct json *j, struct quantity *ret);
-
 /* A tier by number or by name, not both. 'group': the subGroupPolicy it belongs to; empty: none. */
 void check_topology(struct check *c, const struct place *topology, struct str group);
 

@@ -321,7 +321,7 @@ static bool asks_whole_cpus(const struct json *container)
 
     if (!is_set(cpu))
         cpu = json_find(resources, "limits", "cpu", NULL);
-    if (is_set(cpu) && !quantity_of(cpu, &q))
+    if (is_set(cpu) && !quantity_from_json(cpu, &q))
         return true; /* reported as no quantity */
     return is_set(cpu) && q.nano > 0 && quantity_is_whole(q);
 }

@@ -66,7 +66,7 @@ static bool is_same_value(const struct place *at, const struct json *old)
 
     if (json_equal(at->node, old))
         return true;
-    if (is_amount(at) && quantity_of(at->node, &q) && quantity_of(old, &q_old))
+    if (is_amount(at) && quantity_from_json(at->node, &q) && quantity_from_json(old, &q_old))
         return quantity_cmp(q, q_old) == 0;
     if (str_is(at->key, "timeout") || str_is(at->key, "runningEstimate"))
         return duration_parse(json_text(at->node, STR("")), &ns, NULL) == 0 &&

@@ -110,7 +110,7 @@ static void check_divisor(struct check *c, const struct place *ref, bool is_cpu)
     struct place at = place_member(ref, "divisor");
     struct quantity have, unit;
 
-    if (!quantity_of(at.node, &have) || have.nano == 0)
+    if (!quantity_from_json(at.node, &have) || have.nano == 0)
         return;
     for (size_t i = 0; units[i]; i++)
         if (quantity_parse(str_of(units[i]), &unit, NULL) == 0 && quantity_cmp(have, unit) == 0)

@@ -91,14 +91,14 @@ static void check_request(struct check *c, const struct place *request, const st
 {
     struct quantity want, most;
 
-    if (!quantity_of(request->node, &want))
+    if (!quantity_from_json(request->node, &want))
         return;
     if (!is_set(limit)) {
         if (!may_overcommit(request->key))
             check_error(c, request, "limit must be set for %.*s: it cannot be overcommitted", STR_ARG(request->key));
         return;
     }
-    if (!quantity_of(limit, &most))
+    if (!quantity_from_json(limit, &most))
         return;
     if (quantity_cmp(want, most) > 0)
         check_error(c, request, "must be less than or equal to the %.*s limit of %.*s", STR_ARG(request->key),

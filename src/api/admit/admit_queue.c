@@ -388,7 +388,7 @@ static void check_parent(struct queue_check *qc)
         depth += below.list.v[below.list.n - 1].depth;
     if (depth > QUEUE_DEPTH_MAX)
         check_error(qc->c, &at, DEPTH_WRONG ": it would be %zu deep", STR_ARG(qc->name), QUEUE_DEPTH_MAX, depth);
-    if (quantity_of(json_find(parent, "status", "allocated", "pods", NULL), &pods) && pods.nano > 0 &&
+    if (quantity_from_json(json_find(parent, "status", "allocated", "pods", NULL), &pods) && pods.nano > 0 &&
         !has_other_children(qc, qc->parent))
         check_error(qc->c, &at,
                     "queue %.*s cannot be the parent queue of queue %.*s because it has allocated Pods: %.*s; wait for "
@@ -406,7 +406,7 @@ static void check_capability_above(struct queue_check *qc, const struct resource
         const struct json *queue = tree_find(qc, name);
         struct quantity most;
 
-        if (quantity_of(json_get_str(admit_queue_amount_of(queue, CAPABILITY), r->name), &most)) {
+        if (quantity_from_json(json_get_str(admit_queue_amount_of(queue, CAPABILITY), r->name), &most)) {
             if (quantity_cmp(r->q, most) > 0)
                 amount_error(qc, CAPABILITY, r->name,
                              "queue %.*s capability%.*s exceeds its ancestor's capability=%.*s (queue %.*s)",

@@ -129,13 +129,6 @@ static void resources_sort(struct resources *r)
     r->list.n = n;
 }
 
-static bool quantity_of_json(const struct json *j, struct quantity *ret)
-{
-    if (!json_is(j, JSON_STRING) && !json_is(j, JSON_NUMBER))
-        return false;
-    return quantity_parse((struct str){ j->text, j->n }, ret, NULL) == 0;
-}
-
 void resources_from_json(struct arena *a, const struct json *j, struct resources *ret)
 {
     *ret = (struct resources){ 0 };
@@ -144,7 +137,7 @@ void resources_from_json(struct arena *a, const struct json *j, struct resources
     JSON_FOREACH(m, j) {
         struct quantity q;
 
-        if (quantity_of_json(m, &q))
+        if (quantity_from_json(m, &q))
             *vec_push(a, &ret->list) = (struct resource){ json_key(m), q };
     }
     resources_sort(ret);

@@ -9,6 +9,7 @@
 
 #include "base/rand.h"
 #include "base/util.h"
+#include "json/json.h"
 
 #define SI QUANTITY_DECIMAL_SI
 #define BI QUANTITY_BINARY_SI
@@ -284,10 +285,26 @@ static void sums_are_cut_at_the_end_of_the_range(void **state)
     assert_true(quantity_mul(most, 0).nano == 0);
 }
 
+static void reads_text_and_numbers(void **state)
+{
+    autoarena a = { 0 };
+    struct quantity q;
+
+    (void)state;
+    assert_true(quantity_from_json(json_str(&a, STR("500m")), &q));
+    assert_int_equal(quantity_milli(q), 500);
+    assert_true(quantity_from_json(json_int(&a, 2), &q));
+    assert_int_equal(quantity_units(q), 2);
+    assert_false(quantity_from_json(json_str(&a, STR("much")), &q));
+    assert_false(quantity_from_json(json_bool_new(&a, true), &q));
+    assert_false(quantity_from_json(NULL, &q));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_texts),
+        cmocka_unit_test(reads_text_and_numbers),
         cmocka_unit_test(bad_texts),
         cmocka_unit_test(errors_say_what_is_wrong),
         cmocka_unit_test(long_texts),

@@ -32,6 +32,9 @@ static void finds_conditions(void **state)
     assert_null(condition_find(status, STR("D")));
     assert_null(condition_find(parse(&a, "{\"conditions\":{\"type\":\"A\"}}"), STR("x")));
     assert_null(condition_find(NULL, STR("A")));
+    assert_ptr_equal(condition_with(status, "B", "False"), condition_find(status, STR("B")));
+    assert_null(condition_with(status, "B", "True"));
+    assert_null(condition_with(status, "D", "True"));
 }
 
 static void knows_pods_that_have_ended(void **state)
@@ -43,6 +46,29 @@ static void knows_pods_that_have_ended(void **state)
     assert_true(pod_has_ended(parse(&a, "{\"status\":{\"phase\":\"Succeeded\"}}")));
     assert_false(pod_has_ended(parse(&a, "{\"status\":{\"phase\":\"Running\"}}")));
     assert_false(pod_has_ended(parse(&a, "{}")));
+    assert_true(pod_phase_has_ended(STR("Succeeded")));
+    assert_false(pod_phase_has_ended(STR_NULL));
+}
+
+static void knows_pods_that_use_a_node(void **state)
+{
+    autoarena a = { 0 };
+
+    (void)state;
+    assert_true(pod_uses_node(parse(&a, "{\"spec\":{\"nodeName\":\"n\"}}")));
+    assert_true(pod_uses_node(parse(&a, "{\"spec\":{\"nodeName\":\"n\"},\"status\":{\"phase\":\"Running\"}}")));
+    assert_false(pod_uses_node(parse(&a, "{\"spec\":{\"nodeName\":\"n\"},\"status\":{\"phase\":\"Failed\"}}")));
+    assert_false(pod_uses_node(parse(&a, "{\"spec\":{},\"status\":{\"phase\":\"Running\"}}")));
+}
+
+static void knows_pods_that_are_ready(void **state)
+{
+    autoarena a = { 0 };
+
+    (void)state;
+    assert_true(pod_is_ready(parse(&a, "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}")));
+    assert_false(pod_is_ready(parse(&a, "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\"}]}}")));
+    assert_false(pod_is_ready(parse(&a, "{}")));
 }
 
 int main(void)
@@ -50,6 +76,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_conditions),
         cmocka_unit_test(knows_pods_that_have_ended),
+        cmocka_unit_test(knows_pods_that_use_a_node),
+        cmocka_unit_test(knows_pods_that_are_ready),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "base/util.h"
 #include "cli/install/install.h"
 #include "cli/native.h"
+#include "ctl/job_cells.h"
 
 #include <stdarg.h>
 
@@ -223,15 +224,8 @@ static void exam_jobs(struct cluster_exam *x)
 
     if (kube_ask_list(x->live->ask, x->arena, type_by_name(STR("Job")), STR_NULL, &jobs, &e) < 0)
         return; /* no such kind, or not ours to see */
-    VEC_FOREACH(job, &jobs.items) {
-        static const char *const over[] = { "Completed", "Failed", "Terminated", "Aborted" };
-        struct str phase = json_text(json_find(*job, "status", "state", "phase", NULL), STR(""));
-        bool is_over = false;
-
-        for (size_t i = 0; i < ARRAY_LEN(over); i++)
-            is_over |= str_is(phase, over[i]);
-        n_open += !is_over;
-    }
+    VEC_FOREACH(job, &jobs.items)
+        n_open += !job_has_ended(job_phase_word(*job));
     exam_say(x, "jobs", HOST_FINE, NULL, NULL,
              "%zu, %zu of them not over; whoever runs them next goes on with their pods", jobs.items.n, n_open);
 }

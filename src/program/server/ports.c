@@ -9,6 +9,7 @@
  */
 #include "api/pod/container.h"
 #include "api/plan.h"
+#include "api/pod/status.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "base/util.h"
@@ -278,11 +279,10 @@ static void want_pod(void *ctx, const struct object *o)
 {
     struct serve *s = ctx;
     const struct json *spec = json_get(o->root, "spec"), *status = json_get(o->root, "status");
-    struct str phase = json_member_text(status, "phase");
     struct node_port wanted = { .serve = s, .fd = -1, .to = { .sin_family = AF_INET }, .pod = (struct object *)o };
 
-    if (!has_host_port(o) || !str_eq(json_member_text(spec, "nodeName"), s->node_name) || str_is(phase, "Succeeded") ||
-        str_is(phase, "Failed") || !ports_read_address(json_member_text(status, "podIP"), &wanted.to.sin_addr))
+    if (!has_host_port(o) || !str_eq(json_member_text(spec, "nodeName"), s->node_name) || pod_has_ended(o->root) ||
+        !ports_read_address(json_member_text(status, "podIP"), &wanted.to.sin_addr))
         return;
     CONTAINER_FOREACH(c, spec)
         JSON_FOREACH(port, json_get(c, "ports"))

@@ -87,18 +87,11 @@ struct quantity amount_to_quantity(int dim, int64_t v)
     return quantity_of_i64(v, dim == DIM_MEMORY ? QUANTITY_BINARY_SI : QUANTITY_DECIMAL_SI);
 }
 
-static bool amount_quantity_of(const struct json *j, struct quantity *ret)
-{
-    if (!json_is(j, JSON_STRING) && !json_is(j, JSON_NUMBER))
-        return false;
-    return quantity_parse((struct str){ j->text, j->n }, ret, NULL) == 0;
-}
-
 int64_t amount_of_node(const struct dims *d, int dim, const struct json *allocatable)
 {
     struct quantity q;
 
-    if (!amount_quantity_of(json_get_str(allocatable, d->names[dim]), &q))
+    if (!quantity_from_json(json_get_str(allocatable, d->names[dim]), &q))
         return 0;
     return bounded(amount_of_quantity(dim, q), 0, AMOUNT_POD_MAX - 1);
 }
@@ -128,7 +121,7 @@ void amounts_from_json(struct dims *d, const struct json *j, struct amounts *ret
     JSON_FOREACH(m, j) {
         struct quantity q;
 
-        if (amount_quantity_of(m, &q))
+        if (quantity_from_json(m, &q))
             set_one(d, json_key(m), q, AMOUNT_UNLIMITED, ret, ret_lost);
     }
 }
