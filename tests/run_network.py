@@ -196,7 +196,7 @@ def crowded(lan, machine, second):
     machine.ip("route add unreachable 10.192.0.0/10")
     r = Run(job("none", task("a", ["true"])), within=machine.enter).end()
     same(r.status, 1)
-    assert "routes to every subnet" in r.err and "--network private" in r.err, r.err
+    assert "no free subnet for pods" in r.err and "--network private" in r.err, r.err
     for subnet in [*taken, "10.192.0.0/10"]:
         machine.ip(f"route del unreachable {subnet}")
 

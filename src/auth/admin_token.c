@@ -3,6 +3,7 @@
 
 #include "pki/certificate.h"
 #include "pki/secret_file.h"
+#include "base/codec.h"
 #include "base/rand.h"
 #include "base/util.h"
 
@@ -18,8 +19,7 @@ int admin_token_rotate(int dir, struct err *e)
     autosecret text = { 0 };
 
     rand_os_bytes((char *)bytes, sizeof(bytes));
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        buf_fmt(&text, "%02x", bytes[i]);
+    buf_hex(&text, bytes, sizeof(bytes));
     OPENSSL_cleanse(bytes, sizeof(bytes));
     return secret_file_write(dir, TOKEN_FILE, buf_view(&text), e);
 }

@@ -1,6 +1,7 @@
 /* identity.c - who somebody is */
 #include "auth/identity.h"
 
+#include "base/codec.h"
 #include "base/rand.h"
 #include "base/util.h"
 #include "base/vec.h"
@@ -177,9 +178,11 @@ struct identity identity_of_account(struct arena *a, struct str namespace, struc
 
 struct str uuid_make(struct arena *a)
 {
-    unsigned char b[16];
+    unsigned char b[UUID_BYTES];
+    char room[UUID_CHARS];
 
     rand_os_bytes(b, sizeof(b));
-    return arena_fmt(a, "%02x%02x%02x%02x-%02x%02x-4%01x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],
-                     b[4], b[5], b[6] & 15, b[7], (b[8] & 63) | 128, b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    b[6] = (b[6] & 0x0f) | 0x40;
+    b[8] = (b[8] & 0x3f) | 0x80;
+    return arena_str(a, uuid_print(b, room));
 }

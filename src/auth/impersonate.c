@@ -2,6 +2,7 @@
 #include "auth/authn.h"
 
 #include "auth/rbac.h"
+#include "base/codec.h"
 #include "base/util.h"
 #include "base/vec.h"
 #include "http/request.h"
@@ -30,7 +31,7 @@ static int extra_key(struct arena *a, struct str name, struct str *ret)
 {
     autobuf key = { 0 };
 
-    if (http_unescape(arena_lower(a, name), &key) < 0 || !key.n)
+    if (percent_parse(arena_lower(a, name), false, &key) < 0 || !key.n)
         return -1;
     *ret = arena_str(a, buf_view(&key));
     return 0;

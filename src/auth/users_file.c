@@ -7,6 +7,7 @@
 #include "auth/users_internal.h"
 
 #include "base/clock.h"
+#include "base/codec.h"
 #include "base/util.h"
 
 /* ---- to text ---- */
@@ -35,8 +36,7 @@ static struct json *token_json(struct arena *a, const struct user_token *t)
     struct json *j = json_object(a);
     autobuf hex = { 0 };
 
-    for (size_t i = 0; i < sizeof(t->hash); i++)
-        buf_fmt(&hex, "%02x", t->hash[i]);
+    buf_hex(&hex, t->hash, sizeof(t->hash));
     json_set(j, "sha256", json_str(a, arena_str(a, buf_view(&hex))));
     users_file_set_time(a, j, "end", t->end_ms);
     return j;
@@ -92,13 +92,8 @@ static int read_token(const struct json *j, struct user_token *ret, struct err *
 
     if (hex.n != 2 * sizeof(ret->hash))
         return err_set(e, ERR_INVALID, "sha256: must have %zu digits", 2 * sizeof(ret->hash));
-    for (size_t i = 0; i < sizeof(ret->hash); i++) {
-        int high = hex_digit(hex.p[2 * i]), low = hex_digit(hex.p[2 * i + 1]);
-
-        if (high < 0 || low < 0)
-            return err_set(e, ERR_INVALID, "sha256: is not hexadecimal");
-        ret->hash[i] = (unsigned char)(high << 4 | low);
-    }
+    if (hex_parse(hex, ret->hash, sizeof(ret->hash)) < 0)
+        return err_set(e, ERR_INVALID, "sha256: is not hexadecimal");
     return users_file_read_time(j, "end", &ret->end_ms, e);
 }
 

@@ -1,4 +1,5 @@
 /* call.c - what a handler asks about a request, and answers */
+#include "base/codec.h"
 #include "base/util.h"
 #include "http/server_internal.h"
 
@@ -93,34 +94,6 @@ bool http_call_header_lists(const struct http_call *call, const char *name, cons
     return false;
 }
 
-static int call_unescape(struct str text, bool has_plus, struct buf *ret)
-{
-    buf_reset(ret);
-    for (size_t i = 0; i < text.n; i++) {
-        char c = text.p[i];
-
-        if (c == '%') {
-            int high = i + 2 < text.n ? hex_digit(text.p[i + 1]) : -1;
-            int low = high >= 0 ? hex_digit(text.p[i + 2]) : -1;
-
-            if (low < 0 || (high | low) == 0)
-                return -1;
-            c = (char)(high << 4 | low);
-            i += 2;
-        } else if (c == '+' && has_plus) {
-            c = ' ';
-        }
-        buf_char(ret, c);
-    }
-    buf_append(ret, "", 0); /* the NUL */
-    return 0;
-}
-
-int http_unescape(struct str text, struct buf *ret)
-{
-    return call_unescape(text, false, ret);
-}
-
 bool http_call_next_param(const struct http_call *call, const char *name, size_t *at, struct buf *ret)
 {
     struct str rest = str_from(call->query, *at), part, key;
@@ -136,8 +109,8 @@ bool http_call_next_param(const struct http_call *call, const char *name, size_t
         } else {
             (void)str_split(&part, '=', &key);
         }
-        is_it = call_unescape(key, true, ret) == 0 && str_is(buf_view(ret), name);
-        if (is_it && call_unescape(part, true, ret) == 0)
+        is_it = percent_parse(key, true, ret) == 0 && str_is(buf_view(ret), name);
+        if (is_it && percent_parse(part, true, ret) == 0)
             return true;
     }
     return false;

@@ -87,8 +87,6 @@ bool http_call_header_lists(const struct http_call *call, const char *name, cons
 struct buf;
 bool http_call_next_param(const struct http_call *call, const char *name, size_t *at, struct buf *ret);
 bool http_call_param(const struct http_call *call, const char *name, struct buf *ret); /* the first */
-/* Decode a part of the path. -1: it has an escape that is none, or one of NUL. */
-int http_unescape(struct str text, struct buf *ret);
 
 /* ---- answers ---- */
 

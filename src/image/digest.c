@@ -1,6 +1,7 @@
 /* digest.c - SHA-256, by OpenSSL */
 #include "image/digest.h"
 
+#include "base/codec.h"
 #include "base/util.h"
 
 #include <openssl/evp.h>
@@ -47,9 +48,8 @@ void image_hash_end(struct image_hash *h, struct image_digest *ret)
 
     if (EVP_DigestFinal_ex(h->context, bytes, &n) != 1 || n != 32)
         abort();
-    (void)snprintf(ret->text, sizeof(ret->text), "sha256:");
-    for (unsigned i = 0; i < n; i++)
-        (void)snprintf(ret->text + 7 + 2 * i, 3, "%02x", bytes[i]);
+    memcpy(ret->text, "sha256:", 7);
+    *hex_print(ret->text + 7, bytes, n) = '\0';
     digest_begin(h);
 }
 
@@ -64,10 +64,5 @@ void image_digest_of(struct str bytes, struct image_digest *ret)
 
 bool image_digest_is_good(struct str text)
 {
-    if (text.n != 71 || !str_starts(text, STR("sha256:")))
-        return false;
-    for (size_t i = 7; i < text.n; i++)
-        if (!memchr("0123456789abcdef", text.p[i], 16))
-            return false;
-    return true;
+    return str_starts(text, STR("sha256:")) && hex_is_small(str_from(text, 7), 64);
 }

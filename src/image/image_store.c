@@ -5,6 +5,8 @@
  * wins.
  */
 #include "image/image_internal.h"
+
+#include "base/codec.h"
 #include "os/dir.h"
 #include "os/path.h"
 #include "os/tree.h"
@@ -114,18 +116,17 @@ int images_sweep(const char *store, struct err *e)
 /* "docker.io/library/a:1" as a file name. */
 static int link_name(struct str key, char ret[NAME_MAX + 1])
 {
-    size_t n = 0;
+    autobuf name = { 0 };
 
-    for (size_t i = 0; i < key.n; i++) {
-        if (n + 4 > NAME_MAX)
-            return -1;
+    for (size_t i = 0; i < key.n; i++)
         if (key.p[i] == '/' || key.p[i] == '%' || (i == 0 && key.p[i] == '.'))
-            n += (size_t)snprintf(ret + n, 4, "%%%02X", (unsigned char)key.p[i]);
+            percent_print_char(&name, key.p[i]);
         else
-            ret[n++] = key.p[i];
-    }
-    ret[n] = '\0';
-    return n ? 0 : -1;
+            buf_char(&name, key.p[i]);
+    if (!name.n || name.n + 3 > NAME_MAX)
+        return -1;
+    memcpy(ret, name.p, name.n + 1);
+    return 0;
 }
 
 static int put_link(int store, const char *dir, struct str key, const char *target, struct err *e)
@@ -204,15 +205,7 @@ void image_link_drop(int store, const char *dir, struct str key)
 
 struct str image_link_key(struct arena *a, const char *name)
 {
-    char *out = arena_alloc(a, strlen(name) + 1);
-    size_t n = 0;
+    autobuf key = { 0 };
 
-    for (; *name; name++, n++) {
-        int high = name[0] == '%' ? hex_digit(name[1]) : -1, low = high >= 0 ? hex_digit(name[2]) : -1;
-
-        out[n] = low >= 0 ? (char)(high * 16 + low) : *name;
-        name += low >= 0 ? 2 : 0;
-    }
-    out[n] = '\0';
-    return (struct str){ out, n };
+    return arena_str(a, percent_parse(str_of(name), false, &key) < 0 ? str_of(name) : buf_view(&key));
 }

@@ -6,29 +6,18 @@
  */
 #include "image/registry_internal.h"
 
+#include "base/codec.h"
 #include "base/util.h"
 #include "json/json.h"
 
 enum { TOKEN_BYTES = 1 << 20, TOKEN_MS = 30000 };
-
-static void put_escaped(struct buf *out, struct str text)
-{
-    for (size_t i = 0; i < text.n; i++) {
-        unsigned char c = (unsigned char)text.p[i];
-
-        if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("-._~", c)))
-            buf_char(out, (char)c);
-        else
-            buf_fmt(out, "%%%02X", c);
-    }
-}
 
 static void token_put_field(struct buf *out, const char *name, struct str value)
 {
     if (!value.n)
         return;
     buf_fmt(out, "%s%s=", out->n ? "&" : "", name);
-    put_escaped(out, value);
+    percent_print(out, value, "");
 }
 
 static struct str basic_of(struct registry *r)

@@ -1,6 +1,7 @@
 /* config.c - from kubeconfig files to one server and one user */
 #include "kube/config.h"
 
+#include "base/codec.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "kube/kube_internal.h"
@@ -365,13 +366,7 @@ static struct str escape_key(struct arena *a, struct str key)
 {
     autobuf out = { 0 };
 
-    for (size_t i = 0; i < key.n; i++)
-        if ((key.p[i] | 0x20) >= 'a' && (key.p[i] | 0x20) <= 'z')
-            buf_char(&out, key.p[i]);
-        else if ((key.p[i] >= '0' && key.p[i] <= '9') || strchr("-._", key.p[i]))
-            buf_char(&out, key.p[i]);
-        else
-            buf_fmt(&out, "%%%02X", (unsigned char)key.p[i]);
+    percent_print(&out, key, "");
     return arena_str(a, buf_view(&out));
 }
 

@@ -4,6 +4,7 @@
 #include "api/meta.h"
 #include "api/types.h"
 #include "base/clock.h"
+#include "base/codec.h"
 #include "base/util.h"
 
 struct lease {
@@ -47,15 +48,15 @@ static int64_t lease_now_of(const struct lease *l)
 static void lease_identity_make(struct buf *out)
 {
     char host[256] = "";
-    uint8_t r[16];
+    char room[UUID_CHARS];
+    uint8_t r[UUID_BYTES];
 
     (void)gethostname(host, sizeof(host) - 1); /* the rest is enough */
     rand_os_bytes(r, sizeof(r));
     r[6] = (uint8_t)((r[6] & 0x0f) | 0x40);
     r[8] = (uint8_t)((r[8] & 0x3f) | 0x80);
     buf_fmt(out, "%s_", host);
-    for (size_t i = 0; i < sizeof(r); i++)
-        buf_fmt(out, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", r[i]);
+    buf_str(out, uuid_print(r, room));
 }
 
 struct lease *lease_new(const struct lease_options *opt)

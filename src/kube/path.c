@@ -1,21 +1,8 @@
 /* path.c - where the objects of a Kubernetes API are */
 #include "kube/cluster_internal.h"
 
+#include "base/codec.h"
 #include "base/util.h"
-
-static void put_escaped(struct buf *out, struct str s)
-{
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-
-        if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z')
-            buf_char(out, (char)c);
-        else if ((c >= '0' && c <= '9') || (c && strchr("-._~", c)))
-            buf_char(out, (char)c);
-        else
-            buf_fmt(out, "%%%02X", c);
-    }
-}
 
 void path_collection(struct buf *out, const struct resource_type *type, struct str namespace)
 {
@@ -25,7 +12,7 @@ void path_collection(struct buf *out, const struct resource_type *type, struct s
         buf_fmt(out, "/api/%s", type->version);
     if (type->scope == SCOPE_NAMESPACED && namespace.n) {
         buf_str(out, STR("/namespaces/"));
-        put_escaped(out, namespace);
+        percent_print(out, namespace, "");
     }
     buf_fmt(out, "/%s", type->plural);
 }
@@ -35,7 +22,7 @@ void path_object(struct buf *out, const struct resource_type *type, struct str n
 {
     path_collection(out, type, namespace);
     buf_char(out, '/');
-    put_escaped(out, name);
+    percent_print(out, name, "");
     if (sub)
         buf_fmt(out, "/%s", sub);
 }
@@ -46,5 +33,5 @@ void path_query(struct buf *path, const char *key, struct str value)
         return;
     buf_char(path, memchr(path->p, '?', path->n) ? '&' : '?');
     buf_fmt(path, "%s=", key);
-    put_escaped(path, value);
+    percent_print(path, value, "");
 }

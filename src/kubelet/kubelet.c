@@ -1,6 +1,7 @@
 /* kubelet.c - open, turn, close; which request is whose */
 #include "kubelet/kubelet_internal.h"
 
+#include "base/codec.h"
 #include "json/json.h"
 
 #include <sys/epoll.h>
@@ -64,7 +65,7 @@ static bool read_place(const struct kubelet_route *r, struct str rest, struct ta
     while (rest.n && str_split(&rest, '/', &part)) {
         autobuf text = { 0 };
 
-        if (n == ARRAY_LEN(parts) || !part.n || http_unescape(part, &text) < 0)
+        if (n == ARRAY_LEN(parts) || !part.n || percent_parse(part, false, &text) < 0)
             return false;
         parts[n++] = arena_str(t->arena, buf_view(&text));
     }

@@ -92,10 +92,9 @@ static int parse_int(struct str text, int64_t *ret)
     if (str_empty(digits))
         return -1;
     for (size_t i = 0; i < digits.n; i++) {
-        char c = args_fold(digits.p[i]);
-        int d = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
+        int d = hex_digit(digits.p[i]);
 
-        if (d >= base)
+        if (d < 0 || d >= base)
             return -1;
         is_too_big |= __builtin_mul_overflow(v, base, &v) || __builtin_add_overflow(v, d, &v);
     }

@@ -5,6 +5,7 @@
  */
 #include "server/server_internal.h"
 
+#include "base/codec.h"
 #include "ui/ui.h"
 
 #define EXPLAIN "/ui/explain/"
@@ -59,7 +60,7 @@ static int page_explain(struct server_request *rq, struct str rest)
     struct str first;
 
     if (!str_split(&rest, '/', &first) || !first.n || !rest.n || str_has_char(rest, '/') ||
-        http_unescape(first, &namespace) < 0 || http_unescape(rest, &name) < 0)
+        percent_parse(first, false, &namespace) < 0 || percent_parse(rest, false, &name) < 0)
         return fail_with(rq, REASON_BAD_REQUEST, "the path must be " EXPLAIN "NAMESPACE/NAME");
     if (!opt->explain)
         return fail_with(rq, REASON_UNAVAILABLE, "this server has no scheduler to ask");

@@ -1,6 +1,8 @@
 /* path.c - what a URL is about, and what is to be done with it */
 #include "server/server_internal.h"
 
+#include "base/codec.h"
+
 const char *const verb_names[] = {
     [VERB_GET] = "get",       [VERB_LIST] = "list",
     [VERB_WATCH] = "watch",   [VERB_CREATE] = "create",
@@ -27,7 +29,7 @@ static int path_split(struct arena *a, struct str path, struct str parts[PARTS],
     while (rest.n && str_split(&rest, '/', &part)) {
         autobuf text = { 0 };
 
-        if (*ret_n == PARTS || !part.n || http_unescape(part, &text) < 0)
+        if (*ret_n == PARTS || !part.n || percent_parse(part, false, &text) < 0)
             return -1;
         parts[(*ret_n)++] = arena_str(a, buf_view(&text));
         if (is_proxy(parts, *ret_n)) {

@@ -1,6 +1,7 @@
 /* reply.c - answers: objects in the form and the language that the client wants */
 #include "server/server_internal.h"
 
+#include "base/codec.h"
 #include "proto/proto.h"
 #include "yaml/yaml.h"
 
@@ -63,8 +64,7 @@ void reply_tagged(struct server_request *rq, const char *type, struct str body)
 
     SHA256((const unsigned char *)body.p, body.n, hash);
     buf_str(&tag, STR("ETag: \""));
-    for (size_t i = 0; i < sizeof(hash); i++)
-        buf_fmt(&tag, "%02X", hash[i]);
+    buf_hex(&tag, hash, sizeof(hash));
     buf_char(&tag, '"');
     const char *const headers[] = { tag.p, "Vary: Accept", NULL };
 

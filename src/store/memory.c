@@ -7,6 +7,7 @@
 #include "store/store_internal.h"
 
 #include "api/meta.h"
+#include "base/codec.h"
 #include "base/util.h"
 
 #include <assert.h>
@@ -302,26 +303,13 @@ static struct entry *find_warm(struct store *s, const struct resource_type *type
     return entry;
 }
 
-static struct str print_uid(struct arena *a, const unsigned char b[16])
-{
-    static const char digits[] = "0123456789abcdef";
-    char text[36], *at = text;
-
-    for (int i = 0; i < 16; i++) {
-        if (i == 4 || i == 6 || i == 8 || i == 10)
-            *at++ = '-';
-        *at++ = digits[b[i] >> 4];
-        *at++ = digits[b[i] & 15];
-    }
-    return arena_str(a, (struct str){ text, sizeof(text) });
-}
-
 /* Version 7 of RFC 9562: the time, a counter within the millisecond, then random. Times of the API have seconds only;
  * where jobs of one second are told apart by uid, the one that was made first is first. */
 static struct str new_uid(struct store *s)
 {
     int64_t now_ms = clock_now_ms(s->clock);
-    unsigned char b[16];
+    unsigned char b[UUID_BYTES];
+    char room[UUID_CHARS];
 
     if (now_ms > s->uid_ms) {
         s->uid_ms = now_ms;
@@ -336,7 +324,7 @@ static struct str new_uid(struct store *s)
     b[6] = (unsigned char)(0x70 | s->uid_seq >> 8);
     b[7] = (unsigned char)s->uid_seq;
     b[8] = (b[8] & 0x3f) | 0x80;
-    return print_uid(&s->scratch, b);
+    return arena_str(&s->scratch, uuid_print(b, room));
 }
 
 /* No vowels, and no digits that look like one: no words come out. */

@@ -1,6 +1,7 @@
 /* seal.c - records that are not to be read from the disk: AES-256-GCM */
 #include "store/seal.h"
 
+#include "base/codec.h"
 #include "base/rand.h"
 #include "base/util.h"
 #include "os/io.h"
@@ -25,31 +26,14 @@ struct seal_keys {
 
 /* ---- keys ---- */
 
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static int parse_key(struct str text, struct seal_key *ret)
 {
     unsigned char hash[SHA256_DIGEST_LENGTH];
 
-    text = str_trim(text);
-    if (text.n != 2 * (size_t)KEY_BYTES)
+    if (hex_parse(str_trim(text), ret->bytes, KEY_BYTES) < 0)
         return -1;
-    for (size_t i = 0; i < KEY_BYTES; i++) {
-        int high = digit(text.p[2 * i]), low = digit(text.p[2 * i + 1]);
-
-        if (high < 0 || low < 0)
-            return -1;
-        ret->bytes[i] = (unsigned char)(high << 4 | low);
-    }
     (void)SHA256(ret->bytes, KEY_BYTES, hash); /* cannot fail */
-    for (size_t i = 0; i < ID_BYTES; i++)
-        (void)snprintf(ret->id + 2 * i, 3, "%02x", hash[i]);
+    *hex_print(ret->id, hash, ID_BYTES) = '\0';
     return 0;
 }
 

@@ -48,21 +48,13 @@ struct scalar_parts {
 /* Far beyond what any number means, far below what int64 holds. */
 enum { EXPONENT_LIMIT = 1000000000 };
 
-static int digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 99;
-}
-
 /* Step over digits of 'base' and underscores; counts the digits. */
 static size_t skip_digits(struct str s, size_t at, unsigned base, size_t *ret_n)
 {
     for (*ret_n = 0; at < s.n; at++) {
         if (s.p[at] == '_')
             continue;
-        if (digit_value(s.p[at]) >= (int)base)
+        if ((unsigned)hex_digit(s.p[at]) >= base)
             break;
         ++*ret_n;
     }
@@ -98,7 +90,7 @@ static bool based_value(struct str s, struct scalar_parts *parts)
     parts->value = 0;
     for (int c; (c = digits_next(&d)) >= 0;)
         if (__builtin_mul_overflow(parts->value, parts->base, &parts->value) ||
-            __builtin_add_overflow(parts->value, (uint64_t)digit_value((char)c), &parts->value))
+            __builtin_add_overflow(parts->value, (uint64_t)hex_digit((char)c), &parts->value))
             return false;
     return !parts->is_negative || parts->value <= (uint64_t)INT64_MAX + 1;
 }
@@ -149,9 +141,9 @@ static bool take_exponent(struct str s, size_t at, struct scalar_parts *ret)
     for (; at < s.n; at++) {
         if (s.p[at] == '_')
             continue;
-        if (digit_value(s.p[at]) > 9)
+        if ((unsigned)hex_digit(s.p[at]) > 9)
             return false;
-        v = MIN_OF(v * 10 + digit_value(s.p[at]), EXPONENT_LIMIT);
+        v = MIN_OF(v * 10 + hex_digit(s.p[at]), EXPONENT_LIMIT);
         n++;
     }
     ret->exponent = is_negative ? -v : v;
@@ -215,7 +207,8 @@ static bool is_finite(struct str s, const struct scalar_parts *parts)
 static bool are_underscores_inside(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] == '_' && (i == 0 || i + 1 == s.n || digit_value(s.p[i - 1]) > 9 || digit_value(s.p[i + 1]) > 9))
+        if (s.p[i] == '_' &&
+            (i == 0 || i + 1 == s.n || (unsigned)hex_digit(s.p[i - 1]) > 9 || (unsigned)hex_digit(s.p[i + 1]) > 9))
             return false;
     return true;
 }

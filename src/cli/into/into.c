@@ -3,6 +3,7 @@
 
 #include "api/meta.h"
 #include "base/clock.h"
+#include "base/codec.h"
 #include "base/util.h"
 #include "program/run/control.h"
 #include "kube/path.h"
@@ -97,11 +98,6 @@ int into_get(struct into *x, struct into_run *r, struct str path, struct json **
 }
 
 /* ---- runs ---- */
-
-static bool is_id(const char *name)
-{
-    return strlen(name) == 6 && strspn(name, "0123456789abcdef") == 6;
-}
 
 /* Does somebody listen, and who? A socket stays when a run is killed, until the next one sweeps. */
 static bool is_alive(const char *path, pid_t *ret_pid)
@@ -220,7 +216,7 @@ int into_open(struct into *x, struct err *e)
     if (state < 0 && (errno != ENOENT || x->o->state))
         return err_errno(e, "--state %.*s", STR_ARG(path));
     for (struct dirent *entry; (entry = dir_next(d));)
-        if (is_id(entry->d_name) && (!x->o->run || strcmp(x->o->run, entry->d_name) == 0))
+        if (hex_is_small(str_of(entry->d_name), 6) && (!x->o->run || strcmp(x->o->run, entry->d_name) == 0))
             add_run(x, state, entry->d_name);
     if (x->runs.n)
         qsort(x->runs.v, x->runs.n, sizeof(struct into_run *), into_by_age);

@@ -1,9 +1,8 @@
 /* forms.c - what is wrong with manifests, for programs: JSON, and SARIF for code scanners and editors */
 #include "cli/validate/validate.h"
 
+#include "base/codec.h"
 #include "base/util.h"
-
-#include <ctype.h>
 
 struct forms_finding {
     const char *file;
@@ -94,8 +93,7 @@ static struct str uri_of(struct arena *a, const char *file)
 
     if (strcmp(file, "-") == 0)
         return STR("stdin");
-    for (const unsigned char *p = (const unsigned char *)file; *p; p++)
-        buf_fmt(&out, strchr("-._~/", *p) || (*p < 128 && isalnum(*p)) ? "%c" : "%%%02X", *p);
+    percent_print(&out, str_of(file), "/");
     return arena_str(a, buf_view(&out));
 }
 

@@ -198,7 +198,7 @@ static int open_net(struct agent *g, struct err *e)
     bool has_way_out;
 
     if (g->opt.found ? agent_found_net(g->opt.found, &net, &g->net, e) : net_open(&net, &g->net, e))
-        return err_wrap(e, "make the network of pods");
+        return -1;
     g->host_ip = agent_address(&g->arena, net_gateway(g->net));
     has_way_out = net_way_out(g->net, &why);
     if (net.has_way_out && why)

@@ -15,6 +15,7 @@
  */
 #include "node/agent/agent_internal.h"
 
+#include "base/codec.h"
 #include "base/log.h"
 #include "base/rand.h"
 #include "node/shim/keeper.h"
@@ -58,11 +59,6 @@ static bool claim(int state_fd, const char *id, int *ret_fd)
         return false;
     dir = openat(state_fd, id, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     return dir >= 0 && lock_take(dir, lock_name, 0, ret_fd, NULL) == 0;
-}
-
-static bool is_id(const char *name)
-{
-    return strlen(name) == ID_CHARS && strspn(name, "0123456789abcdef") == ID_CHARS;
 }
 
 /* ---- removing ---- */
@@ -168,7 +164,7 @@ static void sweep_dead(const struct agent_run *r, int state_fd)
     for (struct dirent *entry; (entry = dir_next(d));) {
         autoclose int lock = -1;
 
-        if (is_id(entry->d_name) && !agent_run_is_kept(state_fd, entry->d_name) &&
+        if (hex_is_small(str_of(entry->d_name), ID_CHARS) && !agent_run_is_kept(state_fd, entry->d_name) &&
             claim(state_fd, entry->d_name, &lock))
             remove_dead(state_fd, r->state_dir, entry->d_name);
     }

@@ -1,6 +1,7 @@
 /* cgroup_host.c - mountinfo and /proc/self/cgroup, read into places */
 #include "node/cgroup/cgroup_host.h"
 
+#include "base/codec.h"
 #include "base/util.h"
 
 static const struct {
@@ -38,34 +39,6 @@ struct cgroup_host_mount {
     struct str root, point, options, type, super;
 };
 
-static bool is_octal(struct str s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        if (s.p[i] < '0' || s.p[i] > '7')
-            return false;
-    return s.n == 3;
-}
-
-/* Blanks, line ends and backslashes in paths are written as \040 and the like. */
-static struct str cgroup_host_unescape(struct arena *a, struct str s)
-{
-    char *out = arena_alloc(a, s.n + 1);
-    size_t n = 0;
-
-    for (size_t i = 0; i < s.n; i++) {
-        struct str digits = str_sub(s, i + 1, 3);
-
-        if (s.p[i] == '\\' && is_octal(digits)) {
-            out[n++] = (char)((digits.p[0] - '0') * 64 + (digits.p[1] - '0') * 8 + (digits.p[2] - '0'));
-            i += 3;
-        } else {
-            out[n++] = s.p[i];
-        }
-    }
-    out[n] = '\0';
-    return (struct str){ out, n };
-}
-
 /* "36 35 98:0 ROOT POINT OPTIONS [tag[:value]]… - TYPE SOURCE SUPER" */
 static bool read_mount(struct arena *a, struct str line, struct cgroup_host_mount *ret)
 {
@@ -82,8 +55,8 @@ static bool read_mount(struct arena *a, struct str line, struct cgroup_host_moun
     for (n = 0; n < ARRAY_LEN(tail); n++)
         if (!str_split(&line, ' ', &tail[n]))
             return false;
-    *ret = (struct cgroup_host_mount){ cgroup_host_unescape(a, head[3]), cgroup_host_unescape(a, head[4]), head[5],
-                                       tail[0], tail[2] };
+    *ret = (struct cgroup_host_mount){ octal_unescape(a, head[3]), octal_unescape(a, head[4]), head[5], tail[0],
+                                       tail[2] };
     return str_starts(ret->point, STR("/"));
 }
 

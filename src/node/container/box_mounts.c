@@ -7,6 +7,8 @@
  */
 #include "node/container/box_internal.h"
 
+#include "base/codec.h"
+
 #include <errno.h>
 #include <linux/stat.h>
 #include <poll.h>
@@ -59,29 +61,6 @@ static bool is_dull_type(struct str type)
 
 /* ---- a line of mountinfo ---- */
 
-static bool is_octal_escape(const char *p)
-{
-    return p[0] >= '0' && p[0] <= '3' && p[1] >= '0' && p[1] <= '7' && p[2] >= '0' && p[2] <= '7';
-}
-
-/* "\040" is an escaped blank. */
-static struct str mounts_unescape(struct arena *a, struct str s)
-{
-    char *p;
-    size_t n = 0;
-
-    if (!str_has_char(s, '\\'))
-        return s;
-    p = arena_alloc(a, s.n);
-    for (size_t i = 0; i < s.n; i++) {
-        bool escaped = s.p[i] == '\\' && i + 3 < s.n && is_octal_escape(s.p + i + 1);
-
-        p[n++] = escaped ? (char)((s.p[i + 1] - '0') << 6 | (s.p[i + 2] - '0') << 3 | (s.p[i + 3] - '0')) : s.p[i];
-        i += escaped ? 3 : 0;
-    }
-    return (struct str){ p, n };
-}
-
 static unsigned attr_of(struct str options)
 {
     static const struct {
@@ -108,7 +87,7 @@ static void add_line(struct arena *a, struct str line, struct box_mounts *l)
     for (size_t i = 0; i < ARRAY_LEN(field); i++)
         if (!str_split(&line, ' ', &field[i]))
             return;
-    m.path = mounts_unescape(a, field[4]);
+    m.path = octal_unescape(a, field[4]);
     if (str_to_u64(field[0], &m.id) < 0 || str_to_u64(field[1], &m.parent) < 0)
         return;
     while (str_split(&line, ' ', &word) && !str_is(word, "-"))

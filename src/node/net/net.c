@@ -11,6 +11,7 @@
 #include "node/net/net_internal.h"
 #include "node/net/net_nat.h"
 
+#include "base/codec.h"
 #include "base/map.h"
 #include "base/util.h"
 #include "os/io.h"
@@ -213,7 +214,7 @@ static int net_read_options(struct net *n, const struct net_options *opt, struct
 {
     const char *id = opt->id ? opt->id : "";
 
-    if (strlen(id) != NET_ID_DIGITS || strspn(id, "0123456789abcdef") != NET_ID_DIGITS)
+    if (!hex_is_small(str_of(id), NET_ID_DIGITS))
         return err_set(e, ERR_INVALID, "network id \"%s\": must be %d hex digits", id, NET_ID_DIGITS);
     if (opt->mtu && (opt->mtu < MTU_MIN || opt->mtu > MTU_MAX))
         return err_set(e, ERR_INVALID, "mtu %d: must be from %d to %d", opt->mtu, MTU_MIN, MTU_MAX);

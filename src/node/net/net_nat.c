@@ -2,6 +2,7 @@
  * they get */
 #include "node/net/net_nat.h"
 
+#include "base/codec.h"
 #include "base/util.h"
 #include "node/net/net_internal.h"
 #include "os/nft.h"
@@ -203,8 +204,8 @@ static bool read_id(const char *name, char id[ID_DIGITS + 1])
 {
     struct str digits = str_sub(str_of(name), sizeof(prefix) - 1, ID_DIGITS);
 
-    if (!str_starts(str_of(name), str_of(prefix)) || digits.n != ID_DIGITS ||
-        strspn(digits.p, "0123456789abcdef") != ID_DIGITS || strcmp(digits.p + ID_DIGITS, suffix) != 0)
+    if (!str_starts(str_of(name), str_of(prefix)) || !hex_is_small(digits, ID_DIGITS) ||
+        strcmp(digits.p + ID_DIGITS, suffix) != 0)
         return false;
     memcpy(id, digits.p, ID_DIGITS);
     id[ID_DIGITS] = '\0';

@@ -7,6 +7,7 @@
  */
 #include "node/net/net_internal.h"
 
+#include "base/codec.h"
 #include "base/util.h"
 #include "base/vec.h"
 #include "node/net/net_nat.h"
@@ -24,7 +25,7 @@ struct living {
 static bool name_is_ours(const char *name, char id[NET_ID_DIGITS + 1])
 {
     if (strlen(name) != 2 + NET_ID_DIGITS + 1 || name[0] != 'p' || name[1] != 'm' ||
-        strspn(name + 2, "0123456789abcdef") != NET_ID_DIGITS || name[2 + NET_ID_DIGITS] != 'h')
+        !hex_is_small(str_sub(str_of(name), 2, NET_ID_DIGITS), NET_ID_DIGITS) || name[2 + NET_ID_DIGITS] != 'h')
         return false;
     memcpy(id, name + 2, NET_ID_DIGITS);
     id[NET_ID_DIGITS] = '\0';
@@ -94,8 +95,7 @@ int net_sweep_run(const char *id)
     struct nl l = { 0 };
     int removed = 0;
 
-    if (strlen(id) == NET_ID_DIGITS && strspn(id, "0123456789abcdef") == NET_ID_DIGITS && netns_is_ours() &&
-        nl_open(&l, NULL) == 0) {
+    if (hex_is_small(str_of(id), NET_ID_DIGITS) && netns_is_ours() && nl_open(&l, NULL) == 0) {
         removed = remove_locked(&l, id);
         nl_close(&l);
     }
