@@ -1,14 +1,13 @@
 /* load.c - from files to admitted objects */
 #include "cli/load.h"
 
+#include "admission/admission.h"
 #include "api/meta.h"
 #include "api/name.h"
 #include "base/map.h"
 #include "base/util.h"
 #include "cli/read.h"
 #include "convert/convert.h"
-#include "flow/admit.h"
-#include "os/zoneinfo.h"
 #include "base/term.h"
 #include "yaml/yaml.h"
 
@@ -313,38 +312,35 @@ static const struct json *load_find_queue(void *ctx, struct str name)
     return queue || !str_is(name, "default") ? queue : &always_there;
 }
 
-static void admit_one_job(struct load *l, struct loaded *doc, const struct admit_env *env)
+static void load_know_world(struct load *l, struct loaded *doc, struct admission_call *call)
 {
-    struct job_admit_env job_env = { .env = env };
     struct plugin_world *world = arena_new(l->arena, struct plugin_world);
     void **ctx = arena_array(l->arena, void *, 2);
 
     ctx[0] = doc, ctx[1] = l;
     *world = (struct plugin_world){ .ctx = ctx, .find = l->state ? find_existing : NULL };
     if (l->state)
-        job_env.old = load_find(l->state, JOB_KIND, object_namespace(doc->root), object_name(doc->root));
+        call->old = load_find(l->state, JOB_KIND, object_namespace(doc->root), object_name(doc->root));
     if (l->fills_uid)
-        fill_uid(l, doc->root, job_env.old);
-    job_env.world = world;
-    doc->set = job_admit(l->arena, doc->root, &job_env, &doc->job, &doc->problems);
+        fill_uid(l, doc->root, call->old);
+    call->world = world;
+    call->ret_job = &doc->job;
+    call->ret_set = &doc->set;
 }
 
-static void admit_known(struct load *l, struct loaded *doc, const struct admit_env *env)
+/* Volcano's kinds as they are stored; others, Pods too, by their schema. */
+static void load_admit(struct load *l, struct loaded *doc, const struct admit_env *env)
 {
-    struct flow_env flow = { .admit = env, .read_zone = zoneinfo_read };
+    struct admission_call call = { .arena = l->arena, .object = doc->root, .env = env, .problems = &doc->problems };
     struct place root = { .node = doc->root };
 
-    if (str_is(object_kind(doc->root), "Queue")) {
-        admit_queue(l->arena, doc->root, NULL, env, &doc->problems);
-    } else if (str_is(object_kind(doc->root), "PodGroup")) {
-        admit_podgroup(l->arena, doc->root, NULL, env, &doc->problems);
-    } else if (str_is(object_kind(doc->root), "HyperNode")) {
-        admit_hypernode(doc->root, NULL, &doc->problems);
-    } else if (!admit_flow_kind(l->arena, doc->root, NULL, &flow, &doc->problems)) {
-        if (doc->type->schema)
-            schema_check(doc->type->schema, &root, &doc->problems);
-        meta_check(&root, NULL, false, &doc->problems);
-    }
+    if (str_eq(object_kind(doc->root), STR(JOB_KIND)))
+        load_know_world(l, doc, &call);
+    if (doc->type->group[0] && admission_admit(ADMISSION_WRITE, doc->type->group, doc->type->kind, &call))
+        return;
+    if (doc->type->schema)
+        schema_check(doc->type->schema, &root, &doc->problems);
+    meta_check(&root, NULL, false, &doc->problems);
 }
 
 /* A kind of a group that we know, mistyped ("job"), or one of Volcano's that there is not. Others have kinds that we need
@@ -458,10 +454,8 @@ void load_files(struct load *l, const struct text_list *files)
             check_unknown(doc);
         else if (doc->from && doc->from->problems.n_errors)
             continue; /* what is wrong with it was said there */
-        else if (str_eq(object_kind(doc->root), STR(JOB_KIND)))
-            admit_one_job(l, doc, &jobs);
         else
-            admit_known(l, doc, &env);
+            load_admit(l, doc, str_eq(object_kind(doc->root), STR(JOB_KIND)) ? &jobs : &env);
     }
     for (size_t i = 0; i < l->docs.n; i++) {
         if (l->has_set && !l->docs.v[i]->from)

@@ -9,9 +9,6 @@
 #include "api/quantity.h"
 #include "api/schema/schemas.h"
 #include "api/selector.h"
-#include "flow/admit.h"
-#include "job/admit.h"
-#include "os/zoneinfo.h"
 
 /* ---- what admissions ask about the cluster ---- */
 
@@ -82,47 +79,23 @@ static void keep_creator(struct server_request *rq, struct json *job, const stru
         json_remove(json_find(job, "metadata", "annotations", NULL), JOB_CREATOR_ANNOTATION);
 }
 
+bool admission_shared(struct server_request *rq, enum admission_operation operation, struct json *object,
+                      const struct object *old, struct problems *ps)
+{
+    struct admit_env env = env_of(rq);
+    struct admission_call call = {
+        .arena = rq->arena, .object = object, .old = old ? old->root : NULL, .env = &env, .problems = ps
+    };
+
+    env.is_clean = rq->is_clean;
+    return admission_admit(operation, rq->type->group, rq->type->kind, &call);
+}
+
 static void admit_job_write(struct server_request *rq, struct json *object, const struct object *old,
                             struct problems *ps)
 {
-    struct admit_env env = env_of(rq);
-    struct job_admit_env job_env = { .old = old ? old->root : NULL, .env = &env };
-
-    env.is_clean = rq->is_clean;
-    (void)job_admit(rq->arena, object, &job_env, NULL, ps);
+    (void)admission_shared(rq, ADMISSION_WRITE, object, old, ps);
     keep_creator(rq, object, old);
-}
-
-static void admit_queue_write(struct server_request *rq, struct json *object, const struct object *old,
-                              struct problems *ps)
-{
-    struct admit_env env = env_of(rq);
-
-    admit_queue(rq->arena, object, old ? old->root : NULL, &env, ps);
-}
-
-static void admit_group_write(struct server_request *rq, struct json *object, const struct object *old,
-                              struct problems *ps)
-{
-    struct admit_env env = env_of(rq);
-
-    admit_podgroup(rq->arena, object, old ? old->root : NULL, &env, ps);
-}
-
-static void admit_hypernode_write(struct server_request *rq, struct json *object, const struct object *old,
-                                  struct problems *ps)
-{
-    (void)rq;
-    admit_hypernode(object, old ? old->root : NULL, ps);
-}
-
-static void admit_flow_write(struct server_request *rq, struct json *object, const struct object *old,
-                             struct problems *ps)
-{
-    struct admit_env env = env_of(rq);
-    struct flow_env flow = { .admit = &env, .read_zone = zoneinfo_read };
-
-    (void)admit_flow_kind(rq->arena, object, old ? old->root : NULL, &flow, ps); /* the table says it is one */
 }
 
 /* ---- Kubernetes' own ---- */
@@ -140,8 +113,8 @@ void check_plain(const struct server_request *rq, struct json *object,
 static void admit_other_write(struct server_request *rq, struct json *object, const struct object *old,
                               struct problems *ps)
 {
-    (void)old;
-    check_plain(rq, object, NULL, ps);
+    if (!admission_shared(rq, ADMISSION_WRITE, object, old, ps))
+        check_plain(rq, object, NULL, ps);
 }
 
 static void admit_namespace_write(struct server_request *rq, struct json *object, const struct object *old,
@@ -382,12 +355,6 @@ static const struct {
     void (*admit)(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps);
 } admissions[] = {
     { "batch.volcano.sh", "Job", admit_job_write },
-    { "batch.volcano.sh", "CronJob", admit_flow_write },
-    { "flow.volcano.sh", "JobFlow", admit_flow_write },
-    { "flow.volcano.sh", "JobTemplate", admit_flow_write },
-    { "scheduling.volcano.sh", "Queue", admit_queue_write },
-    { "scheduling.volcano.sh", "PodGroup", admit_group_write },
-    { "topology.volcano.sh", "HyperNode", admit_hypernode_write },
     { "", "Pod", admit_pod_write },
     { "", "Namespace", admit_namespace_write },
     { "", "ConfigMap", admit_config_write },
@@ -460,16 +427,12 @@ int admission_delete(struct server_request *rq, const struct object *old)
 {
     static const char *const namespaces[] = { "default", "kube-system", "kube-public" };
     struct problems ps = { .arena = rq->arena };
-    struct admit_env env = env_of(rq);
 
-    if (old->type == queue_type()) {
-        admit_queue_delete(old->root, &env, &ps);
-        if (ps.n_errors) {
-            fail_with(rq, REASON_FORBIDDEN, "%.*s \"%.*s\" is forbidden: %.*s",
-                      STR_ARG(type_resource(rq->arena, rq->type)), STR_ARG(old->name), STR_ARG(ps.list.v[0].text));
-            rq->failure.name = old->name;
-            return -1;
-        }
+    if (admission_shared(rq, ADMISSION_DELETE, NULL, old, &ps) && ps.n_errors) {
+        fail_with(rq, REASON_FORBIDDEN, "%.*s \"%.*s\" is forbidden: %.*s", STR_ARG(type_resource(rq->arena, rq->type)),
+                  STR_ARG(old->name), STR_ARG(ps.list.v[0].text));
+        rq->failure.name = old->name;
+        return -1;
     }
     for (size_t i = 0; strcmp(old->type->plural, "namespaces") == 0 && i < ARRAY_LEN(namespaces); i++)
         if (str_is(old->name, namespaces[i])) {

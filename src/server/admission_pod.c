@@ -372,7 +372,6 @@ void admit_pod_write(struct server_request *rq, struct json *pod, const struct o
 {
     struct place root = { .node = pod };
     const struct json *priority = old ? NULL : json_find(pod, "spec", "priority", NULL);
-    struct admit_env env = admission_env(rq->server, rq->target.namespace);
     struct err e;
 
     if (priority) {
@@ -394,7 +393,7 @@ void admit_pod_write(struct server_request *rq, struct json *pod, const struct o
         check_change(rq, pod, old, ps);
     } else {
         limits_default(rq->server, rq->arena, pod);
-        admit_pod_gate(rq->arena, pod, &env);
+        (void)admission_shared(rq, ADMISSION_DEFAULT, pod, NULL, ps);
         set_status(rq->arena, pod);
         admit_pod_check(&root, rq->is_clean, ps);
         /* Errors of the pod itself are reported first. admission_write() reports what these checks refuse. */
@@ -403,7 +402,7 @@ void admit_pod_write(struct server_request *rq, struct json *pod, const struct o
         else if (!ps->n_errors && check_priority(rq, pod, priority) == 0)
             (void)admit_pod_account(rq, pod);
     }
-    admit_pod_budget(pod, &env, ps);
+    (void)admission_shared(rq, ADMISSION_WRITE, pod, old, ps);
 }
 
 int server_complete(void *server, struct arena *a, const struct resource_type *type, struct json *body, struct err *e)
@@ -417,7 +416,8 @@ int server_complete(void *server, struct arena *a, const struct resource_type *t
         limits_default(server, a, body);
         admit_pod_token(server, a, body, NULL);
         admit_pod_pull_secrets(server, a, body, NULL);
-        admit_pod_gate(a, body, &env);
+        (void)admission_admit(ADMISSION_DEFAULT, type->group, type->kind,
+                              &(struct admission_call){ .arena = a, .object = body, .env = &env });
         set_status(a, body);
     }
     if (type == type_by_kind(STR("batch.volcano.sh/v1alpha1"), STR("Job")) && access_made(server, a, body, e) < 0)

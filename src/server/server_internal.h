@@ -38,6 +38,7 @@
 #ifndef SERVER_SERVER_INTERNAL_H
 #define SERVER_SERVER_INTERNAL_H
 
+#include "admission/admission.h"
 #include "api/admit/admit.h"
 #include "api/meta.h"
 #include "api/selector.h"
@@ -369,6 +370,9 @@ void items_done(struct server *s);
 int admission_write(struct server_request *rq, struct json *object, const struct object *old);
 int admission_delete(struct server_request *rq, const struct object *old);
 struct admit_env admission_env(struct server *s, struct str namespace); /* what rules ask about the cluster */
+/* The table of all who take objects (admission/admission.h). False: it has nothing for this kind. */
+bool admission_shared(struct server_request *rq, enum admission_operation operation, struct json *object,
+                      const struct object *old, struct problems *ps);
 /* LimitRanges and quotas: 403. After admission_write(), as they look at what it has completed. */
 int admission_amounts(struct server_request *rq, const struct json *object, const struct object *old);
 /* The schema and metadata, for kinds that have rules besides. 'name_check': NULL: a DNS subdomain. */

@@ -1,14 +1,12 @@
 /* admission.c - answers to AdmissionReviews */
 #include "webhook/admission.h"
 
+#include "admission/admission.h"
 #include "api/meta.h"
 #include "api/types.h"
 #include "base/util.h"
-#include "flow/admit.h"
-#include "job/admit.h"
 #include "json/patch.h"
 #include "json/schema.h"
-#include "os/zoneinfo.h"
 
 #define API_VERSION "admission.k8s.io/v1"
 
@@ -21,70 +19,22 @@ struct admission_review {
     struct problems problems;
 };
 
-/* ---- what is done for each kind ---- */
-
-static void mutate_job(struct admission_review *r)
-{
-    job_default(r->arena, r->object, &r->env);
-}
-
-static void validate_job(struct admission_review *r)
-{
-    (void)job_admit(r->arena, r->object, &(struct job_admit_env){ .old = r->old, .env = &r->env }, NULL, &r->problems);
-}
-
-static void admit_queue_review(struct admission_review *r)
-{
-    if (r->object)
-        admit_queue(r->arena, r->object, r->old, &r->env, &r->problems);
-    else if (r->old)
-        admit_queue_delete(r->old, &r->env, &r->problems);
-}
-
-static void admit_podgroup_review(struct admission_review *r)
-{
-    admit_podgroup(r->arena, r->object, r->old, &r->env, &r->problems);
-}
-
-static void mutate_pod(struct admission_review *r)
-{
-    admit_pod_gate(r->arena, r->object, &r->env);
-}
-
-static void validate_pod(struct admission_review *r)
-{
-    admit_pod_budget(r->object, &r->env, &r->problems);
-}
-
-static void validate_flow_kind(struct admission_review *r)
-{
-    struct flow_env env = { .admit = &r->env, .read_zone = zoneinfo_read };
-
-    (void)admit_flow_kind(r->arena, r->object, r->old, &env, &r->problems); /* the path says which kind it is */
-}
-
-static void validate_hypernode(struct admission_review *r)
-{
-    admit_hypernode(r->object, r->old, &r->problems);
-}
-
 static const struct admission_path {
     const char *path, *group, *kind;
-    bool mutates, sees_deletes;
-    void (*admit)(struct admission_review *r); /* mutates: what is wrong is for the other to tell */
+    bool mutates, sees_deletes; /* mutates: what is wrong is for the other to tell */
 } paths[] = {
-    { "/jobs/mutate", "batch.volcano.sh", "Job", true, false, mutate_job },
-    { "/jobs/validate", "batch.volcano.sh", "Job", false, false, validate_job },
-    { "/queues/mutate", "scheduling.volcano.sh", "Queue", true, false, admit_queue_review },
-    { "/queues/validate", "scheduling.volcano.sh", "Queue", false, true, admit_queue_review },
-    { "/podgroups/mutate", "scheduling.volcano.sh", "PodGroup", true, false, admit_podgroup_review },
-    { "/podgroups/validate", "scheduling.volcano.sh", "PodGroup", false, false, admit_podgroup_review },
-    { "/jobflows/validate", "flow.volcano.sh", "JobFlow", false, false, validate_flow_kind },
-    { "/jobtemplates/validate", "flow.volcano.sh", "JobTemplate", false, false, validate_flow_kind },
-    { "/cronjobs/validate", "batch.volcano.sh", "CronJob", false, false, validate_flow_kind },
-    { "/hypernodes/validate", "topology.volcano.sh", "HyperNode", false, false, validate_hypernode },
-    { "/pods/mutate", "", "Pod", true, false, mutate_pod },
-    { "/pods/validate", "", "Pod", false, false, validate_pod },
+    { "/jobs/mutate", "batch.volcano.sh", "Job", true, false },
+    { "/jobs/validate", "batch.volcano.sh", "Job", false, false },
+    { "/queues/mutate", "scheduling.volcano.sh", "Queue", true, false },
+    { "/queues/validate", "scheduling.volcano.sh", "Queue", false, true },
+    { "/podgroups/mutate", "scheduling.volcano.sh", "PodGroup", true, false },
+    { "/podgroups/validate", "scheduling.volcano.sh", "PodGroup", false, false },
+    { "/jobflows/validate", "flow.volcano.sh", "JobFlow", false, false },
+    { "/jobtemplates/validate", "flow.volcano.sh", "JobTemplate", false, false },
+    { "/cronjobs/validate", "batch.volcano.sh", "CronJob", false, false },
+    { "/hypernodes/validate", "topology.volcano.sh", "HyperNode", false, false },
+    { "/pods/mutate", "", "Pod", true, false },
+    { "/pods/validate", "", "Pod", false, false },
 };
 
 static const struct admission_path *find_path(struct str path)
@@ -169,6 +119,18 @@ static const struct schema *schema_of(const struct admission_path *p)
     return NULL;
 }
 
+static void admission_admit_object(const struct admission_path *p, struct admission_review *r)
+{
+    struct admission_call call = {
+        .arena = r->arena, .object = r->object, .old = r->old, .env = &r->env, .problems = &r->problems
+    };
+
+    if (r->object)
+        (void)admission_admit(p->mutates ? ADMISSION_DEFAULT : ADMISSION_WRITE, p->group, p->kind, &call);
+    else if (r->old)
+        (void)admission_admit(ADMISSION_DELETE, p->group, p->kind, &call);
+}
+
 /* Defaults and rules rely on types. The API server asks those who change objects before it asks its own schema. */
 static void admit_shaped(const struct admission_path *p, struct admission_review *r)
 {
@@ -182,7 +144,7 @@ static void admit_shaped(const struct admission_path *p, struct admission_review
     if (ps.n_shapes)
         r->problems = ps;
     else
-        p->admit(r);
+        admission_admit_object(p, r);
 }
 
 static void webhook_admission_answer(const struct admission_path *p, struct admission_review *r,
