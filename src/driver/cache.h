@@ -1,14 +1,14 @@
-/* cache.h - what the controllers see of the cluster
+/* cache.h - the objects of the cluster as the controllers see them
  *
- * Jobs with all that belongs to them, by uid; Queues with the PodGroups counted; other objects by type, namespace and
- * name. Pods are kept as small views inside their job (job/pods.h), never as objects. Everything belongs together by
- * uid (B16 to B20): a Job made anew under an old name is another entry, and late news of the old one does not
- * touch it.
+ * The cache keeps Jobs with their objects, by uid; Queues with counts of their PodGroups; and other objects by type,
+ * namespace and name. A pod is kept as a small view inside its job (job/pods.h), not as an object. Objects are related by
+ * uid (B16 to B20): a Job that was deleted and created again under its name is another entry, which late events of the old
+ * Job do not touch.
  *
- * News may be late, doubled, or in the wrong order. An object older than what is known is ignored; what is gone leaves
- * a tombstone (a bounded number of them), so that neither a late event nor the late answer to a write brings it back.
+ * Events may be late, repeated or out of order. An object that is older than the cached one is ignored. A deleted object
+ * leaves a tombstone (their number is limited), so that no late event and no late answer to a write brings it back.
  *
- * Pods, PodGroups and Commands may come before their Job: they wait in an entry that has no Job yet.
+ * Pods, PodGroups and Commands may arrive before their Job. They wait in an entry without a Job.
  */
 #ifndef DRIVER_CACHE_H
 #define DRIVER_CACHE_H
@@ -32,18 +32,18 @@ struct cached { /* one object other than a Job or a Pod */
     struct str key;            /* the bytes follow this struct */
 };
 
-struct job_drive { /* what the driver keeps about a job; the cache clears what an event makes untrue */
+struct job_drive { /* state of the driver for a job; the cache resets what an event invalidates */
     bool objects_are_fine;
     int64_t stale_ms;           /* see job_observed */
-    uint32_t window, n_creates; /* slow start: pods that may be in flight, and those that are */
-    int64_t marked_generation;  /* of the spec for which the slots know of the creates in flight */
+    uint32_t window, n_creates; /* slow start: how many creates of pods may be in flight, and are */
+    int64_t marked_generation;  /* of the spec for which requests_mark() ran */
     int64_t no_create_until;
-    uint64_t gone_rev;      /* when the last of its pods went that we heard of */
-    uint64_t confirmed_rev; /* the Job was read again when pods of this revision were there, or had gone */
+    uint64_t gone_rev;      /* revision of the newest deletion of a pod of it */
+    uint64_t confirmed_rev; /* the Job was read again after pods changed at this revision */
     struct buf trouble;
-    int64_t trouble_until;                   /* if it is not tried again by then, it is no longer wanted */
-    enum op_kind failed_kind;                /* the last failure: what was tried … */
-    const struct resource_type *failed_type; /* … NULL: none since the last success of its kind */
+    int64_t trouble_until;                   /* 'trouble' is dropped if the write is not repeated by then */
+    enum op_kind failed_kind;                /* the last failed write … */
+    const struct resource_type *failed_type; /* … NULL: none, or one of this kind succeeded since */
     struct buf failed_name;
 };
 
@@ -54,10 +54,10 @@ struct cache_job {
     struct object *object; /* NULL: not known yet */
     char *name_key;        /* "namespace/name" */
 
-    struct job job;     /* the defaulted Job; spec is the same memory until it changes. Valid if 'object' is */
-    struct arena arena; /* of the view, but for the spec */
+    struct job job;     /* the defaulted Job, if 'object' is set; 'spec' keeps its memory until it changes */
+    struct arena arena; /* of 'job' without its spec */
 
-    struct object *spec_object; /* the text of the spec belongs to it */
+    struct object *spec_object; /* owns the text of the spec */
     struct arena spec_arena;
     struct json *spec_tree;
     struct job_spec spec;
@@ -71,7 +71,7 @@ struct cache_job {
     struct list owned, commands, groups; /* struct cached.in_owner; groups: Volcano's and native */
     struct cache_queue *queue;
     struct list_link in_queue;    /* cache_queue.jobs */
-    struct list_link in_watchers; /* cache.watchers: it names objects that it does not own */
+    struct list_link in_watchers; /* cache.watchers: its spec names objects that it does not own */
     struct job_drive drive;
 };
 
@@ -82,8 +82,8 @@ struct cache_queue {
     uint32_t counts[QUEUE_COUNTS];
     uint32_t n_groups;
     int64_t status_ms;              /* when the driver last wrote its status */
-    uint64_t n_completed, n_failed; /* jobs that ended so, by writes of this driver */
-    uint64_t n_retries;             /* of its jobs, the same */
+    uint64_t n_completed, n_failed; /* jobs that this driver set to Completed or Failed */
+    uint64_t n_retries;             /* retries of its jobs, counted the same way */
     struct list commands;           /* struct cached.in_owner */
     struct list jobs;               /* struct cache_job.in_queue */
     struct str name;                /* the bytes follow this struct */
@@ -107,7 +107,7 @@ struct cache_hooks {
     void (*job_gone)(void *ctx, struct cache_job *job); /* it is about to be freed */
     void (*queue)(void *ctx, struct str name);
     void (*group)(void *ctx, const struct object *group); /* a PodGroup without phase */
-    /* A list did not mention it, but it is newer than the list: ask. */
+    /* A list did not contain it, but it is newer than the list: read it. */
     void (*doubt)(void *ctx, const struct resource_type *type, struct str namespace, struct str name, struct str uid);
     int (*make_keys)(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e); /* or NULL */
 };
@@ -148,26 +148,26 @@ void cache_want(struct cache *c, const struct resource_type *type); /* expect ne
 bool cache_is_synced(const struct cache *c);                        /* every wanted type was listed once */
 bool cache_wants(const struct cache *c, const struct resource_type *type);
 
-/* What the list of this type that is being told has told so far; NULL: there is none. */
+/* The names that the current list of this type has delivered so far; NULL: no list is in progress. */
 const struct relist *cache_told(const struct cache *c, const struct resource_type *type);
 
-/* Take news: PUT, GONE, RELIST, SYNCED. */
+/* Apply an event: PUT, GONE, RELIST, SYNCED. */
 void cache_event(struct cache *c, const struct cluster_event *ev);
 
-/* An object as an answer shows it: ignored if it is older than what is known or has a tombstone. */
+/* Apply an object from the answer to a request. Ignored if it is older than the cached one or has a tombstone. */
 void cache_put(struct cache *c, const struct object *o);
 
-/* The object of that uid is gone for good. */
+/* The object with that uid was deleted. */
 void cache_gone(struct cache *c, const struct resource_type *type, struct str namespace, struct str name,
                 struct str uid);
 
-/* Tombstones say at which revision an object went: older news of it are ignored. Newer ones bring it back, for a watch
- * also tells as gone what it shows no longer, such as a pod that has lost a label. CACHE_FOR_GOOD: it does not exist.
- */
+/* A tombstone has the revision at which an object disappeared. Older states of the object are ignored, newer ones bring
+ * it back: a watch with a selector also reports objects as deleted that only stopped matching. CACHE_FOR_GOOD: it does not
+ * exist any longer. */
 #define CACHE_FOR_GOOD UINT64_MAX
 void cache_bury(struct cache *c, struct str uid, uint64_t rev);
-bool cache_is_buried(const struct cache *c, struct str uid, uint64_t rev); /* is a state of that revision no news? 0: of
-                                                                              any, as far as we know */
+bool cache_is_buried(const struct cache *c, struct str uid, uint64_t rev); /* is a state of that revision to be ignored?
+                                                                              0: is any */
 
 /* ---- looking ---- borrowed until the next change ---- */
 

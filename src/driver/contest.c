@@ -1,13 +1,12 @@
-/* contest.c - objects that another writes too
+/* contest.c - slow down writes to objects that another client keeps overwriting
  *
- * Two controllers at once, of which one has older news, undo each other's writes. Each is right by what it knows, and
- * if each answers at once they write thousands of times until the news are there. So whoever finds again and again, in
- * quick succession, that somebody else has written an object since his own last write waits before he writes it again:
- * 20 ms after that write, and twice as long after each further time, up to half a minute; forgotten when the object was
- * left alone for long. A few answers are free: a user who edits a job does not wait.
+ * When two controllers run at once and one of them has an older view, they undo each other's writes. If both react at
+ * once, they write thousands of times until the older view catches up. So the driver counts how often, in quick
+ * succession, an object has changed since its own last write. After the fourth time it waits before it writes again: 20 ms
+ * after its last write, doubling each time up to 30 s. The first few reactions are immediate, so that a user who edits a
+ * job does not wait. The count is reset when the object was left alone for eight times the delay.
  *
- * Pods are not among them: their nodes write them all the time, and nobody writes a pod's status but its node and its
- * scheduler.
+ * Pods are exempt: their nodes write them all the time, and only the node and the scheduler write the status of a pod.
  */
 #include "driver/driver_internal.h"
 
@@ -20,7 +19,7 @@ struct contest {      /* one object that we wrote */
     uint64_t id;      /* 0: not used */
     uint64_t rev;     /* after our last write; 0: we removed it */
     int64_t wrote_ms; /* of run_ms */
-    unsigned n;       /* how many times another came in between */
+    unsigned n;       /* how often another client wrote in between */
 };
 
 void contests_init(struct driver *d, uint64_t seed)
@@ -43,7 +42,7 @@ static uint64_t contest_id_of(const struct driver *d, const struct resource_type
     return str_hash(name, str_hash(namespace, str_hash(str_of(type->plural), d->opt.seed))) | 1;
 }
 
-/* What we know of it by now; 0: it is not there. */
+/* The revision in the cache; 0: the object is not there. */
 static uint64_t known_rev(struct driver *d, const struct op *op, struct str name)
 {
     const struct cache_job *j;

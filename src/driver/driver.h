@@ -1,16 +1,18 @@
-/* driver.h - runs controllers, and the scheduler, on a cluster: feeds the caches, plans what changed, applies the plans
+/* driver.h - runs the controllers, and the scheduler, on a cluster
  *
- * One turn takes all events, then plans each key that something happened to once (many events of one job make one
- * plan), and sends the writes. A key whose write failed is planned again after a back-off of its own (5 ms doubling to
- * 5 min, forgotten on success); no failure ends a job. While a status write of a job is on its way the job is not
- * planned: a decision is durable before it acts. After a write of unknown outcome the object is read afresh before
- * planning again. An object that somebody else has written since our last write of it is written again only after a
- * while, which doubles (20 ms to 30 s): two controllers at once do not answer each other without end.
+ * A turn reads all events into the caches, plans each changed key once (many events of one job make one plan), and sends
+ * the writes of the plans. The rules:
  *
- * With 'schedules' the driver also runs the gang scheduler: once everything is listed, one round in a turn at most,
- * after the controllers. Its bindings, evictions and statuses share the limit of writes in flight; a binding that did
- * not work is told to the scheduler, an eviction is repeated until the pod goes, of statuses only the newest is
- * written.
+ *     retry       A key whose write failed is planned again after its own back-off: 5 ms, doubling to 5 min, reset by
+ *                 success. No failure ends a job.
+ *     durability  A job is not planned while a write of its status is in flight: a decision is stored before it acts.
+ *     unknown     If the outcome of a write is unknown, the object is read again before the next plan.
+ *     contest     An object that another client keeps overwriting is written again only after a delay, 20 ms doubling
+ *                 to 30 s. So two controllers do not overwrite each other endlessly.
+ *
+ * With 'schedules' the driver also runs the gang scheduler. It starts when everything is listed, and makes at most one
+ * round in a turn, after the controllers. Its writes share the limit of writes in flight: a failed binding is reported to
+ * the scheduler, an eviction is repeated until the pod is gone, and only the newest status is written.
  */
 #ifndef DRIVER_H
 #define DRIVER_H
@@ -25,25 +27,25 @@ struct sched_config;
 struct ssh_keys;
 
 struct driver_options {
-    struct str scheduler_name; /* of PodGroups and pods we care for; empty: "volcano" */
-    /* Tells of the pods that belong to no Job, where the cluster itself is asked for those of Jobs only; the caller's.
-     * NULL: the cluster tells of all. */
+    struct str scheduler_name; /* of the PodGroups and pods to manage; empty: "volcano" */
+    /* Watches the pods that belong to no Job, if 'cluster' watches only pods of Jobs. Stays the caller's. NULL: 'cluster'
+     * watches all pods. */
     struct cluster *others;
     uint32_t max_in_flight; /* writes in flight at a time; 0: 500 */
     bool collects_garbage;  /* run the owner garbage collector (embedded; a real cluster has its own) */
     bool schedules;         /* run the scheduler */
-    bool native_groups;     /* PodGroups of Jobs are those of scheduling.k8s.io, and their pods kube-scheduler's; not
-                               together with 'schedules', and only on a real cluster */
-    bool assumes_answers;   /* pods that run answer the probes of JobFlows: there is no network to ask them by */
-    /* A TCP socket, not yet connected, by which the pods of this machine are reached; -1: there is none. NULL: the way
-     * that any program here has. */
+    bool native_groups;     /* Jobs get PodGroups of scheduling.k8s.io, and kube-scheduler places their pods. Only on
+                               a real cluster, and not together with 'schedules' */
+    bool assumes_answers;   /* running pods pass the probes of JobFlows; for simulations, which have no network */
+    /* Opens an unconnected TCP socket in the network from which pods can be reached; -1: error. NULL: the network of this
+     * process. */
     int (*open_socket)(void *ctx);
     void *socket_ctx;
-    bool is_silent;                          /* write no Events: nobody would read them */
+    bool is_silent;                          /* write no Events */
     const struct sched_config *sched_config; /* copied; NULL: the default */
     uint64_t seed;                           /* of maps; 0: from the operating system */
-    /* New ssh keys, or empty ones: not yet, ask again in 10 ms. NULL: real ones, of which RSA's are made by a thread while the job waits (key_maker.h). Simulations
-     * and benchmarks give constant ones. */
+    /* Returns new ssh keys, or empty ones: not ready, try again in 10 ms. NULL: real keys; a thread makes RSA keys while
+     * the job waits (key_maker.h). Simulations and benchmarks return constant keys. */
     int (*make_keys)(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e);
     void *keys_ctx;
 };
@@ -51,59 +53,59 @@ struct driver_options {
 struct driver *driver_new(struct cluster *c, const struct driver_options *opt); /* the cluster stays the caller's */
 void driver_free(struct driver *d);
 
-/* A kind that was defined since: if it collects garbage, that of this kind as well. */
+/* A kind was defined after driver_new(): collect its garbage as well, if the driver collects garbage. */
 void driver_want(struct driver *d, const struct resource_type *type);
 
 /* One turn. Returns when the next one is due even if no event comes (milliseconds of cluster_now_ms; INT64_MAX: never).
  * '*ret_busy' (may be NULL): something was done. */
 int64_t driver_turn(struct driver *d, bool *ret_busy);
 
-/* Plan nothing more: turns only take news and answers. For a program that is about to end: once 'in_flight' is 0
- * nothing of it is on its way. */
+/* Plan nothing more; turns only read events and answers. A program that is about to exit calls this, and exits when
+ * driver_stats.in_flight is 0. */
 void driver_stop(struct driver *d);
 
-/* Other settings for the scheduler, from the next turn on; copied. Only if the driver schedules. */
+/* Replace the settings of the scheduler from the next turn on. Copied. Only if the driver schedules. */
 void driver_configure(struct driver *d, const struct sched_config *config);
 
-/* A Warning Event that concerns every queue; it is about the Queue "default". */
+/* A Warning Event about the scheduler as a whole. Its object is the Queue "default". */
 void driver_warn(struct driver *d, struct str reason, struct str message);
 
 enum { LATENCY_BUCKETS = 12 };
 
-struct latency {                       /* how long something took, each time */
-    const int64_t *bounds_us;          /* of the buckets, the upper ones; what took longer is only in 'n' */
-    uint64_t buckets[LATENCY_BUCKETS]; /* not added up */
+struct latency {                       /* a histogram of durations */
+    const int64_t *bounds_us;          /* upper bounds of the buckets; longer durations are only in 'n' */
+    uint64_t buckets[LATENCY_BUCKETS]; /* not cumulative */
     uint64_t n, sum_us;
 };
 
 struct driver_stats {
     uint64_t events, plans, writes, failed_writes;
     uint64_t job_events, job_plans, job_writes;
-    uint64_t rounds, binds, evictions; /* of the scheduler: those that worked */
-    uint64_t failed_binds, refusals;   /* bindings that did not; pods that were told why they wait, again and again */
-    uint64_t preempts, reclaims;       /* groups that others were evicted for, each time */
-    uint64_t plan_us, round_us;        /* spent on plans and rounds */
-    size_t jobs, pods;                 /* that are known. Pods: of Jobs; with the scheduler all */
-    size_t queued, in_flight;          /* keys that wait for a plan; writes without an answer */
+    uint64_t rounds, binds, evictions; /* of the scheduler: the successful ones */
+    uint64_t failed_binds, refusals;   /* failed bindings; "Unschedulable" conditions written */
+    uint64_t preempts, reclaims;       /* evictions for a group, by reason; one for each group and round */
+    uint64_t plan_us, round_us;        /* time spent in plans and in rounds */
+    size_t jobs, pods;                 /* in the cache. Pods: those of Jobs; with the scheduler all */
+    size_t queued, in_flight;          /* keys waiting for a plan; writes waiting for an answer */
     bool is_synced;                    /* everything was listed once */
-    struct latency pod_latency;        /* from the creation of a job to that of each of its pods */
-    struct latency gang_latency;       /* from the creation of a PodGroup to the decision that its gang is placed */
-    struct latency bind_latency;       /* from the creation of a pod to the answer that it is bound */
-    struct latency round_latency;      /* a round of the scheduler */
+    struct latency pod_latency;        /* from the creation of a job to the creation of each of its pods */
+    struct latency gang_latency;       /* from the creation of a PodGroup to the decision to place its gang */
+    struct latency bind_latency;       /* from the creation of a pod to the answer to its binding */
+    struct latency round_latency;      /* of a round of the scheduler */
 };
 void driver_stats(const struct driver *d, struct driver_stats *ret);
 
 struct driver_queue {
     struct str name;
     uint32_t pending, inqueue, running, unknown, completed; /* PodGroups by phase */
-    uint64_t jobs_completed, jobs_failed, job_retries;      /* by writes of this driver */
+    uint64_t jobs_completed, jobs_failed, job_retries;      /* written by this driver */
 };
 void driver_queues(struct driver *d, struct arena *a, void (*each)(void *ctx, const struct driver_queue *q), void *ctx);
 
-/* What is observed of a job, is in flight for it and would be done next; NULL: it is not known. For people. */
+/* For people: what the driver observes of a job, its writes in flight, and its next plan. NULL: unknown job. */
 struct json *driver_describe_job(struct driver *d, struct arena *a, struct str namespace, struct str name);
 
-/* For asking: explain and tests. NULL if the driver does not schedule. Valid until the next turn. */
+/* For queries by `explain` and tests. NULL if the driver does not schedule. Valid until the next turn. */
 struct sched *driver_sched(struct driver *d);
 
 #endif

@@ -1,8 +1,8 @@
-/* flows.h - JobFlows, JobTemplates and CronJobs, and the Jobs that were made for them
+/* flows.h - which JobFlow, JobTemplate or CronJob made which Job
  *
- * The objects are in the cache; here is who made which Job. What the cache says counts, so news may be late, doubled or
- * in the wrong order here too. A change of a Job is news to its maker only if it is one of those things that makers look
- * at: that it is there, its phase, how many pods of each task are in which phase.
+ * The objects themselves are in the cache. Events may be late, repeated or out of order here too, because the cache
+ * decides what is current. A change of a Job queues its maker only if the maker depends on it: the Job appears or
+ * disappears, its phase changes, or the number of pods of a task in a phase changes.
  */
 #ifndef DRIVER_FLOWS_H
 #define DRIVER_FLOWS_H
@@ -27,10 +27,10 @@ struct flows {
 void flows_init(struct driver *d);
 void flows_done(struct driver *d);
 
-/* News, after the cache had them. */
+/* An event; call it after the cache has it. */
 void flows_event(struct driver *d, const struct cluster_event *ev);
 
-/* An object as an answer shows it, or that is gone for good; after the cache was told. */
+/* An object from the answer to a request, or one that was deleted; call it after the cache has it. */
 void flows_seen(struct driver *d, const struct object *o);
 void flows_gone(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
                 struct str uid);

@@ -1,8 +1,8 @@
-/* garbage.h - who owns whom: what the owner garbage collector looks at
+/* garbage.h - the index of owners and dependents, for the garbage collector
  *
- * Every object of the wanted types, by uid, with its owners and its dependents, kept up to date one change at a time.
- * An owner that is not known is not gone: its news may be late. It is asked for, and only when the answer is no (the
- * cache has a tombstone then) are its dependents collected.
+ * The index has every object of the watched types, by uid, with its owners and its dependents. Each event updates it. An
+ * owner that the index lacks may still exist, because its event may be late. So the owner is read from the cluster, and its
+ * dependents are collected only if it does not exist (the cache then has a tombstone of it).
  */
 #ifndef DRIVER_GARBAGE_H
 #define DRIVER_GARBAGE_H

@@ -1,7 +1,7 @@
-/* job_keys.c - jobs that wait for their ssh keys
+/* job_keys.c - jobs that wait for ssh keys
  *
- * The planner asks for keys and is told that there are none yet; the job's key is kept here, and comes back into the
- * work queue when a pair is ready for it. Jobs get their keys in the order in which they asked.
+ * If no key pair is ready when a plan needs one, the plan stops and the job waits here. When a pair is ready, the job goes
+ * back into the work queue and is planned again. Jobs get their keys in the order of their first request.
  */
 #include "base/util.h"
 #include "driver/driver_internal.h"
@@ -76,7 +76,7 @@ int job_keys_take(struct driver *d, struct arena *a, const char *type, struct ss
     return 0;
 }
 
-/* As many as there are pairs may ask again. */
+/* Queue as many jobs as there are pairs. */
 void job_keys_tick(struct driver *d)
 {
     size_t n = d->keys.maker ? key_maker_ready(d->keys.maker) : SIZE_MAX;

@@ -1,9 +1,9 @@
-/* key_maker.h - RSA keys for the ssh plugin, made by a thread of their own
+/* key_maker.h - a thread that makes RSA keys for the ssh plugin
  *
- * A pair of RSA keys takes some 50 to 500 ms, in which the loop would serve nobody. So a thread makes them, one after the
- * other, and the job waits: whoever asks gets a pair that is ready, or is told to ask again. All pairs are equal; which
- * job gets which does not matter. The thread starts with the first question, rests while nobody waits, and gives way to
- * the loop. Keys of other types take less than a millisecond and are made by whoever needs them.
+ * Making a pair of RSA keys takes 50 to 500 ms, too long for the event loop. So a thread of low priority makes the pairs
+ * one after the other while the jobs wait. Pairs are interchangeable: a job takes any pair that is ready. The thread
+ * starts with the first request and sleeps while no job waits. Keys of other types take less than a millisecond; callers
+ * make them directly.
  */
 #ifndef DRIVER_KEY_MAKER_H
 #define DRIVER_KEY_MAKER_H
@@ -13,14 +13,14 @@
 struct key_maker;
 
 struct key_maker *key_maker_new(void);
-void key_maker_free(struct key_maker *m); /* waits for the pair that is being made; NULL is fine */
+void key_maker_free(struct key_maker *m); /* waits until the current pair is finished; NULL is fine */
 
 /* A pair, copied into 'a'. Empty texts: none is ready. */
 int key_maker_take(struct key_maker *m, struct arena *a, struct ssh_keys *ret, struct err *e);
 
-/* So many wait for a pair: have that many made, as far as there is room for them. */
+/* Set the number of jobs that wait; the thread makes that many pairs, up to a limit. */
 void key_maker_want(struct key_maker *m, size_t n);
 
-size_t key_maker_ready(struct key_maker *m); /* pairs that can be taken now, or errors that can be told */
+size_t key_maker_ready(struct key_maker *m); /* pairs, or errors, that key_maker_take() can return now */
 
 #endif

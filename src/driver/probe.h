@@ -1,8 +1,8 @@
-/* probe.h - do pods answer? TCP and HTTP, for JobFlows that wait for it
+/* probe.h - TCP and HTTP probes of pods, for JobFlows that depend on them
  *
- * Asked again and again by the plan that wants to know, which is woken for it; a pod that has answered once counts from
- * then on. Nothing here waits: a connection is looked at when the plan comes by. The address of a pod is read from the
- * cluster once.
+ * Probes do not block: each plan that depends on a probe checks the connections that are open, opens new ones, and asks to
+ * be planned again. A pod that has passed once counts as passed from then on. The address of a pod is read from the cluster
+ * once.
  */
 #ifndef DRIVER_PROBE_H
 #define DRIVER_PROBE_H
@@ -22,15 +22,15 @@ struct probes {
 void probes_init(struct driver *d);
 void probes_done(struct driver *d);
 
-/* Does every pod of the task answer? Those that have succeeded did. '*again_ms' becomes the time until it is worth to
- * ask again, if that is sooner. 'key' waits for what has to be read. */
+/* Has every pod of the task passed? Pods that Succeeded count as passed. '*again_ms' is lowered to the time after which a
+ * new check makes sense. If an address has to be read first, 'key' is planned again with the answer. */
 bool probe_task(struct driver *d, struct str key, const struct cache_job *job, const struct flow_question *q,
                 int64_t *again_ms);
 
-/* A Pod as an answer shows it. */
+/* A Pod from the answer to a read. */
 void probe_seen(struct driver *d, const struct object *pod);
 
-/* The key asks no more. */
+/* Drop the probes of this key. */
 void probes_forget(struct driver *d, struct str key);
 
 #endif

@@ -1,25 +1,24 @@
-/* schedule.h - the scheduler inside the driver: what it is told, when it is asked, and how its decisions are carried
- * out
+/* schedule.h - the scheduler inside the driver: its input, its rounds, and the writes of its decisions
  *
- *     sched_feed.c   every object that concerns it goes through here: older news are dropped, what a list does not
- *                    mention is gone
- *     schedule.c     one round in a turn at most, when all is known and something changed (D63, D64)
- *     sched_write.c  its decisions: one entry for each object, so that the newest wish wins and nothing is written
+ *     sched_feed.c   passes objects to the scheduler: drops states older than the last one, and reports objects that a
+ *                    new list lacks as deleted
+ *     schedule.c     runs at most one round in a turn, once everything is listed and something changed (D63, D64)
+ *     sched_write.c  writes the decisions: one entry for each object, so the newest decision wins and nothing is written
  *                    twice
  *
- * Such a write is a key of the driver's work queue like those of the controllers: it shares the limit of writes in
- * flight and has a back-off of its own.
+ * Each write is a key of the driver's work queue, like the keys of the controllers: it shares the limit of writes in flight
+ * and has its own back-off.
  *
- *     bind      sent once. Refused or unknown: the pod is read afresh; if it is not where it should be the scheduler is
- *               told and decides again. What it says about that is written at once; a further binding of the same pod
- *               waits for the back-off. One that had to wait is sent only if the scheduler still stands by it
- *     evict     the conditions get one try, the delete is what counts: repeated until the pod is going or gone (D40).
- *               Both hold for the pod as it was seen: if it has changed, the scheduler decides again. Given up where it
- *               no longer stands by it
- *     statuses  repeated until written; only the newest is sent (D61)
+ *     bind      Sent once. If it is refused or its outcome is unknown, the pod is read again. If the pod is not on the
+ *               node, the scheduler decides again; its next binding of this pod waits for the back-off, and is sent only
+ *               if the scheduler still wants it then.
+ *     evict     The conditions are written once, best effort. The delete is repeated until the pod is terminating or gone
+ *               (D40). Both require the pod to be unchanged; otherwise the scheduler decides again. An eviction that the
+ *               scheduler no longer wants is dropped.
+ *     statuses  Repeated until written; only the newest is sent (D61).
  *
- * A pod whose claims wait for their first consumer is bound when they have their volumes: first they are told the node,
- * or volumes that are there already are told of them (sched_claims.c).
+ * Claims in mode WaitForFirstConsumer need a volume before their pod is bound. sched_claims.c annotates them with the node,
+ * or reserves existing volumes for them.
  */
 #ifndef DRIVER_SCHEDULE_H
 #define DRIVER_SCHEDULE_H
@@ -70,14 +69,14 @@ void sched_feed_init(struct driver *d);
 void sched_feed_done(struct driver *d);
 void sched_feed_want(struct driver *d, const struct resource_type *type);
 
-/* News, after the cache had them; but the end of a list before the cache forgets what was listed. */
+/* An event; call it after the cache has it. At the end of a list: before the cache drops the names of the list. */
 void sched_feed_event(struct driver *d, const struct cluster_event *ev);
 void sched_feed_list_ends(struct driver *d, const struct cluster_event *ev);
 void sched_feed_put(struct driver *d, const struct object *o);
 void sched_feed_gone(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
                      struct str uid);
 
-/* What is known of an object; NULL if that uid is not there. */
+/* The scheduler's entry of an object; NULL if it has none with that uid. */
 const struct sched_known *sched_feed_find(struct driver *d, const struct resource_type *type, struct str namespace,
                                           struct str name, struct str uid);
 
@@ -88,34 +87,33 @@ size_t sched_feed_count(const struct driver *d, const struct resource_type *type
 void sched_writes_init(struct driver *d);
 void sched_writes_done(struct driver *d);
 
-/* Do what was decided. Everything is copied. */
+/* Queue the write of a decision. Everything is copied. */
 void sched_write_add(struct driver *d, const struct decision *what);
 
-/* For sched_feed.c: there is nothing to be done about it any more. */
+/* For sched_feed.c: the object was deleted; drop its entry. */
 void sched_write_object_gone(struct driver *d, const struct resource_type *type, const struct sched_known *object);
 
 /* For controllers.c: the next writes to an object. */
 void sched_write_plan(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan);
 
-/* For request.c: the answer to such a write. 'e' is NULL if it worked; 'seen' (may be NULL) is the object as it is
- * now. */
+/* For request.c: the answer to such a write. 'e' is NULL on success; 'seen' (may be NULL) is the current object. */
 void sched_write_answered(struct driver *d, struct str key, enum op_kind kind, const struct err *e,
                           const struct object *seen);
 
-/* A claim has changed: look at those that wait for one. */
+/* A claim changed: queue the bindings in this namespace that wait for volumes. */
 void sched_write_claim_told(struct driver *d, struct str namespace);
 
 /* ---- sched_claims.c ---- */
 
 enum claims_state {
-    CLAIMS_FINE, /* nothing keeps the pod from being bound */
-    CLAIMS_WAIT, /* they are told the node, or know it and their volumes are not there yet */
-    CLAIMS_LOST, /* a volume could not be made there (whoever makes them has taken the node off the claim again), or
-                    somebody else has it */
+    CLAIMS_FINE, /* the pod can be bound */
+    CLAIMS_WAIT, /* claims are being annotated, or their volumes are being provisioned */
+    CLAIMS_LOST, /* provisioning on that node failed (the provisioner removed the annotation), or another claim has the
+                    volume */
     CLAIMS_STATE_MAX,
 };
 
-/* The claims of a pod that is to go to 'node'. '*is_told': this was so before; set when they are told. */
+/* Plan the claims of a pod for 'node'. '*is_told': they were annotated before; set when they are annotated now. */
 enum claims_state sched_claims_plan(struct driver *d, struct str namespace, struct str pod_uid, struct str node,
                                     bool *is_told, struct plan *plan);
 
@@ -123,7 +121,7 @@ enum claims_state sched_claims_plan(struct driver *d, struct str namespace, stru
 
 void schedule_init(struct driver *d);
 void schedule_done(struct driver *d);
-bool schedule_turn(struct driver *d);         /* a round, if it is time; true if anything came of it */
+bool schedule_turn(struct driver *d);         /* runs a round if it is due; true if it decided anything */
 bool schedule_flush(struct driver *d);        /* send Events while there is room */
 int64_t schedule_due(const struct driver *d); /* when to call them next, in run_ms; INT64_MAX: never */
 

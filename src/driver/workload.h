@@ -1,10 +1,10 @@
-/* workload.h - pods that name our scheduler and belong to no Job, by the controller that made them
+/* workload.h - pods of our scheduler that belong to no Job, grouped by their controller
  *
- * Kept only for controller/workload.c, which makes their PodGroups. Of a pod that still waits for a node the object is
- * kept, of the others that they are there.
+ * controller/workload.c makes their PodGroups; this index is only for that. A pod that waits for a node is kept with its
+ * object, other pods are only counted.
  *
- * The cluster tells of all pods where the driver schedules. Where it does not, only those of Jobs are watched there,
- * and a second door (driver_options.others) tells of the rest; of those the answers to our writes show a part only.
+ * If the driver schedules, 'cluster' watches all pods. If not, it watches the pods of Jobs, and driver_options.others
+ * watches the rest. Answers to writes of these pods have only part of the object.
  */
 #ifndef DRIVER_WORKLOAD_H
 #define DRIVER_WORKLOAD_H
@@ -29,16 +29,16 @@ struct workloads {
 void workloads_init(struct driver *d);
 void workloads_done(struct driver *d);
 
-/* News of Pods, from whichever door tells of them all, and of PodGroups; after the cache had them. */
+/* An event of a Pod, from the cluster that watches it, or of a PodGroup. Call it after the cache has the event. */
 void workload_event(struct driver *d, const struct cluster_event *ev);
 
-/* An object as an answer shows it. A controller, too, that was read for workload_plan_key(). */
+/* An object from the answer to a request: a Pod, or a controller that workload_plan_key() has read. */
 void workload_seen(struct driver *d, const struct object *o);
 
-/* The object is gone for good. */
+/* The object was deleted. */
 void workload_gone(struct driver *d, const struct resource_type *type, struct str uid);
 
-/* The controller cannot be read: go on without. */
+/* Reading the controller is forbidden: plan without it. */
 void workload_owner_hidden(struct driver *d, struct str key_rest);
 
 /* For controllers.c. */
