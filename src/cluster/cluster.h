@@ -1,12 +1,17 @@
-/* cluster.h - the only door to the world
+/* cluster.h - the interface through which controllers watch and write objects
  *
- * A cluster tells what happens (watches) and takes writes; both are asynchronous. Whoever uses it asks for types once,
- * then takes events one at a time with cluster_next() until there is none. Three implementations pass one suite:
- * cluster_embedded (on a store), cluster_sim (a store behind seeded faults and a virtual clock), and kube/cluster.h.
+ * Watching and writing are asynchronous. The user calls cluster_want() for each type, then reads events with
+ * cluster_next() until there is none. Three implementations pass the same tests: cluster_embedded (on a store),
+ * cluster_sim (a store with seeded faults and a virtual clock), and kube/cluster.h (an API server).
  *
- * What a user must live with, because a real API server does it: events may come late; after a gap everything of a type
- * is told again (RELIST … SYNCED) and what is not mentioned is gone; the same state may be told twice; a write may fail
- * with an error, or with no answer at all, having taken effect or not (is_unknown). A list may break off: RELIST again.
+ * As with a real API server, the user must expect:
+ *
+ *     late events
+ *     repeated events  the same state may be delivered twice
+ *     gaps             then all objects of a type are delivered again (RELIST … SYNCED); objects that are not among
+ *     them
+ *                      were deleted. A list may break off; then it starts again with RELIST
+ *     failed writes    with an error, or without an answer; then it is unknown whether the write took effect
  */
 #ifndef CLUSTER_CLUSTER_H
 #define CLUSTER_CLUSTER_H

@@ -84,7 +84,7 @@ struct ctl_name ctl_name_of(const char *kind, const struct json *object)
     return ctl_name(kind, object_namespace(object), object_name(object));
 }
 
-/* ---- questions ---- */
+/* ---- reading ---- */
 
 static int ctl_call(struct ctl *c, const struct kube_call *request, struct json **ret, struct err *e)
 {
@@ -175,7 +175,7 @@ int ctl_rows(struct ctl *c, const struct resource_type *type, const struct ctl_s
     return 0;
 }
 
-/* ---- orders ---- */
+/* ---- writing ---- */
 
 /* 'call' lacks the body, and the query of a dry run. */
 static int ctl_order(struct ctl *c, struct kube_call call, const struct json *body, struct json **ret, struct err *e)

@@ -1,22 +1,22 @@
-/* ctl.h - one conversation with a Kubernetes API: a Pumice server, or any cluster that has Volcano's kinds
+/* ctl.h - a client of a Kubernetes API: a Pumice server, or any cluster that has Volcano's kinds
  *
- * All that the commands of this folder do goes through here: ctl_open(), then questions and orders, each of which waits
- * for its answer. Objects are trees in the arena of the conversation.
+ * All commands of this folder use it: ctl_open(), then requests, each of which blocks until its answer. Returned
+ * objects are trees in the arena of the client.
  *
- * Failing is -1 and an error with the server's own sentence. ctl_message() has that sentence whole where an error has
- * room for part of it, and ctl_exit() the exit status that goes with it.
+ * Functions return -1 with an error that has the message of the server. An error may truncate it; ctl_message() has the
+ * whole message, and ctl_exit() the exit status for an error.
  */
 #ifndef CTL_CTL_H
 #define CTL_CTL_H
 
 #include "kube/ask.h"
 
-/* Of all commands that speak to an API. Wrong use is 2, as everywhere in this program. */
+/* Exit statuses of all commands that use an API. Wrong use is 2, as everywhere in this program. */
 enum ctl_exit {
     CTL_FINE = 0,
-    CTL_FAILED = 1, /* it could not be done: a file, the network … */
+    CTL_FAILED = 1, /* a file, the network or the server failed */
     CTL_USAGE = 2,
-    CTL_REFUSED = 3, /* the server does not want it: forbidden, invalid, there already */
+    CTL_REFUSED = 3, /* the server refused it: forbidden, invalid, already exists */
     CTL_TIMEOUT = 4,
     CTL_NOT_FOUND = 5,
 };
@@ -25,7 +25,7 @@ struct ctl_where {           /* which API */
     const char *kubeconfig;  /* NULL: as kubectl finds it */
     const char *context;     /* NULL: the current one */
     const char *server;      /* an address instead of the one in the kubeconfig; NULL: that one */
-    bool falls_on_localhost; /* nothing configured: http://localhost:8080, as clients did of old */
+    bool falls_on_localhost; /* without a configuration: http://localhost:8080, as old clients do */
 };
 
 /* What becomes of orders */
@@ -64,7 +64,7 @@ struct ctl_name {
 struct ctl_name ctl_name(const char *kind, struct str namespace, struct str name);
 struct ctl_name ctl_name_of(const char *kind, const struct json *object);
 
-/* ---- questions ---- */
+/* ---- reading ---- */
 
 int ctl_get(struct ctl *c, struct ctl_name name, struct json **ret, struct err *e);
 
@@ -78,18 +78,18 @@ struct ctl_objects {
 int ctl_list(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, struct ctl_objects *ret,
              struct err *e);
 
-/* What the server would show of them: a Table, all pages in one, its rows with their whole objects. */
+/* The Table that the server makes of them, all pages in one, each row with its whole object. */
 int ctl_rows(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, struct json **ret,
              struct err *e);
 
-/* ---- orders ---- */
+/* ---- writing ---- */
 
 /* The name is the one in 'body', not the one in 'where'. 'ret' may be NULL. */
 int ctl_create(struct ctl *c, struct ctl_name where, const struct json *body, struct json **ret, struct err *e);
 int ctl_delete(struct ctl *c, struct ctl_name name, struct err *e);
 int ctl_merge(struct ctl *c, struct ctl_name name, const struct json *patch, struct err *e);
 
-/* A Command that tells the controllers what to do with 'object': AbortJob, ResumeJob, OpenQueue … */
+/* Create a Command for 'object': AbortJob, ResumeJob, OpenQueue … */
 int ctl_command(struct ctl *c, struct str namespace, const struct json *object, const char *action, struct err *e);
 
 /* ---- watching ---- */

@@ -1,4 +1,4 @@
-/* exec.h - a program in a pod, or what is attached to one: with this terminal, or without
+/* exec.h - run a command in a pod, or attach to its container, with or without a terminal
  *
  * Over a WebSocket (v5.channel.k8s.io): each message has the number of its channel in front.
  */

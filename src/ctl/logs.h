@@ -1,7 +1,7 @@
-/* logs.h - what pods write: of one after the other, or with --follow of all as it comes
+/* logs.h - print the logs of pods: one pod after the other, or with --follow all at once
  *
- * --follow, --previous, --timestamps, --tail, --since and --prefix are those of the verb. Lines of several have the name
- * of the pod in front.
+ * --follow, --previous, --timestamps, --tail, --since and --prefix are those of the verb. Lines of several have the
+ * name of the pod in front.
  */
 #ifndef CTL_LOGS_H
 #define CTL_LOGS_H

@@ -5,8 +5,7 @@
 #include "ctl/pod.h"
 #include "ctl/verb.h"
 
-/* Of the job 'name', those of --task if it is given; or the pod of that name. At least one, else an error that says
- * what there is. */
+/* The pods of the job 'name' (with --task those of the task), or the pod of that name. An error if there is none. */
 int pod_pick(struct ctl_verb *v, struct str name, struct pod_rows *ret, struct err *e);
 
 #endif

@@ -1,6 +1,7 @@
 /* reason.h - why a job waits, in one word of Slurm's or Volcano's users
  *
- *     Resources, QueueLimit, QueueClosed, QueueMissing, Dependency, NeverFits, Held, Topology, Priority, ImageOrVolume …
+ *     Resources, QueueLimit, QueueClosed, QueueMissing, Dependency, NeverFits, Held, Topology, Priority, ImageOrVolume
+ *     …
  */
 #ifndef CTL_REASON_H
 #define CTL_REASON_H
@@ -11,10 +12,10 @@ struct reasons { /* what they are read from: the PodGroups of the jobs' namespac
     struct ctl_objects groups, queues;
 };
 
-/* What cannot be read is as good as not there: a reason is a help, not an answer. */
+/* Objects that cannot be read are treated as missing: the reason is a help, not part of the answer. */
 void reasons_read(struct ctl *c, struct str namespace, struct reasons *ret);
 
-/* Empty: it does not wait, or nobody says why. */
+/* Empty: it does not wait, or the reason is unknown. */
 struct str reason_of(const struct reasons *r, const struct json *job);
 
 /* The scheduler's own sentence; empty: it said none. */

@@ -11,8 +11,8 @@
  *     -t            activeDeadlineSeconds, and timeout(1) around the script where there is one
  *     -d            submitted when it holds: sbatch waits for it
  *
- * What cannot be carried is named: an option whose loss would change what happens is refused, another is said to be
- * ignored.
+ * Options without an equivalent are reported: one that would change the result is refused, any other is ignored with a
+ * note.
  */
 #ifndef CTL_SLURM_H
 #define CTL_SLURM_H
@@ -72,8 +72,8 @@ const char *slurm_state_long(struct str phase);
  * come behind them, as options of sbatch (lsf.c). */
 char **slurm_directives(struct arena *a, struct str script, struct err *e);
 
-/* "-J a[1-9] -n 4 -W 1:30", as #BSUB lines have it: "--job-name=a --array=1-9 --ntasks=4 --time=1:30:00". What cannot be
- * carried is an error. */
+/* "-J a[1-9] -n 4 -W 1:30", as #BSUB lines have it: "--job-name=a --array=1-9 --ntasks=4 --time=1:30:00". What is not
+ * supported is an error. */
 int lsf_options(struct arena *a, char *const *from, char ***ret, struct err *e);
 
 struct slurm_notes { /* what was not carried */
@@ -110,7 +110,7 @@ struct str slurm_reason(const struct reasons *r, const struct json *job);
 /* By number or by name. */
 int slurm_find(struct ctl_verb *v, const char *id, struct json **ret, struct err *e);
 
-/* A number that nobody has, hopefully: Slurm counts, many clusters have nobody who does. */
+/* A random job number, which is unlikely to be in use. Slurm counts its jobs; a cluster has no such counter. */
 int64_t slurm_new_id(void);
 
 /* "sbatch --dry-run" sends nothing, so it needs no server. Prints the Job as YAML. */

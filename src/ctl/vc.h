@@ -1,8 +1,8 @@
 /* vc.h - Volcano's own command lines: vcctl, vsub, vjobs, vqueues, vcancel, vsuspend, vresume
  *
- * Scripts that were written for those tools find the same flags, texts and exit statuses here when the program is called
- * by one of their names. Errors are on standard output and end with 255; wrong use is on standard error and ends with 1.
- * Where they are known to do better is in the other commands of this program, not here.
+ * When the program is called by one of these names, it has the flags, texts and exit statuses of that tool, so existing
+ * scripts work. Errors go to standard output with exit status 255; wrong use goes to standard error with 1.
+ * Improvements go into the other commands of this program, not here.
  *
  *     vc_tree.c     the commands and their flags: tables
  *     vc_parse.c    a command line by those tables
@@ -91,7 +91,8 @@ struct vc { /* one command that runs */
 /* The namespace of a list: empty with --all-namespaces. */
 struct str vc_namespace(const struct vc *v);
 
-/* Columns: "%-*s" each, as wide as the widest of: 'width', the header and 'head_gap', the longest cell and 'cell_gap'. */
+/* Columns: "%-*s" each, as wide as the widest of: 'width', the header and 'head_gap', the longest cell and
+ * 'cell_gap'. */
 struct vc_column {
     const char *head;
     size_t width, head_gap, cell_gap;

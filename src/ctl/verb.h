@@ -1,8 +1,8 @@
-/* verb.h - `pumice job list` and the others: what they are told, and how they end
+/* verb.h - the commands `pumice job list`, `pumice queue get` …: their options, output and exit status
  *
- * A verb gets a conversation that is open, writes what it has to say to 'out', and returns 0 or an error. ctl_run()
- * does the rest: data go to standard output, errors to standard error ("pumice job list: …"), and the exit status says
- * which kind of error it was (ctl.h). Verbs that write as they go, such as logs, print 'out' themselves.
+ * A verb gets an open client (ctl.h), appends its output to 'out', and returns 0 or an error. ctl_run() prints 'out' on
+ * standard output and the error on standard error ("pumice job list: …"), and maps the error to an exit status. Verbs
+ * with continuous output, such as logs, print 'out' themselves.
  */
 #ifndef CTL_VERB_H
 #define CTL_VERB_H
@@ -75,8 +75,8 @@ struct verb_list {
     bool (*wants)(const struct ctl_verb *v, const struct json *object); /* NULL: all */
     int (*show)(struct ctl_verb *v, const struct ctl_objects *list, bool is_one, struct err *e);
 };
-/* Those that are named, or all that are wanted, as 'show' shows them. With --watch, each again whenever it has changed,
- * until somebody stops it. */
+/* Print the named objects, or all that 'wants' accepts. With --watch, print each object again when it changes, until
+ * interrupted. */
 int verb_list(struct ctl_verb *v, const struct verb_list *l, struct err *e);
 
 /* ---- waiting ---- */
@@ -87,11 +87,11 @@ struct verb_goal {
     const char *const *states; /* one of these; NULL: it is to be gone */
     struct str (*state)(const struct json *object);
 };
-/* With --wait, until it is so, or --timeout has passed (ERR_GONE); at once without, and in dry runs. '*ret_state' (may be
- * NULL) is left alone if nobody waits. */
+/* With --wait, wait until the goal is reached or --timeout has passed (ERR_GONE). Without it, and in dry runs, return
+ * at once and leave '*ret_state' (may be NULL) unchanged. */
 int verb_wait(struct ctl_verb *v, const struct verb_goal *goal, struct str *ret_state, struct err *e);
 
-/* The documents of -f FILE ("-": standard input), parted where YAML parts them. */
+/* The YAML documents of -f FILE ("-": standard input). */
 int verb_read(struct ctl_verb *v, const char *path, struct ctl_objects *ret, struct err *e);
 
 /* ---- the verbs ---- */

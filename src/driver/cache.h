@@ -1,12 +1,13 @@
 /* cache.h - the objects of the cluster as the controllers see them
  *
  * The cache keeps Jobs with their objects, by uid; Queues with counts of their PodGroups; and other objects by type,
- * namespace and name. A pod is kept as a small view inside its job (job/pods.h), not as an object. Objects are related by
- * uid (B16 to B20): a Job that was deleted and created again under its name is another entry, which late events of the old
- * Job do not touch.
+ * namespace and name. A pod is kept as a small view inside its job (job/pods.h), not as an object. Objects are related
+ * by uid (B16 to B20): a Job that was deleted and created again under its name is another entry, which late events of
+ * the old Job do not touch.
  *
- * Events may be late, repeated or out of order. An object that is older than the cached one is ignored. A deleted object
- * leaves a tombstone (their number is limited), so that no late event and no late answer to a write brings it back.
+ * Events may be late, repeated or out of order. An object that is older than the cached one is ignored. A deleted
+ * object leaves a tombstone (their number is limited), so that no late event and no late answer to a write brings it
+ * back.
  *
  * Pods, PodGroups and Commands may arrive before their Job. They wait in an entry without a Job.
  */
@@ -162,8 +163,8 @@ void cache_gone(struct cache *c, const struct resource_type *type, struct str na
                 struct str uid);
 
 /* A tombstone has the revision at which an object disappeared. Older states of the object are ignored, newer ones bring
- * it back: a watch with a selector also reports objects as deleted that only stopped matching. CACHE_FOR_GOOD: it does not
- * exist any longer. */
+ * it back: a watch with a selector also reports objects as deleted that only stopped matching. CACHE_FOR_GOOD: it does
+ * not exist any longer. */
 #define CACHE_FOR_GOOD UINT64_MAX
 void cache_bury(struct cache *c, struct str uid, uint64_t rev);
 bool cache_is_buried(const struct cache *c, struct str uid, uint64_t rev); /* is a state of that revision to be ignored?

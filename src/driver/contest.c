@@ -2,9 +2,9 @@
  *
  * When two controllers run at once and one of them has an older view, they undo each other's writes. If both react at
  * once, they write thousands of times until the older view catches up. So the driver counts how often, in quick
- * succession, an object has changed since its own last write. After the fourth time it waits before it writes again: 20 ms
- * after its last write, doubling each time up to 30 s. The first few reactions are immediate, so that a user who edits a
- * job does not wait. The count is reset when the object was left alone for eight times the delay.
+ * succession, an object has changed since its own last write. After the fourth time it waits before it writes again: 20
+ * ms after its last write, doubling each time up to 30 s. The first few reactions are immediate, so that a user who
+ * edits a job does not wait. The count is reset when the object was left alone for eight times the delay.
  *
  * Pods are exempt: their nodes write them all the time, and only the node and the scheduler write the status of a pod.
  */

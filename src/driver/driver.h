@@ -1,7 +1,7 @@
 /* driver.h - runs the controllers, and the scheduler, on a cluster
  *
- * A turn reads all events into the caches, plans each changed key once (many events of one job make one plan), and sends
- * the writes of the plans. The rules:
+ * A turn reads all events into the caches, plans each changed key once (many events of one job make one plan), and
+ * sends the writes of the plans. The rules:
  *
  *     retry       A key whose write failed is planned again after its own back-off: 5 ms, doubling to 5 min, reset by
  *                 success. No failure ends a job.
@@ -11,8 +11,8 @@
  *                 to 30 s. So two controllers do not overwrite each other endlessly.
  *
  * With 'schedules' the driver also runs the gang scheduler. It starts when everything is listed, and makes at most one
- * round in a turn, after the controllers. Its writes share the limit of writes in flight: a failed binding is reported to
- * the scheduler, an eviction is repeated until the pod is gone, and only the newest status is written.
+ * round in a turn, after the controllers. Its writes share the limit of writes in flight: a failed binding is reported
+ * to the scheduler, an eviction is repeated until the pod is gone, and only the newest status is written.
  */
 #ifndef DRIVER_H
 #define DRIVER_H
@@ -28,8 +28,8 @@ struct ssh_keys;
 
 struct driver_options {
     struct str scheduler_name; /* of the PodGroups and pods to manage; empty: "volcano" */
-    /* Watches the pods that belong to no Job, if 'cluster' watches only pods of Jobs. Stays the caller's. NULL: 'cluster'
-     * watches all pods. */
+    /* Watches the pods that belong to no Job, if 'cluster' watches only pods of Jobs. Stays the caller's. NULL:
+     * 'cluster' watches all pods. */
     struct cluster *others;
     uint32_t max_in_flight; /* writes in flight at a time; 0: 500 */
     bool collects_garbage;  /* run the owner garbage collector (embedded; a real cluster has its own) */
@@ -37,15 +37,15 @@ struct driver_options {
     bool native_groups;     /* Jobs get PodGroups of scheduling.k8s.io, and kube-scheduler places their pods. Only on
                                a real cluster, and not together with 'schedules' */
     bool assumes_answers;   /* running pods pass the probes of JobFlows; for simulations, which have no network */
-    /* Opens an unconnected TCP socket in the network from which pods can be reached; -1: error. NULL: the network of this
-     * process. */
+    /* Opens an unconnected TCP socket in the network from which pods can be reached; -1: error. NULL: the network of
+     * this process. */
     int (*open_socket)(void *ctx);
     void *socket_ctx;
     bool is_silent;                          /* write no Events */
     const struct sched_config *sched_config; /* copied; NULL: the default */
     uint64_t seed;                           /* of maps; 0: from the operating system */
-    /* Returns new ssh keys, or empty ones: not ready, try again in 10 ms. NULL: real keys; a thread makes RSA keys while
-     * the job waits (key_maker.h). Simulations and benchmarks return constant keys. */
+    /* Returns new ssh keys, or empty ones: not ready, try again in 10 ms. NULL: real keys; a thread makes RSA keys
+     * while the job waits (key_maker.h). Simulations and benchmarks return constant keys. */
     int (*make_keys)(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e);
     void *keys_ctx;
 };

@@ -1,8 +1,8 @@
 /* garbage.h - the index of owners and dependents, for the garbage collector
  *
- * The index has every object of the watched types, by uid, with its owners and its dependents. Each event updates it. An
- * owner that the index lacks may still exist, because its event may be late. So the owner is read from the cluster, and its
- * dependents are collected only if it does not exist (the cache then has a tombstone of it).
+ * The index has every object of the watched types, by uid, with its owners and its dependents. Each event updates it.
+ * An owner that the index lacks may still exist, because its event may be late. So the owner is read from the cluster,
+ * and its dependents are collected only if it does not exist (the cache then has a tombstone of it).
  */
 #ifndef DRIVER_GARBAGE_H
 #define DRIVER_GARBAGE_H

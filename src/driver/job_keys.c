@@ -1,7 +1,7 @@
 /* job_keys.c - jobs that wait for ssh keys
  *
- * If no key pair is ready when a plan needs one, the plan stops and the job waits here. When a pair is ready, the job goes
- * back into the work queue and is planned again. Jobs get their keys in the order of their first request.
+ * If no key pair is ready when a plan needs one, the plan stops and the job waits here. When a pair is ready, the job
+ * goes back into the work queue and is planned again. Jobs get their keys in the order of their first request.
  */
 #include "base/util.h"
 #include "driver/driver_internal.h"

@@ -1,9 +1,9 @@
 /* key_maker.h - a thread that makes RSA keys for the ssh plugin
  *
- * Making a pair of RSA keys takes 50 to 500 ms, too long for the event loop. So a thread of low priority makes the pairs
- * one after the other while the jobs wait. Pairs are interchangeable: a job takes any pair that is ready. The thread
- * starts with the first request and sleeps while no job waits. Keys of other types take less than a millisecond; callers
- * make them directly.
+ * Making a pair of RSA keys takes 50 to 500 ms, too long for the event loop. So a thread of low priority makes the
+ * pairs one after the other while the jobs wait. Pairs are interchangeable: a job takes any pair that is ready. The
+ * thread starts with the first request and sleeps while no job waits. Keys of other types take less than a millisecond;
+ * callers make them directly.
  */
 #ifndef DRIVER_KEY_MAKER_H
 #define DRIVER_KEY_MAKER_H

@@ -3,22 +3,24 @@
  *     sched_feed.c   passes objects to the scheduler: drops states older than the last one, and reports objects that a
  *                    new list lacks as deleted
  *     schedule.c     runs at most one round in a turn, once everything is listed and something changed (D63, D64)
- *     sched_write.c  writes the decisions: one entry for each object, so the newest decision wins and nothing is written
+ *     sched_write.c  writes the decisions: one entry for each object, so the newest decision wins and nothing is
+ *     written
  *                    twice
  *
- * Each write is a key of the driver's work queue, like the keys of the controllers: it shares the limit of writes in flight
- * and has its own back-off.
+ * Each write is a key of the driver's work queue, like the keys of the controllers: it shares the limit of writes in
+ * flight and has its own back-off.
  *
  *     bind      Sent once. If it is refused or its outcome is unknown, the pod is read again. If the pod is not on the
- *               node, the scheduler decides again; its next binding of this pod waits for the back-off, and is sent only
- *               if the scheduler still wants it then.
- *     evict     The conditions are written once, best effort. The delete is repeated until the pod is terminating or gone
- *               (D40). Both require the pod to be unchanged; otherwise the scheduler decides again. An eviction that the
- *               scheduler no longer wants is dropped.
+ *               node, the scheduler decides again; its next binding of this pod waits for the back-off, and is sent
+ *               only if the scheduler still wants it then.
+ *     evict     The conditions are written once, best effort. The delete is repeated until the pod is terminating or
+ *     gone
+ *               (D40). Both require the pod to be unchanged; otherwise the scheduler decides again. An eviction that
+ *               the scheduler no longer wants is dropped.
  *     statuses  Repeated until written; only the newest is sent (D61).
  *
- * Claims in mode WaitForFirstConsumer need a volume before their pod is bound. sched_claims.c annotates them with the node,
- * or reserves existing volumes for them.
+ * Claims in mode WaitForFirstConsumer need a volume before their pod is bound. sched_claims.c annotates them with the
+ * node, or reserves existing volumes for them.
  */
 #ifndef DRIVER_SCHEDULE_H
 #define DRIVER_SCHEDULE_H
@@ -125,8 +127,8 @@ bool schedule_turn(struct driver *d);         /* runs a round if it is due; true
 bool schedule_flush(struct driver *d);        /* send Events while there is room */
 int64_t schedule_due(const struct driver *d); /* when to call them next, in run_ms; INT64_MAX: never */
 
-/* Queue an Event for the object that 'event' (a DECIDE_EVENT) names. It is sent when there is room; when too many wait, it
- * is dropped. */
+/* Queue an Event for the object that 'event' (a DECIDE_EVENT) names. It is sent when there is room; when too many wait,
+ * it is dropped. */
 void schedule_tell(struct driver *d, const struct decision *event);
 
 #endif

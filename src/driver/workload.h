@@ -1,7 +1,7 @@
 /* workload.h - pods of our scheduler that belong to no Job, grouped by their controller
  *
- * controller/workload.c makes their PodGroups; this index is only for that. A pod that waits for a node is kept with its
- * object, other pods are only counted.
+ * controller/workload.c makes their PodGroups; this index is only for that. A pod that waits for a node is kept with
+ * its object, other pods are only counted.
  *
  * If the driver schedules, 'cluster' watches all pods. If not, it watches the pods of Jobs, and driver_options.others
  * watches the rest. Answers to writes of these pods have only part of the object.

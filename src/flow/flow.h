@@ -1,8 +1,8 @@
-/* flow.h - what makes Jobs: JobFlow, JobTemplate and CronJob, all pure: observed in, plan out
+/* flow.h - the controllers that create Jobs: of JobFlow, JobTemplate and CronJob
  *
- * None keeps state of its own. A decision is written to the status first and acted on when that has come back, so that
- * whoever starts again in between goes on from there. Jobs have names that follow from their maker, so that none is made
- * twice.
+ * They are pure: observed objects in, a plan out, no state between calls. A decision is written to the status first and
+ * carried out when that write is confirmed, so a restarted controller continues from there. The name of a Job is
+ * derived from its maker, so that no Job is created twice.
  */
 #ifndef FLOW_FLOW_H
 #define FLOW_FLOW_H
@@ -14,8 +14,8 @@ struct zone;
 
 #define BY_TEMPLATE_KEY "volcano.sh/createdByJobTemplate" /* label and annotation: "namespace.template" */
 #define BY_FLOW_KEY     "volcano.sh/createdByJobFlow"     /* the same: "namespace.jobflow" */
-/* Annotations: who wrote the spec of a JobFlow, JobTemplate or CronJob last, as the server has set it (auth/auth.h). A Job
- * has that of its maker, and that of the template. Where no server keeps authors there are none. */
+/* Annotations: who wrote the spec of a JobFlow, JobTemplate or CronJob last, as the server has set it (auth/auth.h). A
+ * Job has that of its maker, and that of the template. Where no server keeps authors there are none. */
 #define AUTHOR_KEY          "pumice/author"
 #define TEMPLATE_AUTHOR_KEY "pumice/template-author"
 #define SLOT_KEY            "volcano.sh/cronjob-scheduled-timestamp"
@@ -51,15 +51,15 @@ struct jobflow_observed {
     struct str scheduler_name; /* of jobs that name none; empty: "volcano" */
 };
 
-/* Makes the job "FLOW-VERTEX" of each vertex when those it depends on have completed, or its probes say so. Keeps in the
- * status what became of each, so that a job which was deleted after its end is not run again. Succeed and Failed are
- * final; with jobRetainPolicy delete the jobs of a flow that has succeeded go. */
+/* Creates the job "FLOW-VERTEX" of each vertex when its targets have completed, or its probes pass. The status keeps
+ * the result of each job, so that a job which was deleted after its end is not run again. Succeed and Failed are final;
+ * with jobRetainPolicy "delete" the jobs of a flow that has succeeded are deleted. */
 void jobflow_plan(const struct jobflow_observed *o, int64_t now_ms, struct plan *plan);
 
 struct flow_why { /* of a vertex */
     struct str vertex, job;
     struct str phase; /* of its job; empty: it has not begun */
-    struct str why; /* what it waits for, or why it never starts, as the rest of such a sentence; empty: it has begun */
+    struct str why;   /* what it waits for, or why it never starts: the end of a sentence; empty: it has started */
     bool is_never;
 };
 struct flow_whys {
@@ -88,8 +88,8 @@ struct cronjob_observed {
     struct str scheduler_name;
 };
 
-/* Makes a job for the last slot that has passed, unless there was one, it is too late, or the concurrencyPolicy says no;
- * wakes at the next. What is active and when it last ran follows from the jobs that are there. */
+/* Creates a job for the last slot that has passed, unless it has one already, is too old, or concurrencyPolicy forbids
+ * it, and wakes at the next slot. Which jobs are active, and when it last ran, follows from the existing jobs. */
 void cronjob_plan(const struct cronjob_observed *o, int64_t now_ms, struct plan *plan);
 
 #endif

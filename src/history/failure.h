@@ -1,8 +1,8 @@
 /* failure.h - how a container or a pod failed, in the same words on the terminal, in -o json and in the report
  *
- * 'reason' is one of a fixed list (failure_reasons[], docs/run.md), for programs to compare; 'message' is what was said
- * besides it: the termination message, the last lines of the log, or a sentence of the node. For people both become one
- * line.
+ * 'reason' is a word of a fixed list (failure_reasons[], docs/run.md), which programs can compare. 'message' has the
+ * details: the termination message, the last lines of the log, or a sentence of the node. For people both are printed
+ * as one line.
  */
 #ifndef HISTORY_FAILURE_H
 #define HISTORY_FAILURE_H

@@ -1,25 +1,25 @@
-/* history.h - what happened, and when: one model that everybody who tells of a run or a plan reads
+/* history.h - what happened, and when: the model behind every output of a run or a plan
  *
- * A history is fed with facts as they are seen (changes of objects, lines that containers wrote, what pods used,
- * notices) and keeps times finer than Kubernetes' seconds. It does nothing by itself and has no clock: whoever feeds it
- * says when. The live view, the plain lines, -o json, the summary, the report and the trace of `pumice run` are made
- * from it, and all forms of `pumice plan`, which looks back from the future.
+ * Callers feed facts into a history as they observe them: changes of objects, output of containers, resource use,
+ * notices. The history keeps times in milliseconds, where Kubernetes has seconds. It has no clock: each fact comes with
+ * its time. The live view, plain lines, -o json, summary, report and trace of `pumice run` are made from it, and so are
+ * all outputs of `pumice plan`.
  *
  *     history ── jobs        phases, tasks, time in line, waits, states over time
- *            ├── pods        every one that ever was: a restarted task has several under one name
+ *            ├── pods        every pod that ever existed: a restarted task has several under one name
  *            │     └── containers ── attempts   start, end, exit code, signal, reason; the last lines
  *            ├── decisions   what a policy or the scheduler did, and why
  *            ├── warnings    Events of that type
  *            ├── notes       notices of the run itself
  *            └── queues, nodes   how much of them was in use, over time
  *
- * There are two kinds. That of a *run* is about the jobs of one run on one node. That of a *cluster* (is_cluster) is
- * about all there is: a PodGroup that belongs to no Job counts as a job of kind PodGroup, states of jobs and the use of
- * queues and nodes are kept as steps (a value holds from its time to that of the next), and a job waits whenever it has
- * not enough pods, whether somebody says why or not.
+ * There are two kinds. The history of a *run* covers the jobs of one run on one node. The history of a *cluster*
+ * (is_cluster) covers everything: a PodGroup without a Job counts as a job of kind PodGroup; states of jobs, and the
+ * use of queues and nodes, are kept as steps (a value holds from its time to the time of the next); and a job waits
+ * whenever it has too few pods, with or without a stated reason.
  *
- * Times are those at which a change was seen; -1: it has not happened. Texts are kept once and die with the history, as
- * does all that is read from it. What could grow without end in a run is limited by the numbers below.
+ * A time is when the change was observed; -1: it has not happened. Each text is stored once. Everything read from a
+ * history lives as long as the history. The limits below bound what could grow without end in a run.
  */
 #ifndef HISTORY_HISTORY_H
 #define HISTORY_HISTORY_H
@@ -92,7 +92,7 @@ static inline bool state_is_over(enum history_state s)
 enum pod_end { END_OPEN, END_OK, END_FAILED, END_STOPPED, POD_END_MAX };
 extern const char *const pod_end_names[POD_END_MAX]; /* "not over", "succeeded", "failed", "stopped" */
 
-/* What happens by itself when its time is there, unless something else happens before. */
+/* Something that happens at a set time, unless something else happens first. */
 struct history_timer {
     int64_t at_ms;
     struct str about;   /* the pod's name, "task/<name>", or "": the whole job */
@@ -119,7 +119,7 @@ struct history_pod {
     int64_t started_ms; /* its first main container */
     int64_t running_ms; /* seen running; or ended, where nobody saw it run */
     int64_t seen_ms;    /* its last change */
-    int64_t taken_ms;   /* its node says that it has it (status.startTime) */
+    int64_t taken_ms;   /* accepted by its node (status.startTime) */
     int64_t deadline_s; /* activeDeadlineSeconds, from then on; 0: none */
     int64_t grace_s;
     struct str reason, message;     /* of its status */
@@ -147,7 +147,7 @@ struct history_task {
     uint32_t n[HISTORY_STATE_MAX]; /* of the newest pod of each name */
     uint32_t n_restarting;         /* of those that run: a container failed and waits for its next start */
     bool has_deadlines;            /* some pod of it had one */
-    int64_t pending_ms;            /* a policy acts on a pod that does not run after so long; 0: none does */
+    int64_t pending_ms;            /* a policy acts on pods that are pending for this long; 0: none does */
     const char *pending_action;
     int64_t running, succeeded, failed; /* of a cluster: pods that are there now, by their phase */
 };
@@ -266,7 +266,7 @@ struct history_options {
     struct history_hooks hooks;
     bool is_shared; /* others run there too: what waits for room may get it */
     bool is_cluster;
-    struct sched *sched; /* of a cluster: asked why jobs wait; NULL: only the conditions of PodGroups tell */
+    struct sched *sched; /* of a cluster: gives the reasons why jobs wait; NULL: only conditions of PodGroups do */
 };
 
 struct history {
@@ -301,8 +301,8 @@ struct history {
 struct history *history_new(const struct history_options *o);
 void history_free(struct history *h); /* NULL is fine */
 
-/* An object is there, or is as given now; is_gone: it was removed. Kinds that tell nothing are ignored, and so is what
- * is gone before it was ever seen. */
+/* An object was created or changed; is_gone: it was deleted. Kinds without use here are ignored, and so are deletions
+ * of objects that the history never saw. */
 void history_changed(struct history *h, const struct object *o, bool is_gone, int64_t now_ms);
 
 /* A line of a container, or the beginning of one; what a pod has used so far and uses now (less than 0: not known). */
@@ -397,7 +397,7 @@ bool history_is_over(const struct history *h); /* all jobs; without jobs all pod
 /* What the scheduler has written of it, in the words of why_print(). WHY_NOT: it does not wait. */
 enum why_kind job_why_written(const struct history_job *j, struct str *ret_text);
 
-/* Nothing runs, and nothing that waits can ever start by itself: why, as a sentence. False: it may. */
+/* True if nothing runs and nothing that waits can ever start; the reason is a sentence. */
 bool history_is_stuck(const struct history *h, struct buf *ret_why);
 
 /* The exit status of a run that came to its end by itself. 'fail_on_any': also a Job that completed fails with any of

@@ -1,8 +1,9 @@
-/* history_internal.h - what the parts of a history share
+/* history_internal.h - shared by the files of a history
  *
- * Taking in: history.c Events and notices, job.c jobs and PodGroups, decision.c what a job's status decides, pod.c
- * pods, container.c their containers and what those wrote and used. Reading: read.c, failure_list.c (what failed),
- * outcome.c (is it over, can it ever be, which exit status), timeline_read.c (a cluster).
+ * Input:  history.c (Events, notices), job.c (jobs, PodGroups), decision.c (decisions in the status of a job), pod.c,
+ *         container.c (containers, their output and use).
+ * Output: read.c, failure_list.c (what failed), outcome.c (whether it has ended or can end, the exit status),
+ *         timeline_read.c (of a cluster).
  */
 #ifndef HISTORY_HISTORY_INTERNAL_H
 #define HISTORY_HISTORY_INTERNAL_H

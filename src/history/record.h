@@ -1,8 +1,8 @@
-/* record.h - a run written down as it goes, and read back
+/* record.h - a file with the facts of a run, from which its history can be rebuilt
  *
- * What is written are the facts that the history of the run was fed with, a line of JSON each, in their order: so what
- * is read back is the same history, and everything that is made of one (summary, page, trace) can be made again. A
- * record that breaks off, because the run was killed, is good up to there.
+ * The file has the facts that were fed into the history, in order, one line of JSON each. Reading it gives the same
+ * history, from which summary, page and trace can be made again. A record that breaks off, because the run was killed,
+ * is valid up to its last whole line.
  *
  *     {"pumice":1,"id":…,"begin":…,"jobs":1,…}   the first line
  *     {"documents":[…]}                          what was run, without secrets
@@ -10,7 +10,7 @@
  *     {"t":…,"note":…}  {"t":…,"why":…}  {"t":…,"stopped":…}  {"use":…}
  *     {"t":…,"end":{…},"summary":…}              the last line, of a run that came to its end
  *
- * Lines of containers are in files of their own, which may be cut: see record_log().
+ * The output of containers is in separate files, which may be truncated: see record_log().
  */
 #ifndef HISTORY_RECORD_H
 #define HISTORY_RECORD_H
@@ -70,8 +70,8 @@ struct record {
     size_t n_bad;          /* lines that nobody can read */
 };
 
-/* All of it; 'logs' are the lines, oldest first (may be empty). Texts are borrowed from 'facts' and 'a'. ERR_INVALID: it
- * is no record. */
+/* All of it; 'logs' are the lines, oldest first (may be empty). Texts are borrowed from 'facts' and 'a'. ERR_INVALID:
+ * it is no record. */
 int record_read(struct arena *a, struct str facts, struct str logs, struct record *ret, struct err *e);
 /* Only the first line and the last. */
 int record_read_ends(struct arena *a, struct str first, struct str last, struct record *ret, struct err *e);

@@ -1,8 +1,8 @@
-/* scrub.h - texts without secrets
+/* scrub.h - remove secrets from texts before they are written to a record
  *
- * Whoever writes down what others said is told of the secrets there are, and leaves them out. What is looked for are
- * whole values, and of values of several lines each line: a program that prints a secret in another form (backwards, in
- * base64) is not seen through. Values of fewer than SCRUB_MIN bytes are in too many words.
+ * Add the values of all secrets; scrubbing then replaces each of them. A value of several lines is searched line by
+ * line. A secret in another form (reversed, base64) is not found. Values shorter than SCRUB_MIN bytes are ignored,
+ * because they occur in ordinary words.
  */
 #ifndef HISTORY_SCRUB_H
 #define HISTORY_SCRUB_H
@@ -24,7 +24,7 @@ void scrub_done(struct scrub *s);
 void scrub_add(struct scrub *s, struct str secret);
 void scrub_add_secret(struct scrub *s, const struct json *object); /* all values of a Secret */
 
-/* Is this the name of a variable whose value is nobody's business? "HF_TOKEN", "DB_PASSWORD" … */
+/* Does the name of a variable suggest that its value is secret? "HF_TOKEN", "DB_PASSWORD" … */
 bool scrub_is_private(struct str variable);
 
 void scrub_text(const struct scrub *s, struct buf *out, struct str text);

@@ -1,11 +1,12 @@
-/* controller.h - the job controller: from what is observed of one job to the writes that bring it one step further
+/* controller.h - the job controller: plans the next writes for one job from its observed state
  *
- * Pure: the same input gives the same plan. It reads no clock, draws no random number, does no I/O, and never waits.
- * Level-triggered: the plan follows from the state, not from the memory of an event.
+ * Pure: the same input gives the same plan. The controller reads no clock and no random numbers, does no I/O and never
+ * waits. Level-triggered: the plan depends on the state, not on past events.
  *
- * What must survive a crash is in the Job's status: phase, version, retryCount, reason; and, as notes in
- * status.controlledResources (memo.h), the target of a restart, timers, obeyed commands and which indices were seen and
- * done. A decision is one status write and nothing else; what follows from it is planned when that write has come back.
+ * What must survive a crash is in the status of the Job: phase, version, retryCount and reason; and, as notes in
+ * status.controlledResources (memo.h), the target of a restart, timers, obeyed Commands, and the indices that were seen
+ * and done. A decision is one write of the status and nothing else. Its consequences are planned when that write is
+ * confirmed.
  */
 #ifndef JOB_CONTROLLER_H
 #define JOB_CONTROLLER_H
@@ -38,7 +39,7 @@ struct owned_object { /* a ConfigMap, Secret, Service, NetworkPolicy or Workload
 enum queue_state { QUEUE_UNKNOWN, QUEUE_OPEN, QUEUE_CLOSED }; /* unknown: there is no such queue (yet) */
 
 struct job_observed {
-    const struct job *job;   /* decoded; job->raw is the whole object */
+    const struct job *job;   /* decoded; job->raw is the object */
     struct plugin_set *set;  /* of this job; NULL: its spec is not acceptable, see 'spec_problem' */
     struct str spec_problem; /* why (never trust admission) */
     const struct job_pods *pods;
@@ -48,28 +49,29 @@ struct job_observed {
     const struct command_view *commands; /* that name this job's uid */
     size_t n_commands;
     enum queue_state queue;
-    /* An object of the job's namespace as it is now, or NULL: plugin objects, claims, a Workload, Volcano's PodGroup. */
+    /* An object of the job's namespace as it is now, or NULL: plugin objects, claims, a Workload, Volcano's
+     * PodGroup. */
     const struct json *(*find)(void *ctx, const char *kind, struct str name);
     void *find_ctx;
     const struct owned_object *owned;
     size_t n_owned;
     bool objects_are_fine; /* an earlier plan found them in order, and none of them nor the spec has changed since */
     const struct priority_source *priorities;
-    uint32_t create_window; /* pods that may be asked for now; the driver's slow start */
+    uint32_t create_window; /* how many pods may be created now (slow start of the driver) */
     int64_t
         stale_ms; /* since when the counters in the status are behind (an earlier outcome said so); 0: they are not */
-    int64_t counters_ms; /* counters alone wait at least so long: there are many jobs that have some to write */
-    /* The last failed write of this job that is not an ordinary answer, and since when: quota, webhook … */
+    int64_t counters_ms; /* minimum delay of a write that only changes counters; grows with the number of such jobs */
+    /* The last write of this job that failed for an external reason, such as a quota or a webhook. */
     struct str trouble;
 };
 
 struct job_outcome {
-    bool has_looked;       /* the changed pods (pods->to_look) need not be looked at again: pods_looked() */
+    bool has_looked;       /* all changed pods (pods->to_look) were handled: call pods_looked() */
     bool objects_are_fine; /* plugin objects and PodGroup are as wanted: see job_observed */
-    bool has_stale_status; /* counters have changed that are not worth a write yet: see job_observed.stale_ms */
+    bool has_stale_status; /* counters changed, but their write is delayed: see job_observed.stale_ms */
 };
 
-/* Add to 'plan' what is next for this job. */
+/* Add the next writes for this job to 'plan'. */
 struct job_outcome job_plan(const struct job_observed *o, int64_t now_ms, struct plan *plan);
 
 #endif

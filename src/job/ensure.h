@@ -1,7 +1,7 @@
-/* ensure.h - the objects of a job besides its pods: made, mended, waited for
+/* ensure.h - create, repair and wait for the objects of a job other than its pods
  *
- * One rule of ownership for all: what this very job controls is ours; what an older job of the same name
- * controls is waited for until it is gone; everything else is never touched, and used where it fits (foreign.h).
+ * Ownership decides: objects controlled by this Job (by uid) are managed. For objects controlled by an older Job of the
+ * same name, the job waits until they are gone. All other objects are never changed, and used if they fit (foreign.h).
  */
 #ifndef JOB_ENSURE_H
 #define JOB_ENSURE_H
@@ -9,9 +9,9 @@
 #include "job/status.h"
 
 enum ensured {
-    ENSURED_FINE,    /* everything is there as wanted */
+    ENSURED_FINE,    /* all objects exist as wanted */
     ENSURED_WORKING, /* writes were planned */
-    ENSURED_BLOCKED, /* something outside must change first; the draft says what */
+    ENSURED_BLOCKED, /* an external change is needed; the draft has the reason */
 };
 
 enum ensured job_ensure(struct status_draft *d, int64_t now_ms, struct plan *plan);
@@ -19,10 +19,10 @@ enum ensured job_ensure(struct status_draft *d, int64_t now_ms, struct plan *pla
 /* Delete the PodGroup, unless it is on its way out. */
 void job_group_delete(struct status_draft *d, struct plan *plan);
 
-/* Delete what a finished or aborted job leaves: its plugin objects and its PodGroup. Claims stay. */
+/* Delete the plugin objects and the PodGroup of a finished or aborted job. Claims stay. */
 void job_dismantle(struct status_draft *d, struct plan *plan);
 
-/* Have the tasks it depends on come far enough? */
+/* Have the tasks that this one depends on reached what it needs? */
 bool task_is_released(const struct job_observed *o, size_t task);
 
 #endif

@@ -1,21 +1,21 @@
-/* kill.h - which pods a phase ends
+/* kill.h - which pods a phase deletes
  *
- * One answer for those who delete them and for those who count them: the status that decides on a kill already tells
- * how many pods end by it, and says so until the last one is gone.
+ * The same function decides which pods are deleted and which are counted as terminating: the status that decides a kill
+ * already counts the pods that it will delete, until the last one is gone.
  */
 #ifndef JOB_KILL_H
 #define JOB_KILL_H
 
 #include "job/status.h"
 
-/* Does the draft's phase end this pod? Not those that are ending already. */
+/* Does the phase of the draft delete this pod? False for pods that are terminating already. */
 bool kill_takes(const struct status_draft *d, const struct job_pod *pod);
 
-/* Is this a phase that ends pods and is over when they are gone: Restarting, Aborting, Completing, Terminating? */
+/* Is this a phase that deletes pods and ends when they are gone: Restarting, Aborting, Completing, Terminating? */
 bool kill_is_on(enum job_phase phase);
 
-/* Have the retries been spent with the restart that the draft is in? Then nothing is killed for it. What a Command asks
- * for costs no retry and needs none. */
+/* Was the restart of the draft the last retry? Then no pods are deleted for it. A restart by a Command costs no
+ * retry. */
 bool restart_is_exhausted(const struct status_draft *d);
 
 #endif

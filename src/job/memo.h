@@ -1,7 +1,7 @@
-/* memo.h - what the controller must remember across a crash, as notes in status.controlledResources
+/* memo.h - state of the controller that survives a crash, as notes in status.controlledResources
  *
- * A real API server drops fields of the status it does not know, but keeps this map of texts. So a decision and what it
- * needs to be carried out are one write:
+ * A real API server drops unknown fields of the status, but keeps this map of strings. So one write has both a decision
+ * and what is needed to carry it out:
  *
  *     pumice-restart            "task <task>", "pod <task> <index>", "partition <task> <id>": the target being
  *                               restarted

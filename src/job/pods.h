@@ -1,8 +1,8 @@
 /* pods.h - the pods of one job, counted as they change
  *
- * A cached pod is a small view, not the object: what policies and counters need. The table knows for each task which
- * indices have a pod, keeps the counters of the status, and lists the pods that changed since they were last looked at,
- * so that an event on one pod of 10,000 does not walk the other 9,999.
+ * A pod is kept as a small view with what policies and counters need, not as an object. For each task the table knows
+ * which indices have a pod. It keeps the counters of the status, and a list of the pods that changed since the last
+ * plan, so that an event of one pod of 10,000 does not walk the other 9,999.
  *
  * Every pod is in exactly one class (B41):
  *
@@ -11,8 +11,8 @@
  *     SURPLUS      index beyond replicas, or a task the job does not have
  *     TERMINATING  deletionTimestamp is set
  *
- * Writes that are on their way are part of what is observed: a slot remembers that its pod was asked for or is being
- * deleted, until the pod shows up, goes, or the flight is called off.
+ * Writes that are on their way are part of the observed state: a slot remembers that its pod is being created or
+ * deleted, until the pod appears or disappears, or the write is cancelled.
  *
  * A pod of a version newer than the job's is LIVE too: another controller was ahead of the Job we know. Two pods (of
  * different names) that claim one index: the first one known has it, the other is SURPLUS until the first is gone.
@@ -145,15 +145,15 @@ void pods_flight_delete_off(struct job_pods *p, struct job_pod *pod);
  * UINT32_MAX if there is none. */
 uint32_t pods_next_missing(const struct task_pods *t, uint32_t from);
 
-/* The lowest index from 'from' on that was seen, is not done, and whose pod is known to be gone: it was evicted. */
+/* The lowest index from 'from' on that was seen, is not done, and whose pod is gone: its pod was evicted. */
 uint32_t pods_next_evicted(const struct task_pods *t, uint32_t from);
 
-/* The same of those nobody knows about: the status remembers a pod that we have never met. It may be gone, or news of
- * it may be late; only a fresh read can tell. */
+/* The same for a pod that only the status remembers and that the cache never had. It may be gone, or its event may be
+ * late; only reading it again can tell. */
 uint32_t pods_next_doubtful(const struct task_pods *t, uint32_t from);
 void pods_confirm_gone(struct job_pods *p, size_t task, uint32_t index); /* the read found nothing */
 
-/* Everything on the list of changes was looked at. */
+/* Clear the list of changed pods: all of them were handled. */
 void pods_looked(struct job_pods *p);
 
 /* Take what the status remembers (memo.h): 'seen' becomes the indices in the text and those with a live pod, 'done'

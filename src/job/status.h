@@ -1,6 +1,6 @@
-/* status.h - the next status of a job, being written
+/* status.h - a draft of the next status of a job
  *
- * Begins as a copy of the stored one; status_send() adds the write to the plan if anything differs.
+ * It starts as a copy of the stored status; status_send() adds a write to the plan if anything differs.
  */
 #ifndef JOB_STATUS_H
 #define JOB_STATUS_H
@@ -40,9 +40,8 @@ void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_
 void status_explain(struct status_draft *d, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Send it if it differs from the stored one. Counters alone wait a second (more in large jobs) for others to come
- * along, so that 10,000 pods do not make 10,000 writes, and a phase that follows at once takes them with it. True if a
- * write was added. */
+/* Add the write if the draft differs from the stored status. If only counters differ, it is delayed by a second (more
+ * for large jobs), so that 10,000 pods do not cause 10,000 writes. True if a write was added. */
 bool status_send(struct status_draft *d, int64_t now_ms, struct plan *plan);
 
 #endif

@@ -1,4 +1,4 @@
-/* steps.h - what a job does in each phase when nothing calls for a decision */
+/* steps.h - what the controller does for a job in each phase, when no action is decided */
 #ifndef JOB_STEPS_H
 #define JOB_STEPS_H
 

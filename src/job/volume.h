@@ -1,7 +1,7 @@
 /* volume.h - the job's own volumes: a claim mounted into every container of every pod
  *
- * Names are a function of the job, not random: building them again gives the same, so a crash between two writes
- * neither leaks a claim nor renames a volume (B47, B48).
+ * Names of claims are derived from the job, not random, so a crash between two writes neither leaks a claim nor renames
+ * a volume (B47, B48).
  */
 #ifndef JOB_VOLUME_H
 #define JOB_VOLUME_H

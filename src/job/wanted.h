@@ -1,7 +1,7 @@
-/* wanted.h - everything a job wants to exist, in order of creation
+/* wanted.h - all objects of a job other than its pods, in order of creation
  *
- * The job controller compares this with what is there; `pumice render` prints it. Order: what plugins want, claims, the
- * PodGroup (with 'is_native': the Workload and PodGroup of native.h), and then the pods by task and index
+ * The job controller compares them with the existing objects; `pumice render` prints them. Order: objects of plugins,
+ * claims, the PodGroup (with 'is_native': the Workload and PodGroup of native.h), and then the pods by task and index
  * (job_pod_new()), which are not in this list because there may be very many.
  */
 #ifndef JOB_WANTED_H

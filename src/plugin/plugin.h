@@ -1,11 +1,11 @@
-/* plugin.h - job plugins: what makes distributed frameworks just work
+/* plugin.h - job plugins, which set up pods and objects for distributed frameworks
  *
- * A plugin is one file with one table (struct job_plugin) and one row in the registry (plugin_list.h). It is pure: from the
- * Job and its own arguments to objects the job wants (ConfigMap, Service, Secret …) and to additions to pods. It
- * touches nothing; the controller compares what is wanted with what is there and writes the difference. That makes
- * every hook idempotent by construction, and `pumice render` possible.
+ * A plugin is one file with one table (struct job_plugin) and one row in the registry (plugin_list.h). It is pure: from
+ * the Job and its arguments it makes the objects that the job needs (ConfigMap, Service, Secret …) and additions to its
+ * pods. It writes nothing itself; the controller compares the result with the existing objects and writes the
+ * difference. So every hook is idempotent, and `pumice render` can show its result.
  *
- * They run in the order of the registry. In each container additions come after the user's own entries.
+ * Plugins run in the order of the registry. In each container their additions come after the user's own entries.
  *
  * Life of a plugin set, per job:
  *
@@ -38,8 +38,8 @@ struct plugin_world {
     void *ctx;
     /* An object of the job's namespace as it is now, or NULL. NULL callback: an empty cluster. */
     const struct json *(*find)(void *ctx, const char *kind, struct str name);
-    /* A new key pair of type "rsa", "ed25519" or "ecdsa". Empty texts: it is being made, ask again later. NULL callback:
-     * ssh_keys_generate() of sshkey.h. */
+    /* A new key pair of type "rsa", "ed25519" or "ecdsa". Empty texts: it is being made, ask again later. NULL
+     * callback: ssh_keys_generate() of sshkey.h. */
     int (*make_keys)(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e);
     struct str cluster_domain; /* empty: "cluster.local" */
 };
@@ -91,7 +91,7 @@ struct pod_draft { /* a pod being built; see pod.h for the ways to change it */
 struct plugin_objects {
     struct arena *arena;
     VEC(struct json *) list; /* in order of creation */
-    bool is_waiting;         /* there will be more: something that they need is still being made */
+    bool is_waiting;         /* more will follow: something that they need is not ready yet, such as keys */
 };
 
 struct plugin_file { /* one file below /etc/volcano, a key of the svc ConfigMap */
@@ -115,9 +115,10 @@ struct job_plugin {
 
     /* Rules of its own, at admission. 'at' is the place of spec.plugins.<name>. */
     void (*check)(struct plugin_call *call, const struct place *at, struct problems *ps);
-    /* Once for each job, before anything below: compute what pods share (host lists …) and leave it in call->state. */
+    /* Called once for each job before the hooks below: computes what pods share, such as host lists, into
+     * call->state. */
     int (*prepare)(struct plugin_call *call, struct err *e);
-    bool prepares_last; /* its prepare() asks for the files of all others */
+    bool prepares_last; /* its prepare() uses the files of all other plugins */
     /* Files it wants below /etc/volcano (needs svc). */
     int (*files)(struct plugin_call *call, struct plugin_files *out, struct err *e);
     /* Objects it wants, in order. */

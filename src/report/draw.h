@@ -1,7 +1,7 @@
-/* draw.h - pieces of pictures and pages: harmless text, a time axis, labels, the common look
+/* draw.h - parts of charts and pages: escaped text, a time axis, labels, the common style
  *
- * The pages of plans (plan_page.h) and runs (report.h) are made of these, so they look alike. Charts are DRAW_WIDTH
- * units wide with DRAW_LEFT of them for labels; time runs over the rest.
+ * The pages of plans (plan_page.h) and of runs (report.h) use these parts, so they look alike. A chart is DRAW_WIDTH
+ * units wide: DRAW_LEFT units for labels, the rest for time.
  */
 #ifndef REPORT_DRAW_H
 #define REPORT_DRAW_H

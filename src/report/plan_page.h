@@ -1,7 +1,7 @@
-/* plan_page.h - the history of a cluster as a picture (SVG) or a page (HTML), complete in one file
+/* plan_page.h - the history of a cluster as an image (SVG) or a page (HTML) in one file
  *
- * Nothing is loaded from anywhere: no script, no font, no image. Colours follow the reader's light or dark setting;
- * what a bar means stands in its tooltip and, on the page, in the tables too.
+ * The file loads nothing: no script, font or image. Colours follow the light or dark setting of the reader. Each bar
+ * has a tooltip, and the page has the same values in tables.
  */
 #ifndef REPORT_PLAN_PAGE_H
 #define REPORT_PLAN_PAGE_H

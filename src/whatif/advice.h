@@ -1,13 +1,13 @@
-/* advice.h - why does this job wait, and what is the smallest change that would start it now?
+/* advice.h - why a job waits, and the smallest changes that would start it now
  *
- * The answer comes from the real scheduler: the state is put into a future (future.h) and settled, and the scheduler
- * says why the job is not placed. Every suggestion was tried in the same way, on a copy of the state with the change
- * applied, and is only given if the job's minimum then has its places. So nothing here can be wrong about what the
- * scheduler does, and nothing has to be kept in step with it. The same input gives the same advice.
+ * The real scheduler gives the answer. The objects are loaded into a future (future.h), and the scheduler in it says
+ * why the job is not placed. Each suggestion is tested the same way, on a copy of the objects with the change applied,
+ * and is reported only if the minimum of the job is placed then. So the advice always agrees with the scheduler. The
+ * same input gives the same advice.
  *
- * Suggestions come in the order of how little they change (enum advice_kind); within a kind there is only the smallest
- * change that works. One that takes away more than half of something (replicas, requests) comes after those that do
- * not, and one that stops other jobs comes last.
+ * Suggestions are sorted by how much they change (enum advice_kind); of each kind only the smallest change that works
+ * is reported. Suggestions that remove more than half of the replicas or requests follow after all others, and
+ * suggestions that stop other jobs come last.
  */
 #ifndef WHATIF_ADVICE_H
 #define WHATIF_ADVICE_H
@@ -19,10 +19,10 @@
 
 enum advice_state {
     ADVICE_WAITS,   /* see why, ahead, suggestions, estimate */
-    ADVICE_STARTS,  /* nothing stops it: the scheduler places it at once (perhaps by evicting others) */
+    ADVICE_STARTS,  /* the scheduler places it at once, perhaps by evicting others */
     ADVICE_RUNS,    /* its minimum runs */
     ADVICE_ENDED,   /* Completed, Failed, Terminated, Aborted, or on its way there */
-    ADVICE_BLOCKED, /* its pods cannot even be made: see 'reason', 'message' */
+    ADVICE_BLOCKED, /* its pods cannot be created: see 'reason', 'message' */
     ADVICE_NATIVE, /* kube-scheduler places its pods, as 'group' of scheduling.k8s.io; what that says: 'reason', 'message' */
     ADVICE_STATE_MAX,
 };
@@ -30,7 +30,7 @@ extern const char *const advice_state_names[ADVICE_STATE_MAX]; /* "Waiting" … 
 
 /* In the order of the list */
 enum advice_kind {
-    ADVISE_QUEUE_CREATE, /* nobody loses anything, the job stays as it is … */
+    ADVISE_QUEUE_CREATE, /* nobody loses anything and the job is unchanged … */
     ADVISE_QUEUE_OPEN,
     ADVISE_UNCORDON,
     ADVISE_TOLERATION, /* … the job may go to more places … */
@@ -85,9 +85,9 @@ struct suggestion {
     VEC(struct advice_edit) edits;    /* all of it */
     VEC(struct str) how;              /* command lines, or lines of YAML */
     VEC(struct str) also;             /* other targets that work as well */
-    VEC(struct advice_victim) evicts; /* who loses pods through it, apart from what is freed by hand */
-    bool recreates;  /* the field cannot be changed in place: the Job is made again, and loses its age */
-    bool is_large;   /* takes away more than half */
+    VEC(struct advice_victim) evicts; /* jobs that lose pods by it, apart from those that it stops */
+    bool recreates;  /* the field is immutable: the Job is deleted and created again, and loses its age */
+    bool is_large;   /* removes more than half */
     bool stops_jobs; /* pods of others are evicted, or another job is deleted */
 };
 
@@ -104,7 +104,7 @@ struct advice_node {
     struct str name;
     struct resources free; /* only what the job asks for */
     int64_t fits;          /* pods of the task that lacks most, by amounts alone */
-    struct str refuses;    /* why it takes no pod of the job whatever is free; empty: it does */
+    struct str refuses;    /* why it accepts no pod of the job, even when empty; empty: it does */
 };
 
 struct advice_ahead {
@@ -125,9 +125,9 @@ struct advice_estimate {
     bool is_known;
     int64_t at_ms;
     VEC(struct str) after;  /* jobs that end just then */
-    VEC(struct str) silent; /* running jobs that do not say how long they run; they are taken to run for ever */
+    VEC(struct str) silent; /* running jobs without a declared duration; they are assumed never to end */
     bool is_never;          /* not known, and not even when all of those have ended */
-    bool has_overdue;       /* a job has run longer than it said: it is taken to end now */
+    bool has_overdue;       /* a job runs longer than declared: it is assumed to end now */
 };
 
 struct advice {
@@ -150,7 +150,7 @@ struct advice {
     struct why why;
     struct str why_text, why_resource; /* one sentence; the name of why.dim */
     struct advice_holder holder;       /* WHY_HELD, WHY_QUEUE_RESERVED */
-    bool is_in_line;                   /* false: it cannot be served whatever is free, so nobody is ahead either */
+    bool is_in_line;                   /* false: it could not run even alone, so it has no position */
     VEC(struct advice_ahead) ahead;
     VEC(struct advice_victim) evicts; /* ADVICE_STARTS: whose pods make room */
     VEC(struct suggestion) suggestions;

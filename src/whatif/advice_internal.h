@@ -1,7 +1,7 @@
-/* advice_internal.h - what the parts of the advice share
+/* advice_internal.h - shared by the files that make advice
  *
- * A world is a list of objects; changing it makes another list that shares what did not change. A trial puts a world
- * into a future, lets everything happen that happens now, and says whether the job has its places.
+ * A world is an immutable list of objects; a change makes a new list that shares the other objects. A trial loads a
+ * world into a future, runs it without letting time pass, and reports whether the job is placed.
  */
 #ifndef WHATIF_ADVICE_INTERNAL_H
 #define WHATIF_ADVICE_INTERNAL_H
@@ -60,7 +60,7 @@ void world_begin(struct advising *v);
 
 void world_add(struct advising *v, struct world *w, const struct json *object);
 const struct json *world_find(const struct world *w, const char *kind, struct str namespace, struct str name);
-/* Does the object go when this Job goes? */
+/* Is the object deleted with this Job? */
 bool belongs_to_job(const struct json *object, struct str namespace, struct str job);
 bool is_kind(const struct json *object, const char *kind); /* our Job, not batch/v1's */
 struct str namespace_of(const struct json *object);        /* "default" where it has none */

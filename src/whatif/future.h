@@ -1,8 +1,8 @@
-/* future.h - a cluster that exists only in memory, on virtual time: what would happen?
+/* future.h - a simulated cluster in memory, on virtual time
  *
- * The real store, controllers and scheduler run over hollow nodes: a pod that was bound starts at once (or after
- * start_ms), runs for as long as it is said to run, and succeeds. Nothing here waits for real time, and the same
- * objects give the same history. `pumice explain`, `pumice plan`, tests and benchmarks stand on this.
+ * The real store, controllers and scheduler run with hollow nodes (hollow.h): a bound pod starts at once (or after
+ * start_ms), runs for its declared time, and succeeds. Nothing waits for real time, and the same objects give the same
+ * history. `pumice explain`, `pumice plan`, tests and benchmarks use it.
  */
 #ifndef WHATIF_FUTURE_H
 #define WHATIF_FUTURE_H
@@ -41,10 +41,10 @@ int future_add(struct future *f, const struct json *object, struct err *e);
 bool future_lacks_group(const struct json *object);
 struct json *future_group_of(struct arena *a, const struct json *job);
 
-/* Let everything happen that happens now, without time passing. Returns when the next thing is due (INT64_MAX: never). */
+/* Run until nothing more happens at the current time. Returns when the next thing is due (INT64_MAX: never). */
 int64_t future_settle(struct future *f);
 
-/* Let time pass until 'until_ms', or until nothing more can happen; returns the time then. */
+/* Run until 'until_ms', or until nothing more can happen. Returns the time then. */
 int64_t future_run(struct future *f, int64_t until_ms);
 
 /* Settle, then move the clock to 'to_ms', or only to what is due before; nothing happens there yet. For owners who put

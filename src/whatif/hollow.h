@@ -1,16 +1,16 @@
-/* hollow.h - nodes without machines: what kubelets would write
+/* hollow.h - simulated nodes: the writes that kubelets would make
  *
- * It is told of pods as they change and says what their nodes would do next, and when. A pod that is bound starts, runs
- * for as long as it is said to run, and succeeds with exit code 0; a pod that is to be deleted goes. All nodes are one
- * struct hollow, so ten thousand of them cost as much as their pods.
+ * The caller passes changes of pods in; hollow_next() returns the next write of their nodes, and when it is due. A
+ * bound pod starts, runs for its declared time, and succeeds with exit code 0; a pod with a deletionTimestamp is
+ * removed. One struct hollow simulates all nodes, so ten thousand nodes cost no more than their pods.
  *
  *     hollow_put(&h, pod, now_ms);                    as often as a pod changes
  *     hollow_gone(&h, uid);
  *     while (hollow_next(&h, now_ms, &arena, &op))    due by now; move the clock to hollow_due_ms() for more
  *         cluster_write(c, &op);
  *
- * What was written counts when it comes back as a change. A write that failed is told with hollow_failed() and is tried
- * again. Nothing depends on anything but the order of these calls.
+ * A write takes effect when it comes back as a change. Report a failed write with hollow_failed(); it is repeated. The
+ * result depends only on the order of these calls.
  */
 #ifndef WHATIF_HOLLOW_H
 #define WHATIF_HOLLOW_H
@@ -53,10 +53,10 @@ int64_t hollow_due_ms(const struct hollow *h);
 /* The next write that is due at 'now_ms', in 'a' (its body shares text with the pod that was put last); false: none. */
 bool hollow_next(struct hollow *h, int64_t now_ms, struct arena *a, struct op *ret);
 
-/* The write for the pod of this uid did not work: it is due again at 'again_ms'. Pods it does not know are fine. */
+/* The write for the pod with this uid failed: it is due again at 'again_ms'. Unknown pods are ignored. */
 void hollow_failed(struct hollow *h, struct str uid, int64_t again_ms);
 
-/* The duration in an annotation of 'object': milliseconds, -1 if there is none or it is no duration above or equal 0. */
+/* The duration in an annotation of 'object', in milliseconds; -1 if there is none, or it is invalid or negative. */
 int64_t annotation_ms(const struct json *object, const char *key);
 
 #endif
