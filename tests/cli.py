@@ -357,7 +357,7 @@ def plugins_by_name():
     assert "mpi - " in both and "ssh - " in both and "ray - " not in both, both
     run = pumice("plugins", "nope")
     same(run.returncode, 2)
-    assert "there is no plugin 'nope'" in run.stderr
+    assert "unknown plugin 'nope'" in run.stderr
 
 
 # ---- render --state ----
