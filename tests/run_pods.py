@@ -412,8 +412,8 @@ def variables_without_end():
     many = [{"name": "V", "value": "x" * 100000}] + [{"name": f"W{i}", "value": "$(V)"} for i in range(200)]
     for env, args, want in ((doubling, [], 'container "main": env V8: expanded text is longer than 131071 bytes'),
                             (many, [], 'container "main": env W'),
-                            (many[:2], ["$(V)$(V)"], 'container "main": command[3]: with its variables'),
-                            (many[:2], ["$(V)"] * 100, "command and variables together have more than")):
+                            (many[:2], ["$(V)$(V)"], 'container "main": command[3]: expanded text is longer than 131071 bytes'),
+                            (many[:2], ["$(V)"] * 100, "command and variables together are longer than")):
         r = Run(job("long", task("a", ["sh", "-c", "echo never", *args], env=env)), *NODE)
         r.until(lambda r: any(want in e.get("message", "") for e in r.of("pod")))
         r.signal(signal.SIGINT).end()
