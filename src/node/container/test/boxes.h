@@ -276,7 +276,8 @@ static inline void add_volume(struct fixture *f, const char *path, bool is_read_
     struct err e;
     int fd = -1;
 
-    if (box_clone_mount(-1, path, is_read_only, false, &fd, &e) < 0)
+    fd = box_clone_mount(-1, path, is_read_only, false, &e);
+    if (fd < 0)
         fail_msg("%s", e.text);
     *vec_push(&f->a, &f->spec.mounts) = (struct box_mount){ fd, str_of(target) };
 }
