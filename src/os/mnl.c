@@ -1,92 +1,12 @@
-/* mnl.c - what we use of libmnl, for a program that needs no shared library
+/* mnl.c - the functions of libmnl that we call, for the program that is linked statically
  *
- * Debian has libmnl as a shared library only. These are its functions by its own header, compiled in its place when the
- * program is linked statically; everything else about netlink is the same in both programs.
+ * Debian has libmnl as a shared library only. These are messages and attributes as its header declares them, compiled in
+ * its place; sockets and answers are in netlink.c, for both programs.
  */
 #include "base/util.h"
 
 #include <errno.h>
 #include <libmnl/libmnl.h>
-
-struct mnl_socket {
-    int fd;
-    struct sockaddr_nl address;
-};
-
-/* ---- sockets ---- */
-
-struct mnl_socket *mnl_socket_open2(int bus, int flags)
-{
-    int fd = socket(AF_NETLINK, SOCK_RAW | flags, bus);
-
-    return fd < 0 ? NULL : mnl_socket_fdopen(fd);
-}
-
-struct mnl_socket *mnl_socket_fdopen(int fd)
-{
-    struct mnl_socket *s = xcalloc(1, sizeof(*s));
-    socklen_t n = sizeof(s->address);
-
-    s->fd = fd;
-    if (getsockname(fd, (struct sockaddr *)&s->address, &n) == 0 && s->address.nl_family == AF_NETLINK)
-        return s;
-    free(s);
-    return NULL;
-}
-
-int mnl_socket_bind(struct mnl_socket *s, unsigned groups, pid_t pid)
-{
-    socklen_t n = sizeof(s->address);
-
-    s->address = (struct sockaddr_nl){ .nl_family = AF_NETLINK, .nl_groups = groups, .nl_pid = (uint32_t)pid };
-    if (bind(s->fd, (struct sockaddr *)&s->address, n) < 0)
-        return -1;
-    return getsockname(s->fd, (struct sockaddr *)&s->address, &n);
-}
-
-int mnl_socket_close(struct mnl_socket *s)
-{
-    int rc = close(s->fd);
-
-    free(s);
-    return rc;
-}
-
-int mnl_socket_get_fd(const struct mnl_socket *s)
-{
-    return s->fd;
-}
-
-unsigned mnl_socket_get_portid(const struct mnl_socket *s)
-{
-    return s->address.nl_pid;
-}
-
-int mnl_socket_setsockopt(const struct mnl_socket *s, int type, void *value, socklen_t n)
-{
-    return setsockopt(s->fd, SOL_NETLINK, type, value, n);
-}
-
-ssize_t mnl_socket_sendto(const struct mnl_socket *s, const void *bytes, size_t n)
-{
-    static const struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
-
-    return sendto(s->fd, bytes, n, 0, (const struct sockaddr *)&kernel, sizeof(kernel));
-}
-
-ssize_t mnl_socket_recvfrom(const struct mnl_socket *s, void *bytes, size_t n)
-{
-    struct iovec piece = { bytes, n };
-    struct sockaddr_nl from;
-    struct msghdr m = { .msg_name = &from, .msg_namelen = sizeof(from), .msg_iov = &piece, .msg_iovlen = 1 };
-    ssize_t got = recvmsg(s->fd, &m, 0);
-
-    if (got >= 0 && (m.msg_flags & MSG_TRUNC)) {
-        errno = ENOSPC;
-        return -1;
-    }
-    return got;
-}
 
 /* ---- messages ---- */
 
@@ -233,49 +153,4 @@ struct nlattr *mnl_attr_nest_start(struct nlmsghdr *m, uint16_t type)
 void mnl_attr_nest_end(struct nlmsghdr *m, struct nlattr *start)
 {
     start->nla_len = (uint16_t)((char *)mnl_nlmsg_get_payload_tail(m) - (char *)start);
-}
-
-/* ---- answers ---- */
-
-static int take_error(const struct nlmsghdr *m)
-{
-    const struct nlmsgerr *e = mnl_nlmsg_get_payload(m);
-
-    if (mnl_nlmsg_get_payload_len(m) < sizeof(*e)) {
-        errno = EBADMSG;
-        return MNL_CB_ERROR;
-    }
-    errno = abs(e->error);
-    return e->error ? MNL_CB_ERROR : MNL_CB_STOP;
-}
-
-static int mnl_take_one(const struct nlmsghdr *m, unsigned seq, unsigned portid, mnl_cb_t on_message, void *ctx)
-{
-    if (m->nlmsg_pid && portid && m->nlmsg_pid != portid) {
-        errno = ESRCH;
-        return MNL_CB_ERROR;
-    }
-    if (m->nlmsg_seq && seq && m->nlmsg_seq != seq) {
-        errno = EPROTO;
-        return MNL_CB_ERROR;
-    }
-    if (m->nlmsg_flags & NLM_F_DUMP_INTR) {
-        errno = EINTR;
-        return MNL_CB_ERROR;
-    }
-    if (m->nlmsg_type == NLMSG_ERROR)
-        return take_error(m);
-    if (m->nlmsg_type == NLMSG_DONE)
-        return MNL_CB_STOP;
-    return m->nlmsg_type >= NLMSG_MIN_TYPE && on_message ? on_message(m, ctx) : MNL_CB_OK;
-}
-
-int mnl_cb_run(const void *bytes, size_t n, unsigned seq, unsigned portid, mnl_cb_t on_message, void *ctx)
-{
-    const struct nlmsghdr *m = bytes;
-    int left = (int)n, rc = MNL_CB_OK;
-
-    for (; mnl_nlmsg_ok(m, left) && rc > MNL_CB_STOP; m = mnl_nlmsg_next(m, &left))
-        rc = mnl_take_one(m, seq, portid, on_message, ctx);
-    return rc;
 }

@@ -16,44 +16,61 @@
 
 enum { REPLY_BYTES = 32 * 1024 }; /* the kernel fills dumps up to this */
 
-static int set_up(struct nl *l, struct err *e)
+/* Old kernels have neither: errors without words, and answers with our own request in them. */
+static void ask_for_words(int fd)
 {
     int on = 1;
 
-    if (mnl_socket_bind(l->sock, 0, MNL_SOCKET_AUTOPID) < 0) {
-        err_errno(e, "bind a netlink socket");
-        nl_close(l);
-        return -1;
-    }
-    (void)mnl_socket_setsockopt(l->sock, NETLINK_EXT_ACK, &on, sizeof(on)); /* old kernels: errors without words */
-    /* Answers without our own request in them. */
-    (void)mnl_socket_setsockopt(l->sock, NETLINK_CAP_ACK, &on, sizeof(on));
-    return 0;
+    (void)setsockopt(fd, SOL_NETLINK, NETLINK_EXT_ACK, &on, sizeof(on));
+    (void)setsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &on, sizeof(on));
+}
+
+int nl_socket(int bus)
+{
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, bus);
+
+    if (fd >= 0)
+        ask_for_words(fd);
+    return fd;
+}
+
+void nl_open_fd(struct nl *l, int take_fd)
+{
+    *l = (struct nl){ .fd = take_fd, .is_open = true, .seq = 1 };
+    ask_for_words(take_fd);
 }
 
 int nl_open(struct nl *l, struct err *e)
 {
-    *l = (struct nl){ .seq = 1 };
-    l->sock = mnl_socket_open2(NETLINK_ROUTE, SOCK_CLOEXEC);
-    return l->sock ? set_up(l, e) : err_errno(e, "open a netlink socket");
-}
+    int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
-int nl_open_fd(struct nl *l, int take_fd, struct err *e)
-{
-    *l = (struct nl){ .seq = 1 };
-    l->sock = mnl_socket_fdopen(take_fd);
-    if (l->sock)
-        return set_up(l, e);
-    (void)err_errno(e, "use a netlink socket");
-    close(take_fd);
-    return -1;
+    *l = (struct nl){ 0 };
+    if (fd < 0)
+        return err_errno(e, "open a netlink socket");
+    nl_open_fd(l, fd);
+    return 0;
 }
 
 void nl_close(struct nl *l)
 {
-    if (l->sock)
-        (void)mnl_socket_close(l->sock); /* nothing is buffered */
-    l->sock = NULL;
+    if (l->is_open)
+        (void)close(l->fd); /* nothing is buffered */
+    l->is_open = false;
+}
+
+/* One datagram with answers. */
+static ssize_t nl_receive(const struct nl *l, void *bytes, size_t size)
+{
+    ssize_t n;
+
+    do
+        n = recv(l->fd, bytes, size, MSG_TRUNC);
+    while (n < 0 && errno == EINTR);
+    if (n >= 0 && (n == 0 || (size_t)n > size)) {
+        errno = n ? ENOSPC : EPIPE;
+        return -1;
+    }
+    return n;
 }
 
 /* ---- a batch ---- */
@@ -72,7 +89,7 @@ static void *take_room(struct nl *l, size_t n)
     return p;
 }
 
-void nl_begin(struct nl *l, uint16_t type, uint16_t flags, const char *what, const void *head, size_t n)
+void *nl_begin(struct nl *l, uint16_t type, uint16_t flags, const char *what, size_t n)
 {
     struct nlmsghdr *m;
 
@@ -84,8 +101,8 @@ void nl_begin(struct nl *l, uint16_t type, uint16_t flags, const char *what, con
     m->nlmsg_seq = l->seq + (uint32_t)l->n_requests;
     m->nlmsg_len = sizeof(*m);
     l->now = m;
-    memcpy(take_room(l, n), head, n);
     l->requests[l->n_requests++] = (struct nl_request){ what, false };
+    return take_room(l, n);
 }
 
 void nl_optional(struct nl *l)
@@ -187,7 +204,7 @@ int nl_send(struct nl *l, struct err *e)
     l->error = 0;
     if (n_requests) {
         l->now->nlmsg_flags |= NLM_F_ACK;
-        n = mnl_socket_sendto(l->sock, l->bytes, l->n_bytes);
+        n = send(l->fd, l->bytes, l->n_bytes, 0);
     }
     l->n_requests = l->n_bytes = 0;
     l->now = NULL;
@@ -196,11 +213,9 @@ int nl_send(struct nl *l, struct err *e)
         return err_errno(e, "send to netlink");
     }
     while (!is_over) {
-        n = mnl_socket_recvfrom(l->sock, reply, sizeof(reply));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            l->error = n < 0 ? errno : EPIPE;
+        n = nl_receive(l, reply, sizeof(reply));
+        if (n < 0) {
+            l->error = errno;
             return err_errno(e, "read from netlink");
         }
         is_over = read_acks(l, reply, (int)n, n_requests, e);
@@ -212,64 +227,57 @@ int nl_send(struct nl *l, struct err *e)
 /* ---- looking ---- */
 
 struct dump {
-    bool (*on_message)(void *ctx, const struct nlmsghdr *m);
+    nl_message_f on_message; /* NULL: nobody listens */
     void *ctx;
-    bool is_over, is_stopped;
-    int error;
+    bool is_over;
 };
 
-static void dump_read(struct dump *d, const char *bytes, int n, uint32_t seq)
+static void dump_read(struct nl *l, struct dump *d, const char *bytes, int n)
 {
     for (const struct nlmsghdr *m = (const void *)bytes; mnl_nlmsg_ok(m, n); m = mnl_nlmsg_next(m, &n)) {
-        if (m->nlmsg_seq != seq)
+        if (m->nlmsg_seq != l->seq)
             continue;
+        l->was_torn |= (m->nlmsg_flags & NLM_F_DUMP_INTR) != 0;
         if (m->nlmsg_type == NLMSG_DONE) {
             d->is_over = true;
         } else if (m->nlmsg_type == NLMSG_ERROR) {
-            const struct nlmsgerr *answer = mnl_nlmsg_get_payload(m);
-
             d->is_over = true;
-            d->error = -answer->error;
-        } else if (!d->is_stopped) {
-            d->is_stopped = !d->on_message(d->ctx, m);
+            l->error = -((const struct nlmsgerr *)mnl_nlmsg_get_payload(m))->error;
+        } else if (d->on_message && !d->on_message(d->ctx, m)) {
+            d->on_message = NULL;
         }
     }
 }
 
 /* One request, heard to its end: the answers of a dump must be read, or the next request finds them. */
-static int netlink_ask(struct nl *l, struct dump *d, bool is_dump, struct err *e)
+static int netlink_ask(struct nl *l, struct dump *d, uint16_t flags, struct err *e)
 {
     _Alignas(NLMSG_ALIGNTO) char reply[REPLY_BYTES];
-    uint32_t seq = l->seq;
+    const char *what = l->requests[0].what;
     ssize_t n;
 
-    l->now->nlmsg_flags = NLM_F_REQUEST | (is_dump ? NLM_F_DUMP : NLM_F_ACK);
-    n = mnl_socket_sendto(l->sock, l->bytes, l->n_bytes);
-    l->seq++;
+    assert(l->n_requests == 1);
+    l->now->nlmsg_flags = NLM_F_REQUEST | flags;
+    n = send(l->fd, l->bytes, l->n_bytes, 0);
     l->n_requests = l->n_bytes = 0;
     l->now = NULL;
+    l->error = 0;
+    l->was_torn = false;
     while (n >= 0 && !d->is_over) {
-        n = mnl_socket_recvfrom(l->sock, reply, sizeof(reply));
-        if (n < 0 && errno == EINTR)
-            n = 0;
-        else if (n > 0)
-            dump_read(d, reply, (int)n, seq);
+        n = nl_receive(l, reply, sizeof(reply));
+        if (n > 0)
+            dump_read(l, d, reply, (int)n);
     }
+    l->seq++;
     if (n < 0)
-        d->error = errno;
-    errno = d->error;
-    return d->error ? err_errno(e, "ask netlink") : 0;
+        l->error = errno;
+    errno = l->error;
+    return l->error ? err_errno(e, "%s", what) : 0;
 }
 
-int nl_dump(struct nl *l, uint16_t type, uint8_t family, bool (*on_message)(void *ctx, const struct nlmsghdr *m),
-            void *ctx, struct err *e)
+int nl_dump(struct nl *l, nl_message_f on_message, void *ctx, struct err *e)
 {
-    struct dump d = { on_message, ctx, false, false, 0 };
-    struct ifinfomsg head = { .ifi_family = family }; /* at least as long as the heads of routes and addresses */
-
-    assert(l->n_requests == 0);
-    nl_begin(l, type, 0, "dump", &head, sizeof(head));
-    return netlink_ask(l, &d, true, e);
+    return netlink_ask(l, &(struct dump){ .on_message = on_message, .ctx = ctx }, NLM_F_DUMP, e);
 }
 
 static bool take_link(void *ctx, const struct nlmsghdr *m)
@@ -290,15 +298,13 @@ static bool take_link(void *ctx, const struct nlmsghdr *m)
 int nl_link_find(struct nl *l, const char *name, struct nl_link *ret, struct err *e)
 {
     struct nl_link link = { -1, false };
-    struct dump d = { take_link, &link, false, false, 0 };
-    struct ifinfomsg head = { .ifi_family = AF_UNSPEC };
+    struct dump d = { .on_message = take_link, .ctx = &link };
 
-    assert(l->n_requests == 0);
-    nl_begin(l, RTM_GETLINK, 0, "find link", &head, sizeof(head));
+    (void)nl_begin(l, RTM_GETLINK, 0, "find link", sizeof(struct ifinfomsg));
     nl_put_text(l, IFLA_IFNAME, name);
     nl_put_u32(l, IFLA_EXT_MASK, RTEXT_FILTER_SKIP_STATS);
-    if (netlink_ask(l, &d, false, NULL) < 0 && d.error != ENODEV) {
-        errno = d.error;
+    if (netlink_ask(l, &d, NLM_F_ACK, NULL) < 0 && l->error != ENODEV) {
+        errno = l->error;
         return err_errno(e, "find link %s", name);
     }
     if (link.index < 0)

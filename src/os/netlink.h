@@ -1,6 +1,6 @@
 /* netlink.h - talking rtnetlink: several requests in one message to the kernel, their answers, dumps; namespaces
  *
- *     nl_begin(&l, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, "make link", &info, sizeof(info));
+ *     info = nl_begin(&l, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, "create link", sizeof(*info));
  *     nl_put_text(&l, IFLA_IFNAME, name);
  *     nl_begin(…);
  *     if (nl_send(&l, e) < 0) …
@@ -23,27 +23,33 @@ enum { NL_REQUESTS_MAX = 16, NL_BYTES_MAX = 4096 };
 
 struct nl_request {
     const char *what; /* for the error text; not copied */
-    bool is_optional; /* its failure is nobody's business */
+    bool is_optional; /* its failure is ignored */
 };
 
 struct nl {
-    struct mnl_socket *sock;
-    uint32_t seq; /* of the first request being built */
+    int fd;
+    bool is_open;
+    bool was_torn; /* the last nl_dump(): what it lists changed meanwhile, so some may be missing or told twice */
+    uint32_t seq;  /* of the first request being built */
     struct nl_request requests[NL_REQUESTS_MAX];
     size_t n_requests, n_bytes;
     struct nlmsghdr *now;
-    int error; /* errno of the first failure of the last nl_send(), 0 if none */
+    int error; /* errno of the first failure of the last nl_send() or nl_dump(), 0 if none */
     _Alignas(NLMSG_ALIGNTO) char bytes[NL_BYTES_MAX];
 };
 
-int nl_open(struct nl *l, struct err *e);
-int nl_open_fd(struct nl *l, int take_fd, struct err *e); /* over a socket that somebody opened in another namespace */
-void nl_close(struct nl *l);                              /* also one that was never opened, if zeroed */
+/* A netlink socket, close-on-exec, with the kernel's own words about failures. 'bus': NETLINK_ROUTE, NETLINK_NETFILTER.
+ * -1 and errno. */
+int nl_socket(int bus);
+
+int nl_open(struct nl *l, struct err *e);   /* NETLINK_ROUTE */
+void nl_open_fd(struct nl *l, int take_fd); /* over a socket of any bus, perhaps opened in another namespace */
+void nl_close(struct nl *l);                /* also one that was never opened, if zeroed */
 
 /* ---- a batch ---- it must fit NL_REQUESTS_MAX and NL_BYTES_MAX: all of it is ours, none from outside ---- */
 
-/* Begin a request with its fixed head; the attributes put from now on are its own. */
-void nl_begin(struct nl *l, uint16_t type, uint16_t flags, const char *what, const void *head, size_t n);
+/* Begin a request; the attributes put from now on are its own. Returns its fixed head of 'n' bytes, cleared, to fill in. */
+void *nl_begin(struct nl *l, uint16_t type, uint16_t flags, const char *what, size_t n);
 void nl_optional(struct nl *l); /* the request begun last may fail */
 
 void nl_put(struct nl *l, uint16_t type, const void *p, size_t n);
@@ -53,15 +59,16 @@ struct nlattr *nl_nest(struct nl *l, uint16_t type);
 void nl_nest_end(struct nl *l, struct nlattr *nest);
 void *nl_put_room(struct nl *l, size_t n); /* raw bytes inside a nest, cleared */
 
-/* Send all requests and wait for all answers. Fails with the first failure ("make link: File exists"), errno in
+/* Send all requests and wait for all answers. Fails with the first failure ("create link: File exists"), errno in
  * l->error. The batch is empty afterwards. */
 int nl_send(struct nl *l, struct err *e);
 
 /* ---- looking ---- */
 
-/* Every object of a kind: RTM_GETLINK, RTM_GETROUTE … 'on_message' returns false to hear no more. */
-int nl_dump(struct nl *l, uint16_t type, uint8_t family, bool (*on_message)(void *ctx, const struct nlmsghdr *m),
-            void *ctx, struct err *e);
+/* Send the one request that was begun (RTM_GETLINK, RTM_GETROUTE …) and hear of every object of that kind. 'on_message'
+ * returns false to hear no more; NULL: only whether it works. */
+typedef bool (*nl_message_f)(void *ctx, const struct nlmsghdr *m);
+int nl_dump(struct nl *l, nl_message_f on_message, void *ctx, struct err *e);
 
 struct nl_link {
     int index;

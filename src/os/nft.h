@@ -21,6 +21,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "os/netlink.h"
 
 #include <netinet/in.h> /* before linux/netfilter.h, which has its own of the same names */
 
@@ -154,7 +155,7 @@ int nft_send(struct str batch, int ns_fd, struct err *e);
 /* Does this kernel have nf_tables, and may we use it in a network namespace of our own? */
 int nft_check(struct err *e);
 
-/* Every object of a kind: NFT_MSG_GETTABLE, NFT_MSG_GETCHAIN …, of all families. 'on_message' as libmnl has it. */
-int nft_dump(int ns_fd, uint16_t type, mnl_cb_t on_message, void *ctx, struct err *e);
+/* Every object of a kind: NFT_MSG_GETTABLE, NFT_MSG_GETCHAIN …, of all families; as nl_dump(). */
+int nft_dump(int ns_fd, uint16_t type, nl_message_f on_message, void *ctx, struct err *e);
 
 #endif

@@ -25,26 +25,23 @@ static int no_nf_tables(struct err *e)
 
 static int open_here(void *ctx, struct err *e)
 {
-    struct mnl_socket **ret = ctx;
-    int on = 1;
+    int *ret_fd = ctx;
 
-    *ret = mnl_socket_open2(NETLINK_NETFILTER, SOCK_CLOEXEC);
-    if (!*ret)
-        return errno == EPROTONOSUPPORT ? no_nf_tables(e) : err_errno(e, "open a netfilter socket");
-    (void)mnl_socket_setsockopt(*ret, NETLINK_EXT_ACK, &on, sizeof(on)); /* old kernels: errors without words */
-    (void)mnl_socket_setsockopt(*ret, NETLINK_CAP_ACK, &on, sizeof(on)); /* nor our own message in them */
-    return 0;
+    *ret_fd = nl_socket(NETLINK_NETFILTER);
+    if (*ret_fd >= 0)
+        return 0;
+    return errno == EPROTONOSUPPORT ? no_nf_tables(e) : err_errno(e, "open a netfilter socket");
 }
 
-static int open_in(int ns_fd, struct mnl_socket **ret, struct err *e)
+static int open_in(int ns_fd, int *ret_fd, struct err *e)
 {
-    return ns_fd < 0 ? open_here(ret, e) : netns_run(ns_fd, open_here, ret, e);
+    return ns_fd < 0 ? open_here(ret_fd, e) : netns_run(ns_fd, open_here, ret_fd, e);
 }
 
 /* A batch is one datagram. Root may have any; others what the machine allows (net.core.wmem_max, twice). */
-static void nft_send_make_room(const struct mnl_socket *s, size_t n)
+static void nft_send_make_room(int fd, size_t n)
 {
-    int fd = mnl_socket_get_fd(s), want = (int)MIN_OF(n + SEND_SPARE_BYTES, INT32_MAX / 2), has = 0;
+    int want = (int)MIN_OF(n + SEND_SPARE_BYTES, INT32_MAX / 2), has = 0;
     socklen_t size = sizeof(has);
 
     if (getsockopt(fd, SOL_SOCKET, SO_SNDBUF, &has, &size) == 0 && has >= want)
@@ -53,13 +50,13 @@ static void nft_send_make_room(const struct mnl_socket *s, size_t n)
         (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &want, sizeof(want)); /* sending tells whether it was enough */
 }
 
-static int send_batch(const struct mnl_socket *s, struct str batch, struct err *e)
+static int send_batch(int fd, struct str batch, struct err *e)
 {
     ssize_t n;
 
-    nft_send_make_room(s, batch.n);
+    nft_send_make_room(fd, batch.n);
     do
-        n = mnl_socket_sendto(s, batch.p, batch.n);
+        n = send(fd, batch.p, batch.n, 0);
     while (n < 0 && errno == EINTR);
     if (n < 0 && errno == EMSGSIZE)
         return err_set(e, ERR_TOO_BIG,
@@ -159,7 +156,7 @@ static int nft_send_refused(const struct nlmsghdr *answer, int error, struct str
 
 /* ---- sending ---- */
 
-static int read_answer(const struct mnl_socket *s, struct str batch, struct err *e)
+static int read_answer(int fd, struct str batch, struct err *e)
 {
     _Alignas(NLMSG_ALIGNTO) char reply[REPLY_BYTES];
     const struct nlmsghdr *m = (const void *)reply;
@@ -167,7 +164,7 @@ static int read_answer(const struct mnl_socket *s, struct str batch, struct err 
     ssize_t n;
 
     do /* ENOBUFS: there were more answers than room for them; the first ones are there */
-        n = recv(mnl_socket_get_fd(s), reply, sizeof(reply), MSG_DONTWAIT);
+        n = recv(fd, reply, sizeof(reply), MSG_DONTWAIT);
     while (n < 0 && (errno == EINTR || errno == ENOBUFS));
     if (n < 0)
         return err_errno(e, "read the answer of nf_tables");
@@ -179,42 +176,33 @@ static int read_answer(const struct mnl_socket *s, struct str batch, struct err 
 
 int nft_send(struct str batch, int ns_fd, struct err *e)
 {
-    struct mnl_socket *s;
-    int rc;
+    autoclose int fd = -1;
 
-    if (open_in(ns_fd, &s, e) < 0)
+    if (open_in(ns_fd, &fd, e) < 0)
         return -1;
-    rc = send_batch(s, batch, e) < 0 ? -1 : read_answer(s, batch, e);
-    (void)mnl_socket_close(s); /* nothing is buffered */
-    return rc;
+    return send_batch(fd, batch, e) < 0 ? -1 : read_answer(fd, batch, e);
 }
 
 /* ---- looking ---- */
 
-int nft_dump(int ns_fd, uint16_t type, mnl_cb_t on_message, void *ctx, struct err *e)
+int nft_dump(int ns_fd, uint16_t type, nl_message_f on_message, void *ctx, struct err *e)
 {
-    _Alignas(NLMSG_ALIGNTO) char bytes[REPLY_BYTES];
-    struct nlmsghdr *m = nft_put_head(bytes, (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | type), NLM_F_DUMP, NFPROTO_UNSPEC,
-                                      0);
-    struct mnl_socket *s;
-    ssize_t n;
-    int rc;
+    struct nl l;
+    int fd, rc;
 
-    if (open_in(ns_fd, &s, e) < 0)
+    if (open_in(ns_fd, &fd, e) < 0)
         return -1;
-    m->nlmsg_seq = 1;
-    rc = mnl_socket_sendto(s, m, m->nlmsg_len) < 0 ? -1 : MNL_CB_OK;
-    while (rc == MNL_CB_OK) {
-        n = mnl_socket_recvfrom(s, bytes, sizeof(bytes));
-        if (n < 0 && errno == EINTR)
-            continue;
-        rc = n < 0 ? -1 : mnl_cb_run(bytes, (size_t)n, 1, mnl_socket_get_portid(s), on_message, ctx);
+    nl_open_fd(&l, fd);
+    (void)nl_begin(&l, (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | type), 0, "ask nf_tables", sizeof(struct nfgenmsg));
+    rc = nl_dump(&l, on_message, ctx, e);
+    if (rc < 0 && (l.error == EINVAL || l.error == EOPNOTSUPP)) /* nobody took the question */
+        (void)no_nf_tables(e);
+    if (rc == 0 && l.was_torn) {
+        errno = EINTR;
+        rc = err_errno(e, "ask nf_tables");
     }
-    if (rc < 0)
-        rc = errno == EINVAL || errno == EOPNOTSUPP ? no_nf_tables(e) /* nobody took the question */
-                                                    : err_errno(e, "ask nf_tables");
-    (void)mnl_socket_close(s); /* nothing is buffered */
-    return rc < 0 ? -1 : 0;
+    nl_close(&l);
+    return rc;
 }
 
 static int check_here(void *ctx, struct err *e)

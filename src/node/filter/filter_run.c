@@ -139,20 +139,20 @@ struct tables {
     bool is_there[2];
 };
 
-static int look_at_table(const struct nlmsghdr *m, void *ctx)
+static bool look_at_table(void *ctx, const struct nlmsghdr *m)
 {
     const struct nfgenmsg *head = mnl_nlmsg_get_payload(m);
     struct tables *t = ctx;
     const struct nlattr *a;
 
     if (head->nfgen_family != NFPROTO_INET)
-        return MNL_CB_OK;
+        return true;
     mnl_attr_for_each(a, m, sizeof(struct nfgenmsg))
         for (size_t i = 0; i < ARRAY_LEN(t->names); i++)
             if (mnl_attr_get_type(a) == NFTA_TABLE_NAME && mnl_attr_validate(a, MNL_TYPE_NUL_STRING) >= 0 &&
                 strcmp(mnl_attr_get_str(a), t->names[i]) == 0)
                 t->is_there[i] = true;
-    return MNL_CB_OK;
+    return true;
 }
 
 bool filter_look(const char *id, int ns_fd, bool *ret_is_second)

@@ -242,7 +242,7 @@ static int open_all(struct net *n, const struct net_options *opt, struct err *e)
         net_egress_begin(&n->out);
         n->has_out = true;
     }
-    if (net_subnet_choose(n->has_out && n->out.host.sock ? &n->out.host : NULL, opt->subnet, &n->subnet, e) < 0)
+    if (net_subnet_choose(n->has_out && n->out.host.is_open ? &n->out.host : NULL, opt->subnet, &n->subnet, e) < 0)
         return -1;
     subnet_init(&n->subnet);
     if (make_bridge(n, e) < 0)
@@ -485,10 +485,13 @@ static int set_up_pod_end(struct net *n, struct nl *l, const struct net_port *po
 static int join_pod(struct net *n, int ns_fd, int take_nl_fd, const struct net_port *port, struct err *e)
 {
     struct nl l;
-    int rc = take_nl_fd >= 0 ? nl_open_fd(&l, take_nl_fd, e) : nl_open_in(&l, ns_fd, e);
+    int rc;
 
-    if (rc == 0)
-        rc = set_up_pod_end(n, &l, port, e);
+    if (take_nl_fd >= 0)
+        nl_open_fd(&l, take_nl_fd);
+    else if (nl_open_in(&l, ns_fd, e) < 0)
+        return -1;
+    rc = set_up_pod_end(n, &l, port, e);
     nl_close(&l);
     return rc;
 }
@@ -497,11 +500,11 @@ static int join_pod(struct net *n, int ns_fd, int take_nl_fd, const struct net_p
  * with the link, as that goes with the pod's namespace. */
 static int cut_off(struct net *n, const struct net_port *port, struct err *e)
 {
-    struct rtmsg head = {
+    struct rtmsg *head = nl_begin(&n->nl, RTM_DELROUTE, 0, "remove the route", sizeof(*head));
+
+    *head = (struct rtmsg){
         .rtm_family = AF_INET, .rtm_dst_len = 32, .rtm_table = RT_TABLE_MAIN, .rtm_scope = RT_SCOPE_NOWHERE
     };
-
-    nl_begin(&n->nl, RTM_DELROUTE, 0, "remove the route", &head, sizeof(head));
     nl_put(&n->nl, RTA_DST, &port->address, sizeof(port->address));
     if (nl_send(&n->nl, e) < 0 && n->nl.error != ESRCH)
         return -1;

@@ -39,6 +39,7 @@ void net_put_route(struct nl *l, int index, const struct in_addr *to, int prefix
 void net_put_neighbour(struct nl *l, int index, struct in_addr a, const uint8_t mac[6]);
 
 int net_delete_group(struct nl *l, uint32_t group, struct err *e); /* sends; -1 also if the group is empty */
+int net_each_route(struct nl *l, nl_message_f on_message, void *ctx, struct err *e); /* of IPv4 */
 
 /* A link that came up before its peer has no carrier. Until a worker of the kernel has seen that there is one now,
  * packets over it are dropped, and a first connection would wait a second. (New kernels see to it when they are

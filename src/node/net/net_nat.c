@@ -217,7 +217,7 @@ struct nat_listing {
     struct nat_tables *tables;
 };
 
-static int list_one(const struct nlmsghdr *m, void *ctx)
+static bool list_one(void *ctx, const struct nlmsghdr *m)
 {
     struct nat_listing *l = ctx;
     struct nat_table t = { .id = "" };
@@ -232,7 +232,7 @@ static int list_one(const struct nlmsghdr *m, void *ctx)
     }
     if (is_ours)
         *vec_push(l->arena, &l->tables->list) = t;
-    return MNL_CB_OK;
+    return true;
 }
 
 int nat_list(struct arena *a, int ns_fd, struct nat_tables *ret, struct err *e)
@@ -271,7 +271,7 @@ struct nat_search {
     bool is_found;
 };
 
-static int look_at_chain(const struct nlmsghdr *m, void *ctx)
+static bool look_at_chain(void *ctx, const struct nlmsghdr *m)
 {
     const struct nfgenmsg *head = mnl_nlmsg_get_payload(m);
     struct nat_search *s = ctx;
@@ -280,10 +280,10 @@ static int look_at_chain(const struct nlmsghdr *m, void *ctx)
     read_chain(m, &c);
     if (s->is_found || !c.forwards || !c.drops ||
         (head->nfgen_family != NFPROTO_IPV4 && head->nfgen_family != NFPROTO_INET))
-        return MNL_CB_OK;
+        return true;
     s->is_found = true;
     (void)snprintf(s->out, s->size, "%s %s %s", head->nfgen_family == NFPROTO_IPV4 ? "ip" : "inet", c.table, c.name);
-    return MNL_CB_OK;
+    return true;
 }
 
 bool nat_is_forward_dropped(int ns_fd, char *ret_chain, size_t size)
@@ -301,14 +301,14 @@ struct chain_search {
     bool is_found;
 };
 
-static int look_for_to_host(const struct nlmsghdr *m, void *ctx)
+static bool look_for_to_host(void *ctx, const struct nlmsghdr *m)
 {
     struct chain_search *s = ctx;
     struct chain c = { "", "", false, false };
 
     read_chain(m, &c);
     s->is_found |= strcmp(c.table, s->table) == 0 && strcmp(c.name, to_host_name) == 0;
-    return MNL_CB_OK;
+    return true;
 }
 
 int nat_complete(int ns_fd, const struct nat_options *opt, struct err *e)

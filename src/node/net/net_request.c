@@ -19,9 +19,9 @@ uint32_t net_group(const char *id)
 
 void net_begin_link(struct nl *l, uint16_t flags, const char *what, int index, unsigned up)
 {
-    struct ifinfomsg head = { .ifi_family = AF_UNSPEC, .ifi_index = index, .ifi_flags = up, .ifi_change = up };
+    struct ifinfomsg *head = nl_begin(l, RTM_NEWLINK, flags, what, sizeof(*head));
 
-    nl_begin(l, RTM_NEWLINK, flags, what, &head, sizeof(head));
+    *head = (struct ifinfomsg){ .ifi_family = AF_UNSPEC, .ifi_index = index, .ifi_flags = up, .ifi_change = up };
 }
 
 void net_put_up(struct nl *l, const char *what, int index)
@@ -65,9 +65,9 @@ void net_put_no_ipv6(struct nl *l, int index)
 
 void net_put_address(struct nl *l, int index, struct in_addr a, int prefix, uint32_t flags)
 {
-    struct ifaddrmsg head = { .ifa_family = AF_INET, .ifa_prefixlen = (uint8_t)prefix, .ifa_index = (uint32_t)index };
+    struct ifaddrmsg *head = nl_begin(l, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, "set the address", sizeof(*head));
 
-    nl_begin(l, RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, "set the address", &head, sizeof(head));
+    *head = (struct ifaddrmsg){ .ifa_family = AF_INET, .ifa_prefixlen = (uint8_t)prefix, .ifa_index = (uint32_t)index };
     nl_put(l, IFA_LOCAL, &a, sizeof(a));
     nl_put(l, IFA_ADDRESS, &a, sizeof(a));
     nl_put_u32(l, IFA_FLAGS, flags);
@@ -75,14 +75,14 @@ void net_put_address(struct nl *l, int index, struct in_addr a, int prefix, uint
 
 void net_put_route(struct nl *l, int index, const struct in_addr *to, int prefix, const struct in_addr *via)
 {
-    struct rtmsg head = { .rtm_family = AF_INET,
-                          .rtm_dst_len = (uint8_t)prefix,
-                          .rtm_table = RT_TABLE_MAIN,
-                          .rtm_protocol = RTPROT_STATIC,
-                          .rtm_scope = via ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK,
-                          .rtm_type = RTN_UNICAST };
+    struct rtmsg *head = nl_begin(l, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, "set a route", sizeof(*head));
 
-    nl_begin(l, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, "set a route", &head, sizeof(head));
+    *head = (struct rtmsg){ .rtm_family = AF_INET,
+                            .rtm_dst_len = (uint8_t)prefix,
+                            .rtm_table = RT_TABLE_MAIN,
+                            .rtm_protocol = RTPROT_STATIC,
+                            .rtm_scope = via ? RT_SCOPE_UNIVERSE : RT_SCOPE_LINK,
+                            .rtm_type = RTN_UNICAST };
     if (to)
         nl_put(l, RTA_DST, to, sizeof(*to));
     if (via)
@@ -92,9 +92,9 @@ void net_put_route(struct nl *l, int index, const struct in_addr *to, int prefix
 
 void net_put_neighbour(struct nl *l, int index, struct in_addr a, const uint8_t mac[6])
 {
-    struct ndmsg head = { .ndm_family = AF_INET, .ndm_ifindex = index, .ndm_state = NUD_PERMANENT };
+    struct ndmsg *head = nl_begin(l, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, "set a neighbour", sizeof(*head));
 
-    nl_begin(l, RTM_NEWNEIGH, NLM_F_CREATE | NLM_F_REPLACE, "set a neighbour", &head, sizeof(head));
+    *head = (struct ndmsg){ .ndm_family = AF_INET, .ndm_ifindex = index, .ndm_state = NUD_PERMANENT };
     nl_put(l, NDA_DST, &a, sizeof(a));
     nl_put(l, NDA_LLADDR, mac, 6);
 }
@@ -115,9 +115,15 @@ int net_wait_for_link(struct nl *l, const char *name, struct err *e)
 
 int net_delete_group(struct nl *l, uint32_t group, struct err *e)
 {
-    struct ifinfomsg head = { .ifi_family = AF_UNSPEC };
-
-    nl_begin(l, RTM_DELLINK, 0, "remove links", &head, sizeof(head));
+    (void)nl_begin(l, RTM_DELLINK, 0, "remove links", sizeof(struct ifinfomsg)); /* AF_UNSPEC: 0 */
     nl_put_u32(l, IFLA_GROUP, group);
     return nl_send(l, e);
+}
+
+int net_each_route(struct nl *l, nl_message_f on_message, void *ctx, struct err *e)
+{
+    struct rtmsg *head = nl_begin(l, RTM_GETROUTE, 0, "list routes", sizeof(*head));
+
+    head->rtm_family = AF_INET;
+    return nl_dump(l, on_message, ctx, e);
 }

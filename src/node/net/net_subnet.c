@@ -88,7 +88,7 @@ int net_subnet_choose(struct nl *l, const char *wanted, struct subnet *ret, stru
 
     if (wanted)
         return subnet_parse(str_of(wanted), ret, e);
-    if (!l || nl_dump(l, RTM_GETROUTE, AF_INET, add_route, &r, e) == 0)
+    if (!l || net_each_route(l, add_route, &r, e) == 0)
         rc = net_net_subnet_choose(&r, ret, e);
     arena_done(&r.arena);
     return rc;

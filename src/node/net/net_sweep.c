@@ -82,7 +82,8 @@ int net_sweep(void)
     living.arena = &a;
     if (nl_open(&l, NULL) < 0)
         return 0;
-    if (nl_dump(&l, RTM_GETLINK, AF_UNSPEC, note_link, &living, NULL) == 0)
+    (void)nl_begin(&l, RTM_GETLINK, 0, "list links", sizeof(struct ifinfomsg));
+    if (nl_dump(&l, note_link, &living, NULL) == 0)
         VEC_FOREACH(t, &tables.list)
             if (!is_living(&living, t->id))
                 removed += remove_locked(&l, t->id);

@@ -210,7 +210,7 @@ static int hide_and_forward(const struct net_way *w, struct err *e)
                                .group = net_group(w->id),
                                .links = forced.names };
 
-    if (nl_dump(w->host, RTM_GETROUTE, AF_INET, take_default_link, &d, e) < 0 || nat_list(&a, -1, &tables, e) < 0)
+    if (net_each_route(w->host, take_default_link, &d, e) < 0 || nat_list(&a, -1, &tables, e) < 0)
         return -1;
     if (!d.n)
         return err_set(e, ERR_NOT_FOUND, "this host has no default route");

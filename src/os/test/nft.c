@@ -32,11 +32,11 @@ static int finish(struct nft *t, struct err *e)
     return nft_send(buf_view(&batch), -1, e);
 }
 
-static int count(const struct nlmsghdr *m, void *ctx)
+static bool count(void *ctx, const struct nlmsghdr *m)
 {
     (void)m;
     ++*(int *)ctx;
-    return MNL_CB_OK;
+    return true;
 }
 
 static int count_all(uint16_t type)

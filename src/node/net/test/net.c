@@ -660,14 +660,13 @@ static bool waits_for_link_to_go(const char *name)
 
 static int make_foreign(const char *name, struct err *e)
 {
-    struct ifinfomsg head = { .ifi_family = AF_UNSPEC };
     struct nl l;
     struct nlattr *info;
     int rc;
 
     if (nl_open(&l, e) < 0)
         return -1;
-    nl_begin(&l, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, "make", &head, sizeof(head));
+    (void)nl_begin(&l, RTM_NEWLINK, NLM_F_CREATE | NLM_F_EXCL, "create", sizeof(struct ifinfomsg));
     nl_put_text(&l, IFLA_IFNAME, name);
     info = nl_nest(&l, IFLA_LINKINFO);
     nl_put(&l, IFLA_INFO_KIND, "bridge", strlen("bridge"));
