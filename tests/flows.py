@@ -115,7 +115,7 @@ def probes_by_network():
 def a_schedule_runs_once():
     r = run_text([cron("nightly")])
     same((r.status, r.out), (0, "main-0 | hi\n"))
-    assert "CronJob nightly: its job is run once, now; a server keeps its schedule" in r.err, r.err
+    assert "CronJob nightly: its job runs once, now; a server runs it on schedule" in r.err, r.err
 
 
 # ---- what is not run ----

@@ -46,11 +46,11 @@ WRONG_USE = [
     (["--timeout", "0"], "--timeout"),
     (["--node", "cpu"], "must be RESOURCE=AMOUNT"),
     (["--node", "cpu=x"], "--node cpu=x"),
-    (["--max-restarts", "-1"], "--max-restarts: must be a number from 0 on (got -1)"),
+    (["--max-restarts", "-1"], "--max-restarts: must be 0 or greater (got -1)"),
     (["--network", "host"], "is not one of auto, private"),
     (["-o", "yaml"], "is not one of text, json"),
     (["--set", "spec.queue"], "--set spec.queue: must be"),
-    (["--set", "kind=Pod"], "begins with spec."),
+    (["--set", "kind=Pod"], "must begin with spec."),
     (["--replicas", "boss=1"], 'no task "boss" (tasks: train/worker)'),
     (["--replicas", "worker=many"], "is not a number"),
     (["--env", "=x"], "must be NAME=VALUE"),
@@ -245,8 +245,8 @@ def ends_crash_loops():
     same(r.returncode, 7)
     has(r.stderr, "worker-0 has failed, with exit code 7; stopping (--max-restarts)", "pumice: worker-0 failed: exit code 7\n")
     r = run([doc], "--set", "spec.maxRetry=7")
-    same(r.stderr.count("fails again and again"), 1)
-    has(r.stderr, "worker-0 fails again and again (5 times: exit code 7); --max-restarts N would end such a run")
+    same(r.stderr.count("keeps failing"), 1)
+    has(r.stderr, "worker-0 keeps failing (5 times: exit code 7); --max-restarts N ends such a run")
 
 
 def started(*args, tasks=None):

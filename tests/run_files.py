@@ -70,8 +70,8 @@ def odd_places():
         r = ended(path, "-C", "--mount", f"{HERE}/link:/x:ro")
         assert r.all_lines() == ["odd", f"{HERE}/plain", f"{os.stat('.').st_ino} ."], r.all_lines()
         assert ended(path, "--mount", f"{odd}:/x").all_lines()[0] == "odd"
-        for place, piece in ((odd, "has a ':', which no path in a pod may have: use --mount HOST:POD"), ("/", "the root of this machine"),
-                             (f"{HERE}/gone", "the directory you are in is not there any more")):
+        for place, piece in ((odd, "has a ':', which a path in a pod must not have; use --mount HOST:POD"), ("/", "/ of this machine cannot be"),
+                             (f"{HERE}/gone", "the current directory was deleted")):
             os.chdir(place)
             if place.endswith("gone"):
                 os.rmdir(place)
@@ -87,24 +87,24 @@ def says_what_is_wrong():
         write(f"{HERE}/bad{i}.env", f"A=1\n{line}\n")
     for args, piece in (
             (("--mount", "nope"), f"--mount nope: {HERE}/nope: No such file or directory"),
-            (("--mount", "in:out"), '--mount in:out: "out" is no place in a pod'),
-            (("--mount", "in:/"), '"/" is no place in a pod'),
-            (("--mount", "/"), "the root of this machine"),
-            (("--mount", "./co:lon:/x:y"), "this is not HOST, HOST:POD or HOST:POD:ro"),
-            (("--mount", "in:/x:w"), "this is not HOST, HOST:POD or HOST:POD:ro"),
-            (("--mount", ""), "this is not HOST"),
+            (("--mount", "in:out"), '--mount in:out: "out" must be an absolute path below /'),
+            (("--mount", "in:/"), '"/" must be an absolute path below /'),
+            (("--mount", "/"), "/ of this machine cannot be"),
+            (("--mount", "./co:lon:/x:y"), "must be HOST, HOST:POD or HOST:POD:ro"),
+            (("--mount", "in:/x:w"), "must be HOST, HOST:POD or HOST:POD:ro"),
+            (("--mount", ""), "must be HOST"),
             (("--mount", "in", "--restricted"), "--mount: --restricted refuses"),
             (("-C", "--restricted"), "--here: --restricted refuses"),
-            (("--workdir", "x"), '--workdir: "x" is no directory of a pod'),
+            (("--workdir", "x"), '--workdir: "x" must be an absolute path'),
             (("--env-file", "nope"), "--env-file nope: cannot open"),
             (("--env-file", "bad0.env"), "--env-file bad0.env: line 2: must be NAME=VALUE"),
-            (("--env-file", "bad1.env"), '--env-file bad1.env: line 2: "export B" is no name of a variable: letters'),
+            (("--env-file", "bad1.env"), '--env-file bad1.env: line 2: "export B" is not a variable name: use letters'),
             (("--env-file", "bad1.env"), '(leave out "export")'),
-            (("--env-file", "bad2.env"), 'line 2: "B C" is no name'),
-            (("--env-file", "bad3.env"), 'line 2: "1B" is no name'),
+            (("--env-file", "bad2.env"), 'line 2: "B C" is not a variable name'),
+            (("--env-file", "bad3.env"), 'line 2: "1B" is not a variable name'),
             (("--env-file", "bad4.env"), "line 2:"),
             (("--env-file", "bad5.env"), "line 2: the value of B"),
-            (("-e", "A B=1"), '--env A B=1: "A B" is no name')):
+            (("-e", "A B=1"), '--env A B=1: "A B" is not a variable name')):
         r = pumice("run", path, *args)
         assert r.returncode == 2 and piece in r.stderr, (args, r.returncode, r.stderr)
 

@@ -166,19 +166,19 @@ def pods_are_named():
     same(fine("exec", "default/worker-1", "-c", "main", "--", "hostname"), "train-worker-1\n")
     for name in ("pod/train-worker-1", "pod/worker-1", "train/worker-1", "worker-1/main", "train/worker-1/main", "default/train-worker-1"):
         same(fine("exec", name, "--", "hostname"), "train-worker-1\n")
-    fails(1, 'has no container "x" (there are: main)', "exec", "worker-1/x", "--", "true")
-    fails(1, 'no pod is called "other/worker-1"', "exec", "other/worker-1", "--", "true")
-    fails(1, 'no pod is called "nope" (there are: train-', "exec", "nope", "--", "true")
-    fails(1, 'has no container "x" (there are: main)', "exec", "worker-0", "-c", "x", "--", "true")
-    fails(1, 'no pod is called', "exec", "-n", "other", "worker-0", "--", "true")
-    fails(2, "say where and what", "exec", "worker-0")
+    fails(1, 'has no container "x" (containers: main)', "exec", "worker-1/x", "--", "true")
+    fails(1, 'no pod "other/worker-1"', "exec", "other/worker-1", "--", "true")
+    fails(1, 'no pod "nope" (pods: train-', "exec", "nope", "--", "true")
+    fails(1, 'has no container "x" (containers: main)', "exec", "worker-0", "-c", "x", "--", "true")
+    fails(1, 'no pod "worker-0"', "exec", "-n", "other", "worker-0", "--", "true")
+    fails(2, "usage: pumice exec", "exec", "worker-0")
 
 
 def several_runs():
     """Of two runs that have a pod of the name, none is guessed."""
     other = Run(job("train", task("worker", sh("echo up; exec sleep 1000"))), user=USER, state=R.state)
     other.until_line("up")
-    r = fails(1, "say which with --run ID", "exec", "worker-0", "--", "true")
+    r = fails(1, "use --run ID", "exec", "worker-0", "--", "true")
     assert R.id() in r.stderr and other.id() in r.stderr, r.stderr
     same(fine("exec", "--run", other.id(), "worker-0", "--", "echo", "-n", "this"), "this")
     assert len({line.split()[0] for line in fine("ps", "--no-headers").splitlines()}) == 2
@@ -377,9 +377,9 @@ def cp_in():
     fine("cp", f"{src}/d", "worker-0:/tmp/made/")
     same(fine("exec", "worker-0", "--", "cat", "/tmp/made/sub/two"), "22")
     fails(1, "File exists", "cp", f"{src}/one", "worker-0:/dev/null")  # a device makes no room
-    fails(2, '"-" is no file', "cp", "-", "worker-0:/tmp/x")
-    fails(2, "one of the two", "cp", f"{src}/one", "/tmp/x")
-    fails(2, "one of the two", "cp", "worker-0:/a", "worker-1:/b")
+    fails(2, '"-" is not a file', "cp", "-", "worker-0:/tmp/x")
+    fails(2, "exactly one of FROM and TO", "cp", f"{src}/one", "/tmp/x")
+    fails(2, "exactly one of FROM and TO", "cp", "worker-0:/a", "worker-1:/b")
 
 
 def cp_of_others():
@@ -549,7 +549,7 @@ def port_forward():
     p.kill()
     p.communicate()
     until("the end of the port", lambda: socket.socket().connect_ex(("127.0.0.1", port)) != 0)
-    fails(2, "is not PORT, LOCAL:PORT or :PORT", "port-forward", "serve-0", "x")
+    fails(2, "must be PORT, LOCAL:PORT or :PORT", "port-forward", "serve-0", "x")
     p = subprocess.Popen([harness.PUMICE, "port-forward", "--state", R.state, "worker-0", ":9"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          text=True, user=USER, group=USER, extra_groups=[] if USER else None)
     leftovers.OURS.add(p.pid)
@@ -581,7 +581,7 @@ def other_addresses():
     r = Run(what, "--publish", f"127.0.0.2:{ports[1]}:8000", *(["--publish", f"[::1]:{ports[1]}:8000", "--publish", f"[::1]:{udp}:8000/udp"] if six else []))
     r.until_line("serves")
     text = "\n".join(e["text"] for e in r.of("notice"))
-    for piece in (f"hostPort {ports[0]} is reached at 127.0.0.1 only", "hostPort 53 has no effect here: it is for SCTP, and only TCP and UDP lead to pods", "'pumice attach -i POD' gives it some"):
+    for piece in (f"hostPort {ports[0]} is reached at 127.0.0.1 only", "hostPort 53 has no effect here: only TCP and UDP ports are published, not SCTP", "send it some with 'pumice attach -i POD'"):
         assert piece in text, text
     same((talk(ports[1], address="127.0.0.2"), talk(ports[0])), (b"HELLO", b"HELLO"))
     if six:
@@ -615,22 +615,22 @@ def ports_that_cannot_be_had():
     run_refused(1, f"--publish {taken}: another program listens", plain, "--publish", str(taken))
     udp = PORTS_UDP["host"]
     run_refused(1, f"--publish {udp}/udp: another program listens at port {udp}/udp of 127.0.0.1", plain, "--publish", f"{udp}/udp")
-    run_refused(2, '--publish 1/sctp: no port leads to pods by "sctp": write /tcp or /udp', plain, "--publish", "1/sctp")
+    run_refused(2, '--publish 1/sctp: unknown protocol "sctp": use /tcp or /udp', plain, "--publish", "1/sctp")
     for wrong in ("x", "1:a:b", "0", "1:2:3:4", "1:", "70000"):
-        run_refused(2, f"--publish {wrong}: this is not [ADDRESS:]PORT", plain, "--publish", wrong)
+        run_refused(2, f"--publish {wrong}: must be [ADDRESS:]PORT", plain, "--publish", wrong)
     two = job("j", task("t", sh("true"), replicas=2, ports=[{"containerPort": 80, "hostPort": free_port()}]))
     run_refused(1, "didn't have free ports for the requested pod ports. (--wait: keep waiting)\n"
                 "    hint: only one pod can have hostPort ", two)
     several = job("j", task("t", sh("true"), replicas=2))
-    run_refused(1, "--publish 4321: which pod? No container of the files has a containerPort 4321: name one, as 4321:t-0:4321", several, "--publish", "4321")
-    run_refused(1, "No container of the files has a containerPort 80 for UDP: name one, as 80/udp:t-0:80",
+    run_refused(1, "--publish 4321: no container has containerPort 4321; name the pod, as 4321:t-0:4321", several, "--publish", "4321")
+    run_refused(1, "no container has containerPort 80 for UDP; name the pod, as 80/udp:t-0:80",
                 job("j", task("t", sh("true"), replicas=2, ports=[{"containerPort": 80}])), "--publish", "80/udp")
     run_refused(1, "--publish 203.0.113.9:1234", plain, "--publish", "203.0.113.9:1234")
 
 
 def port_of_root():
     if USER and int(read("/proc/sys/net/ipv4/ip_unprivileged_port_start")) > 80:
-        run_refused(1, "port 80 is one of those that only root may use", job("j", task("t", sh("true"))), "--publish", "80")
+        run_refused(1, "port 80 is for root only", job("j", task("t", sh("true"))), "--publish", "80")
 
 
 # ---- who may ----
@@ -651,7 +651,7 @@ def others_may_not():
         script = EVIL.replace("/state/", os.path.dirname(R.state) + "/").replace("print(", "sys.stdout.write(") \
             .replace("[n for n in os.listdir('" + os.path.dirname(R.state) + "/' + 's' * 100) if len(n) == 6][0]", repr(R.id()))
         out = subprocess.run([shutil.which("python3", path="/usr/bin:/bin"), "-c", script], user=ORDINARY, group=ORDINARY, extra_groups=[], capture_output=True, text=True)
-        assert "403 Forbidden" in out.stdout and "only who has started the run may ask" in out.stdout, (out.stdout, out.stderr)
+        assert "403 Forbidden" in out.stdout and "only the user who started the run may ask" in out.stdout, (out.stdout, out.stderr)
         os.chmod(f"{path}/control", 0o600)
         os.chmod(path, 0o700)
     else:  # not even root: it is not his run
@@ -721,7 +721,7 @@ def from_a_pipe():
     r = subprocess.run([*command, R.write("reads.json", open_)], input="one\n", **who)
     assert r.stdout == "t-0 | got one\n" and "reads standard input, which does not end" in r.stderr, (r.stdout, r.stderr)
     r = subprocess.run([*command, "--timeout", "1s", "-"], input=json.dumps(open_), **who)
-    assert r.returncode == 124 and "'pumice attach -i POD' gives it some" in r.stderr and r.stdout == "", (r.returncode, r.stdout, r.stderr)
+    assert r.returncode == 124 and "send it some with 'pumice attach -i POD'" in r.stderr and r.stdout == "", (r.returncode, r.stdout, r.stderr)
 
 
 def at_a_terminal():

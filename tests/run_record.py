@@ -173,7 +173,7 @@ def no_room():
     """Where nothing can be written the run goes on, and says so once."""
     what = job("j", task("a", sh("seq 1 20000")))
     r = run(what, {"XDG_STATE_HOME": "/proc/nowhere"}, "--logs", "none").done()
-    same(len([e for e in r.of("notice") if "record of this run cannot be made" in e["text"]]), 1)
+    same(len([e for e in r.of("notice") if "record of this run cannot be created" in e["text"]]), 1)
     if os.getuid() != 0 or not has_mount_namespaces():
         return skip("no mount namespaces")
     env = home("small")

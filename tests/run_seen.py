@@ -71,7 +71,7 @@ def into(screen, *words):
 
 def looks_stopped(screen):
     """Everybody says so at once; nobody waits for an answer."""
-    words = f"is stopped (Ctrl-Z): 'fg' at its terminal, or 'kill -CONT {screen.pid}', has it go on"
+    words = f"is stopped (Ctrl-Z): 'fg' at its terminal, or 'kill -CONT {screen.pid}', continues it"
     status, out, err = into(screen, "ps")
     assert status == 0 and re.search(r"[0-9a-f]{6} +j +j-worker-0 +Stopped ", out) and not err, (status, out, err)
     same([(run["stopped"], [pod["metadata"]["name"] for pod in run["pods"]]) for run in json.loads(into(screen, "ps", "-o", "json")[1])], [(True, ["j-worker-0"])])
@@ -120,7 +120,7 @@ def rests_with_ctrl_z():
             until(lambda: counted() > n)
             screen.keys(b"\x1a")
             until(lambda: state() == "T")
-            if "the pods go on" in screen.text:
+            if "the pods keep running" in screen.text:
                 print("skipped: nothing can be frozen here")
                 os.kill(screen.pid, signal.SIGCONT)
                 break

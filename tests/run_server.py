@@ -220,11 +220,11 @@ def is_asked_beforehand(s):
         (viewer, "-n", "lab", path): (1, r'Job plain: .*forbidden: User "viewer" cannot create'),
         (viewer, path): (1, r"--server: .*--detach.*forbidden"),
         (ann, "-n", "lab", path): (1, r"Job plain: .*restricted"),
-        ("--runtime", "runc", path): (2, r"--runtime: does not go with a server: .*pumice server --runtime.*--server=none"),
-        ("--pull", "always", path): (2, r"--pull: does not go with a server: .*pumice server --pull.*--server=none"),
-        ("--keep-state", path): (2, r"--keep-state: does not go with a server: .*--log-dir.*--server=none"),
-        ("-e", "A=b", write("changed", *FILES["flow"][1])): (2, r"JobFlow f: its jobs are made by the server"),
-        ("--server=none", "--detach", path): (2, r"--detach: goes with --server"),
+        ("--runtime", "runc", path): (2, r"--runtime: cannot be used with a server: .*pumice server --runtime.*--server=none"),
+        ("--pull", "always", path): (2, r"--pull: cannot be used with a server: .*pumice server --pull.*--server=none"),
+        ("--keep-state", path): (2, r"--keep-state: cannot be used with a server: .*--log-dir.*--server=none"),
+        ("-e", "A=b", write("changed", *FILES["flow"][1])): (2, r"JobFlow f: the server creates its jobs"),
+        ("--server=none", "--detach", path): (2, r"--detach: needs --server"),
         ("--server=/nowhere", path): (2, r"--server=/nowhere: No such file"),
     }
     for args, (status, words), r in [(*item, Run(*(() if item[0][0].startswith("--server") else ("--server",)), *item[0])) for item in wrong.items()]:
@@ -247,13 +247,13 @@ def finds_what_is_there(s):
     s.ok("POST", "/api/v1/namespaces/default/configmaps", config_map("shared", A="1"))
     s.ok("POST", JOBS, job("taken", task("w", "sleep 60")))
     r = Run("--server", write("taken", job("taken", task("w", "true")))).end(1)
-    assert "pumice run: Job taken: the server has a job of this name already" in r.err and "pumice job delete taken -n default" in r.err, r.err
+    assert "pumice run: Job taken: the server already has a job of this name" in r.err and "pumice job delete taken -n default" in r.err, r.err
     assert s.call("GET", f"{JOBS}/taken")[0] == 200
     s.ok("DELETE", f"{JOBS}/taken")
     r = Run("--server", write("same", config_map("shared", A="1"), job("same", task("w", "echo fine")))).end(0)
     assert s.ok("GET", "/api/v1/namespaces/default/configmaps/shared")["data"] == {"A": "1"}, "what was there stays"
     r = Run("--server", write("differs", config_map("shared", A="2"), job("differs", task("w", "true")))).end(1)
-    assert "ConfigMap shared: the server has one of this name already, which is another" in r.err, r.err
+    assert "ConfigMap shared: the server already has a different object of this name" in r.err, r.err
     s.ok("DELETE", "/api/v1/namespaces/default/configmaps/shared")
 
 
@@ -289,7 +289,7 @@ def shares_with_others(s):
     s.ok("DELETE", f"{JOBS}/holds")
     r.until("at last")
     s.ok("DELETE", f"{JOBS}/waits")
-    assert "job waits was deleted by somebody else" in r.end(1).err
+    assert "job waits was deleted by another client" in r.end(1).err
 
 
 def reads_slowly(s):
@@ -342,7 +342,7 @@ def is_announced(s, start):
         assert json.load(f) == {"server": f"https://127.0.0.1:{s.port}", "kubeconfig": s.config, "runs": "tell"}
     assert os.stat(where).st_mode & 0o777 == 0o644
     r = Run(*LOCAL[1:], path).end(3)
-    assert r.err.startswith(f"pumice: a server of this machine is up (https://127.0.0.1:{s.port})") and "--server " in r.err, r.err
+    assert r.err.startswith(f"pumice: a server of this machine is running (https://127.0.0.1:{s.port})") and "--server " in r.err, r.err
     assert "server" not in Run(*LOCAL, path).end(3).err
     s.process.kill()
     s.process.wait()

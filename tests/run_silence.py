@@ -77,7 +77,7 @@ def by_itself_as_a_user():
 
 
 def wrong_use():
-    for value, piece in (("x", "--silence"), ("-1s", "--silence: must be a time, or 0")):
+    for value, piece in (("x", "--silence"), ("-1s", "--silence: must be a duration, or 0")):
         r = pumice("run", "--silence", value, "-", stdin="")
         assert r.returncode == 2 and piece in r.stderr, r.stderr
 

@@ -423,7 +423,7 @@ def no_home():
         assert got.returncode == 1 and got.stderr.count("\n") == 1 and "/nonexistent" in got.stderr and "--state" in got.stderr, got.stderr
         got = subprocess.run([runs.PUMICE, "run", path], user=USER + 1_000_000, group=USER, extra_groups=[], capture_output=True,
                              text=True, env={"PATH": os.environ["PATH"]})
-        same((got.returncode, got.stderr), (1, "pumice run: no home directory is known: give --state DIR\n"))
+        same((got.returncode, got.stderr), (1, "pumice run: no home directory; use --state DIR\n"))
 
 
 CASES = (files_of_the_host, many_pods, the_end_is_told, mpi_over_ssh, host_keys, names_services_and_policies, other_users,

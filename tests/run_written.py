@@ -25,7 +25,7 @@ mkdir /results/__pycache__ && printf 1 > /results/__pycache__/x.pyc; echo mine >
 
 
 def said(r):
-    return [line for line in r.err.splitlines() if line.startswith("pumice: ") and "wrote" in line]
+    return [line for line in r.err.splitlines() if line.startswith("pumice: ") and ("that pods wrote" in line or "deleted with the pod" in line)]
 
 
 def tree(top):
@@ -59,7 +59,7 @@ def written(*options, user=None):
 
 def hosts_files():
     r = run_text(WHAT, *NODE)
-    same((r.status, said(r)), (0, ["pumice: the pod wrote 4 files (20B) that are gone with it: /results/deep/er 8B, /tmp 6B, /usr/local/lib 4B … "
+    same((r.status, said(r)), (0, ["pumice: deleted with the pod: 4 files (20B): /results/deep/er 8B, /tmp 6B, /usr/local/lib 4B … "
                                    "(--keep DIR copies them out)"]))
     written()
 
@@ -116,7 +116,7 @@ def hostile():
     r = run_text(job("j", task("a", ["/usr/bin/python3", "-c", HOSTILE])), *NODE, "--keep", keep)
     same(r.status, 0)
     same(len(said(r)), 1)
-    assert re.search(r"^pumice: 9 files \(4\.\dKi\) that pods wrote are in .*, beside what was there: j-a-0\.2; left out: [345] that are no file, or too deep$",
+    assert re.search(r"^pumice: copied 9 files \(4\.\dKi\) that pods wrote to .*, next to existing files: j-a-0\.2; skipped [345] that are no regular file, or too deep$",
                      said(r)[0]), said(r)
     same(os.listdir(elsewhere), [])
     out = os.path.join(keep, "j-a-0.2", "out")
@@ -135,7 +135,7 @@ def shown_safely():
     """Names of directories are text of the pod; what is not looked at is said to be there."""
     script = "mkdir -p '/x\x1b[31m'; echo 1 > '/x\x1b[31m/f'; cd /; for i in $(seq 200); do mkdir d; cd d; done"
     r = run_text(job("j", task("a", sh(script))), *NODE)
-    same(said(r), ["pumice: the pod wrote more than 1 file (2B) that is gone with it: /x\\x1b[31m 2B (--keep DIR copies it out)"])
+    same(said(r), ["pumice: deleted with the pod: more than 1 file (2B): /x\\x1b[31m 2B (--keep DIR copies it out)"])
 
 
 def again_and_again():
@@ -216,7 +216,7 @@ def many_directories():
     keep, logs = os.path.join(D, "a/b/keep"), os.path.join(D, "c/d/logs")
     what = job("j", task("a", sh(script)))
     same(said(run_text(what, *NODE, "--log-dir", logs)),
-         ["pumice: the pod wrote 11 files (10B) that are gone with it: /root/out 10B, /o (--keep DIR copies them out)"])
+         ["pumice: deleted with the pod: 11 files (10B): /root/out 10B, /o (--keep DIR copies them out)"])
     run(what, *NODE, "--keep", keep).done()
     same((os.listdir(logs), os.path.getsize(os.path.join(keep, "j-a-0/root/out/5/f"))), (["j-a-0.main.log"], 2))
 

@@ -67,7 +67,7 @@ int machine_find(struct machine *m, const struct machine_options *o, struct err 
     struct str state = o->state ? str_of(o->state) : host_state_dir(m->arena);
 
     if (str_empty(state))
-        return err_set(e, ERR_INVALID, "no home directory is known: give --state DIR");
+        return err_set(e, ERR_INVALID, "no home directory; use --state DIR");
     if (absolute(m->arena, arena_cstr(m->arena, state), &m->state, e) < 0)
         return err_wrap(e, "--state");
     return 0;

@@ -24,7 +24,7 @@ int records_open(struct arena *a, bool makes, int *ret_dir, struct err *e)
     const char *path;
 
     if (str_empty(state))
-        return err_set(e, ERR_NOT_FOUND, "no home directory is known");
+        return err_set(e, ERR_NOT_FOUND, "no home directory");
     path = arena_fmt(a, "%.*s/runs", STR_ARG(state)).p;
     if (makes && make_dirs(path, 0700, e) < 0)
         return -1;

@@ -91,7 +91,7 @@ static int examine_host(struct arena *a, const struct doctor_options *o)
     struct host_checks r;
 
     if (str_empty(state)) {
-        fprintf(stderr, "pumice doctor: no home directory is known: give --state DIR\n");
+        fprintf(stderr, "pumice doctor: no home directory; use --state DIR\n");
         return EXIT_FAILED;
     }
     if (state.p[0] != '/')

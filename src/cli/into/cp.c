@@ -96,7 +96,7 @@ static int open_root(struct into *x, const struct into_pod *p, struct root_copy 
     if (*ret_root < 0)
         return err_errno(e, "the container's files (%s)", path);
     if (fstat(*ret_root, &st) < 0 || stat("/", &ours) < 0 || (st.st_ino == ours.st_ino && st.st_dev == ours.st_dev))
-        return err_set(e, ERR_CONFLICT, "the container's files cannot be told from this machine's: nothing is copied");
+        return err_set(e, ERR_CONFLICT, "cannot tell the container's files from this machine's; nothing was copied");
     find_owner(x->arena, pid, c);
     if (first_process(x, p, &again, e) == 0 && again == pid)
         return 0;
@@ -125,15 +125,15 @@ static int copy(struct into *x, const struct text_list *words, int *ret_status, 
     int rc;
 
     if (words->list.n != 2)
-        return err_set(e, ERR_SYNTAX, "say what and where to: pumice cp FILE POD:PATH, pumice cp POD:PATH FILE");
+        return err_set(e, ERR_SYNTAX, "usage: pumice cp FILE POD:PATH, or pumice cp POD:PATH FILE");
     from = side_of(words->list.v[0]);
     to = side_of(words->list.v[1]);
     if (!from.pod.n == !to.pod.n || !from.path.n || !to.path.n)
-        return err_set(e, ERR_SYNTAX, "one of the two, and only one, is in a pod: POD:PATH");
+        return err_set(e, ERR_SYNTAX, "exactly one of FROM and TO must be POD:PATH");
     if (str_is(from.path, "-") || str_is(to.path, "-"))
         return err_set(
             e, ERR_SYNTAX,
-            "\"-\" is no file (one of that name is \"./-\"); for a stream, 'pumice exec POD -- tar c DIR' or "
+            "\"-\" is not a file (a file of this name is \"./-\"); for a stream, use 'pumice exec POD -- tar c DIR' or "
             "'tar c DIR | pumice exec -i POD -- tar x -C DIR'");
     if (into_open(x, e) < 0 || into_pick(x, from.pod.n ? from.pod : to.pod, &p, e) < 0 ||
         open_root(x, &p, &c, &root, e) < 0)

@@ -26,7 +26,7 @@ static int exec_in(struct into *x, const struct text_list *words, int *ret_statu
     autobuf path = { 0 };
 
     if (words->list.n < 2)
-        return err_set(e, ERR_SYNTAX, "say where and what: pumice exec POD -- COMMAND…");
+        return err_set(e, ERR_SYNTAX, "usage: pumice exec POD -- COMMAND…");
     if (into_open(x, e) < 0 || into_pick(x, str_of(words->list.v[0]), &p, e) < 0)
         return -1;
     into_path(&path, &p, "exec");
@@ -99,12 +99,12 @@ static int attach_to(struct into *x, const struct text_list *words, int *ret_sta
     bool has_input = x->o->stdin_, is_tty;
 
     if (words->list.n != 1)
-        return err_set(e, ERR_SYNTAX, "say where: pumice attach POD");
+        return err_set(e, ERR_SYNTAX, "usage: pumice attach POD");
     if (into_open(x, e) < 0 || into_pick(x, str_of(words->list.v[0]), &p, e) < 0)
         return -1;
     is_tty = x->o->tty && json_bool(json_get(exec_container_of(&p), "tty"), false);
     if (x->o->tty && !is_tty)
-        fprintf(stderr, "pumice attach: the container has no terminal: its tty is not true\n");
+        fprintf(stderr, "pumice attach: the container has no terminal (tty: true is not set)\n");
     into_path(&path, &p, "attach");
     exec_query(&path, p.container, has_input, is_tty);
     return into_exec_talk(

@@ -70,7 +70,7 @@ static int forward_read_port(struct str text, struct forward_port *ret, struct s
     if (!ret_local->n)
         *ret_local = STR("0");
     if (str_to_u64(to, &n) < 0 || !n || n > UINT16_MAX || str_to_u64(*ret_local, &local) < 0 || local > UINT16_MAX)
-        return err_set(e, ERR_SYNTAX, "\"%.*s\" is not PORT, LOCAL:PORT or :PORT", STR_ARG(text));
+        return err_set(e, ERR_SYNTAX, "\"%.*s\" must be PORT, LOCAL:PORT or :PORT", STR_ARG(text));
     *ret = (struct forward_port){ .text = text, .to = (uint16_t)n };
     return 0;
 }
@@ -113,7 +113,7 @@ static int forward(struct into *x, const struct text_list *words, struct err *e)
     struct into_pod pod;
 
     if (!n)
-        return err_set(e, ERR_SYNTAX, "say where and which: pumice port-forward POD [LOCAL:]PORT…");
+        return err_set(e, ERR_SYNTAX, "usage: pumice port-forward POD [LOCAL:]PORT…");
     for (size_t i = 0; i < n; i++)
         if (forward_read_port(str_of(words->list.v[i + 1]), &ports[i], &local[i], e) < 0)
             return -1;

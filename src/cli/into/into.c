@@ -28,7 +28,7 @@ enum {
 #define JOB_LABEL "volcano.sh/job-name"
 
 #define ELSEWHERE                                                                                                      \
-    "this is about runs of this machine; for a server or a cluster use 'pumice job', 'pumice pod' or kubectl"
+    "this command is for runs of this machine; for a server or a cluster use 'pumice job', 'pumice pod' or kubectl"
 const struct foreign_option into_foreign[] = {
     { "kubeconfig", true, true, ELSEWHERE },
     { "context", true, true, ELSEWHERE },
@@ -144,7 +144,7 @@ static bool into_read_rest(struct into *x, struct into_run *r, int dir)
 
 static struct str stopped_words(struct arena *a, const struct into_run *r)
 {
-    return arena_fmt(a, "run %.*s is stopped (Ctrl-Z): 'fg' at its terminal, or 'kill -CONT %d', has it go on",
+    return arena_fmt(a, "run %.*s is stopped (Ctrl-Z): 'fg' at its terminal, or 'kill -CONT %d', continues it",
                      STR_ARG(r->id), (int)r->pid);
 }
 
@@ -212,7 +212,7 @@ int into_open(struct into *x, struct err *e)
     autodir *d = state >= 0 ? dir_open(state, ".") : NULL;
 
     if (!path.n)
-        return err_set(e, ERR_SYNTAX, "no home directory is known: give --state DIR");
+        return err_set(e, ERR_SYNTAX, "no home directory; use --state DIR");
     if (state < 0 && (errno != ENOENT || x->o->state))
         return err_errno(e, "--state %.*s", STR_ARG(path));
     for (struct dirent *entry; (entry = dir_next(d));)
@@ -293,8 +293,8 @@ static int choose_container(const struct into *x, struct into_pod *p, struct str
                 return 0;
             }
         }
-    return err_set(e, ERR_NOT_FOUND, "pod %.*s has no container \"%.*s\" (there are: %s)", STR_ARG(object_name(p->pod)),
-                   STR_ARG(named), names.n ? names.p : "none");
+    return err_set(e, ERR_NOT_FOUND, "pod %.*s has no container \"%.*s\" (containers: %s)",
+                   STR_ARG(object_name(p->pod)), STR_ARG(named), names.n ? names.p : "none");
 }
 
 static int none_called(const struct into *x, struct str name, struct err *e)
@@ -313,13 +313,13 @@ static int none_called(const struct into *x, struct str name, struct err *e)
                 buf_fmt(&names, "%s%.*s", names.n ? ", " : "", STR_ARG(object_name(pod)));
         }
     if (!x->runs.n && x->n_silent)
-        return err_set(e, ERR_NOT_FOUND, "no pod of a run that answers is called \"%.*s\"", STR_ARG(name));
+        return err_set(e, ERR_NOT_FOUND, "no run that answers has a pod \"%.*s\"", STR_ARG(name));
     if (!x->runs.n)
         return err_set(e, ERR_NOT_FOUND,
                        "you have no run in progress here (ended runs: 'pumice runs', 'pumice runs logs'; jobs of a "
                        "server or cluster: 'pumice job')");
-    return err_set(e, ERR_NOT_FOUND, "no pod is called \"%.*s\" (there are: %s%s)", STR_ARG(name),
-                   names.n ? names.p : "none yet", is_more ? " …" : "");
+    return err_set(e, ERR_NOT_FOUND, "no pod \"%.*s\" (pods: %s%s)", STR_ARG(name), names.n ? names.p : "none yet",
+                   is_more ? " …" : "");
 }
 
 typedef bool match_f(const struct json *pod, struct str name);
@@ -367,8 +367,7 @@ int into_pick(struct into *x, struct str name, struct into_pod *ret, struct err 
     VEC_FOREACH(p, &found.v)
         buf_fmt(&where, "%s%.*s of run %.*s", where.n ? ", " : "", STR_ARG(object_name(p->pod)), STR_ARG(p->run->id));
     if (found.v.n > 1)
-        return err_set(e, ERR_CONFLICT, "\"%.*s\" could be %s: say which with --run ID or the whole name",
-                       STR_ARG(name), where.p);
+        return err_set(e, ERR_CONFLICT, "\"%.*s\" could be %s; use --run ID or the full name", STR_ARG(name), where.p);
     *ret = found.v.v[0];
     if (ret->run->is_stopped)
         return err_set(e, ERR_CONFLICT, "%s", stopped_words(x->arena, ret->run).p);

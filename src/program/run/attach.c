@@ -49,7 +49,8 @@ static void tell_input(struct run *r, const struct json *container)
     struct str name = r->attach.container;
 
     if (!r->attach.is_wanted)
-        run_notice(r, arena_fmt(r->arena, "container %.*s reads its input: 'pumice attach -i%s POD' gives it some",
+        run_notice(r, arena_fmt(r->arena,
+                                "container %.*s reads standard input; send it some with 'pumice attach -i%s POD'",
                                 STR_ARG(name), r->attach.has_tty ? "t" : ""));
     else if (!isatty(STDIN_FILENO) && !json_bool(json_get(container, "stdinOnce"), false))
         run_notice(r, arena_fmt(r->arena,
@@ -113,7 +114,7 @@ static void attach_begin(struct run *r, const struct history_pod *p)
         be_attach(r, p);
     if (r->attach.pid < 0) {
         r->attach.pid = 0;
-        run_say(r, STR("the input could not be given to the pod: use 'pumice attach'"));
+        run_say(r, STR("cannot pass standard input to the pod; use 'pumice attach'"));
         return;
     }
     r->attach.was_live = r->progress.is_live;

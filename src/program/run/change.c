@@ -135,7 +135,7 @@ static int change_replicas(struct load *l, struct str text, struct err *e)
         if (is_job(doc) && (slash < 0 || change_is_named(doc, job)))
             task = change_task_of(doc->root, str_from(name, (size_t)(slash + 1)));
         if (task && found)
-            return err_set(e, ERR_INVALID, "the Jobs %.*s and %.*s both have it: say JOB/TASK=%lld",
+            return err_set(e, ERR_INVALID, "Jobs %.*s and %.*s both have this task; use JOB/TASK=%lld",
                            STR_ARG(object_name(found_job)), STR_ARG(object_name(doc->root)), (long long)n);
         if (task)
             found = task, found_job = doc->root;
@@ -191,9 +191,10 @@ void run_unbuffer(struct load *l)
 static int check_env(struct arena *a, struct str name, struct str value, struct err *e)
 {
     if (name_check_config_key(a, name) || (name.p[0] >= '0' && name.p[0] <= '9'))
-        return err_set(e, ERR_INVALID,
-                       "\"%.*s\" is no name of a variable: letters, digits, '_', '-' and '.', a digit not in front%s",
-                       STR_ARG(name), str_starts(name, STR("export ")) ? " (leave out \"export\")" : "");
+        return err_set(
+            e, ERR_INVALID,
+            "\"%.*s\" is not a variable name: use letters, digits, '_', '-' and '.', with no digit in front%s",
+            STR_ARG(name), str_starts(name, STR("export ")) ? " (leave out \"export\")" : "");
     if (!str_is_utf8(value) || str_has_char(value, '\0'))
         return err_set(e, ERR_INVALID, "the value of %.*s is not UTF-8, or has a zero byte", STR_ARG(name));
     return 0;
@@ -355,7 +356,7 @@ static int set_path(struct arena *a, struct json *root, struct str path, struct 
             return -1;
     }
     if (is_bad || !parent)
-        return err_set(e, ERR_SYNTAX, "this is not a path such as spec.tasks[0].replicas");
+        return err_set(e, ERR_SYNTAX, "not a path such as spec.tasks[0].replicas");
     if (value->type == JSON_NULL)
         json_unlink(parent, at);
     else
@@ -370,7 +371,7 @@ static int parse_value(struct arena *a, struct str text, struct json **ret, stru
     if (yaml_parse(a, text, NULL, &docs, e) < 0)
         return err_wrap(e, "the value");
     if (docs.n > 1)
-        return err_set(e, ERR_INVALID, "the value is more than one document");
+        return err_set(e, ERR_INVALID, "the value must be one document");
     *ret = docs.n ? docs.v[0] : json_str(a, STR(""));
     forget_places(*ret);
     return 0;
@@ -415,7 +416,7 @@ static int change_set(struct load *l, struct str text, struct err *e)
     path = str_sub(text, 0, (size_t)eq);
     job = change_take_job(&path);
     if (!str_starts(path, STR("spec.")) && !str_starts(path, STR("metadata.")))
-        return err_set(e, ERR_INVALID, "a path begins with spec. or metadata.");
+        return err_set(e, ERR_INVALID, "the path must begin with spec. or metadata.");
     for (size_t i = 0; i < l->docs.n; i++) {
         if (!is_job(l->docs.v[i]) || (job.n && !change_is_named(l->docs.v[i], job)))
             continue;

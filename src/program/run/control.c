@@ -220,7 +220,7 @@ static void tell_process(const struct question *q)
         answer_tree(q, about);
     else
         server_refuse(q->call, 409,
-                      arena_fmt(q->arena, "container \"%.*s\" of pod \"%.*s\" has no process whose files can be seen",
+                      arena_fmt(q->arena, "container \"%.*s\" of pod \"%.*s\" has no process with visible files",
                                 STR_ARG(q->place.container), STR_ARG(q->place.pod)));
 }
 
@@ -270,7 +270,7 @@ static void do_publish(const struct question *q)
         what.address = buf_view(&address);
     if (!control_read_port(q, "port", &what.port) || !control_read_port(q, "to", &what.to) || !what.to) {
         free(p);
-        server_refuse(q->call, 400, STR("port, to: must be ports"));
+        server_refuse(q->call, 400, STR("port and to must be port numbers"));
         return;
     }
     if (run_publish_add(q->control->publishes, &what, &(struct run_listener){ p, on_trouble }, &p->port, &e) < 0) {
@@ -325,7 +325,7 @@ static void control_on_request(void *ctx, struct http_call *call)
     struct str of_pod = read_place(&q);
 
     if (!may_ask(call->peer)) {
-        server_refuse(call, 403, STR("only who has started the run may ask, and no program in a pod"));
+        server_refuse(call, 403, STR("only the user who started the run may ask, and no program in a pod"));
         return;
     }
     for (size_t i = 0; i < ARRAY_LEN(routes); i++)
@@ -333,7 +333,7 @@ static void control_on_request(void *ctx, struct http_call *call)
             routes[i].serve(&q);
             return;
         }
-    server_refuse(call, 404, STR("a run has no such thing; is it of another version of pumice?"));
+    server_refuse(call, 404, STR("not found; is the run of another version of pumice?"));
 }
 
 /* ---- life ---- */

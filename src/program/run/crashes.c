@@ -53,8 +53,7 @@ void run_crashes_add(struct run *r, const struct history_failure *f)
                  arena_fmt(r->arena, "%.*s failed%.*s: %.*s", STR_ARG(who), STR_ARG(times), STR_ARG(f->words)));
     } else if (c->n >= TOLD_AT && r->max_restarts == INT64_MAX && !c->is_told) {
         c->is_told = true;
-        run_say(r, arena_fmt(r->arena,
-                             "%.*s fails again and again (%lld times: %.*s); --max-restarts N would end such a run",
+        run_say(r, arena_fmt(r->arena, "%.*s keeps failing (%lld times: %.*s); --max-restarts N ends such a run",
                              STR_ARG(who), (long long)c->n, STR_ARG(f->words)));
     }
 }

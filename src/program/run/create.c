@@ -21,7 +21,7 @@ static const struct {
     { "Command", 4, NULL },
     { "Node", -1, "pods of this run are on this machine only" },
     { "JobFlow", 2, NULL },
-    { "CronJob", -1, "its job is run once, now; a server keeps its schedule (pumice server, kubectl apply)" },
+    { "CronJob", -1, "its job runs once, now; a server runs it on schedule (pumice server, kubectl apply)" },
     { "Event", -1, NULL },
     { "Binding", -1, NULL },
 };

@@ -119,7 +119,7 @@ static bool flow_is_stuck(const struct run *r, struct buf *why)
         if (!job_is_over(*j))
             return false;
     if (flows.open)
-        buf_fmt(why, "JobFlow %.*s has jobs that nothing will start", STR_ARG(flows.open->name));
+        buf_fmt(why, "JobFlow %.*s has jobs that can never start", STR_ARG(flows.open->name));
     return flows.open;
 }
 

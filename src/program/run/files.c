@@ -141,9 +141,9 @@ static int files_parse(struct str text, struct files_mount *ret, struct err *e)
     ret->pod = colon < 0 ? rest : str_sub(rest, 0, (size_t)colon);
     how = colon < 0 ? STR_NULL : str_from(rest, (size_t)colon + 1);
     if (str_empty(ret->host) || (how.n && !str_is(how, "ro") && !str_is(how, "rw")))
-        return err_set(e, ERR_INVALID, "this is not HOST, HOST:POD or HOST:POD:ro");
+        return err_set(e, ERR_INVALID, "must be HOST, HOST:POD or HOST:POD:ro");
     if (ret->pod.n && (ret->pod.p[0] != '/' || str_is(ret->pod, "/")))
-        return err_set(e, ERR_INVALID, "\"%.*s\" is no place in a pod: an absolute path below /", STR_ARG(ret->pod));
+        return err_set(e, ERR_INVALID, "\"%.*s\" must be an absolute path below /", STR_ARG(ret->pod));
     ret->is_readonly = str_is(how, "ro");
     return 0;
 }
@@ -179,13 +179,13 @@ static int mount_pod(struct arena *a, const struct pod *pod, const struct files_
     struct stat st;
 
     if (str_empty(host))
-        return err_set(e, ERR_NOT_FOUND, "the directory you are in is not there any more: go to another");
+        return err_set(e, ERR_NOT_FOUND, "the current directory was deleted; change to another");
     if (stat(arena_cstr(a, host), &st) < 0)
         return err_set(e, ERR_NOT_FOUND, "%.*s: %s", STR_ARG(host), strerror(errno));
     if (str_is(placed.path, "/"))
-        return err_set(e, ERR_INVALID, "the root of this machine cannot be that of a pod: use --mount HOST:POD");
+        return err_set(e, ERR_INVALID, "/ of this machine cannot be / of a pod; use --mount HOST:POD");
     if (str_has_char(placed.path, ':'))
-        return err_set(e, ERR_INVALID, "\"%.*s\" has a ':', which no path in a pod may have: use --mount HOST:POD",
+        return err_set(e, ERR_INVALID, "\"%.*s\" has a ':', which a path in a pod must not have; use --mount HOST:POD",
                        STR_ARG(placed.path));
     if (!volumes)
         return 0;
@@ -215,7 +215,7 @@ static void set_workdir(struct arena *a, struct json *container, const void *ctx
 static int change_workdir(struct pods *pods, struct str dir, struct err *e)
 {
     if (str_empty(dir) || dir.p[0] != '/')
-        return err_set(e, ERR_INVALID, "\"%.*s\" is no directory of a pod: an absolute path", STR_ARG(dir));
+        return err_set(e, ERR_INVALID, "\"%.*s\" must be an absolute path", STR_ARG(dir));
     VEC_FOREACH(pod, &pods->list)
         each_container(pods->arena, pod->spec, set_workdir, &dir);
     return 0;

@@ -28,7 +28,7 @@ static const struct ignored of_containers[] = {
     { "lifecycle.stopSignal", NULL, "the image's signal or SIGTERM is sent" },
     { "securityContext.seLinuxOptions", NULL, "no label is set" },
     { "securityContext.appArmorProfile", NULL, "no profile is set" },
-    { "securityContext.procMount", "Unmasked", "/proc is masked as ever" },
+    { "securityContext.procMount", "Unmasked", "/proc is always masked" },
 };
 
 enum { ROWS = ARRAY_LEN(of_pods) + ARRAY_LEN(of_containers) };

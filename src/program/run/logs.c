@@ -482,7 +482,7 @@ static int by_prefix(const void *x, const void *y)
 static void print_kept(struct run_logs *g, struct run_log *log)
 {
     if (log->dropped && !g->events)
-        buf_fmt(&g->out->queue, "%.*s(%zu bytes before this are not kept%s)\n", STR_ARG(log->prefix), log->dropped,
+        buf_fmt(&g->out->queue, "%.*s(%zu bytes before this were dropped%s)\n", STR_ARG(log->prefix), log->dropped,
                 g->dir ? "; see --log-dir" : ": --log-dir keeps all");
     if (!g->out->is_gone)
         buf_str(&g->out->queue, buf_view(&log->kept));

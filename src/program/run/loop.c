@@ -110,7 +110,7 @@ static void loop_rest(struct run *r)
     bool is_frozen = r->node.freeze && r->node.freeze(r->node.ctx, true) == 0;
 
     if (r->node.freeze && !is_frozen)
-        run_say(r, STR("the pods go on: they cannot be frozen here (`pumice doctor` says why)"));
+        run_say(r, STR("the pods keep running: they cannot be frozen here; 'pumice doctor' says why"));
     run_progress_hide(&r->progress);
     run_control_rest(r->control, true);
     (void)kill(getpid(), SIGSTOP);

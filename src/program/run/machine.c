@@ -37,8 +37,7 @@ static int check_policies(const struct run_machine *m, const struct run_options 
         if (nft_check(&why) == 0)
             return 0;
         return err_set(e, why.code,
-                       "%.*s %.*s: there is nothing to enforce %s NetworkPolicy with: %s (or run without the "
-                       "protection: --allow-unfiltered)",
+                       "%.*s %.*s: cannot enforce %s NetworkPolicy: %s (to run without it: --allow-unfiltered)",
                        STR_ARG(object_kind((*doc)->root)), STR_ARG(object_name((*doc)->root)),
                        (*doc)->set ? "its" : "this", why.text);
     }
@@ -110,7 +109,7 @@ static int64_t node_turn(void *ctx, bool *ret_busy)
     int64_t due_ms = agent_turn(m->agent, ret_busy);
 
     if (agent_is_broken(m->agent) && m->run->stage == RUN_GOES) {
-        struct str why = STR("a part of this program, its spawner, was killed: no pod can start any more");
+        struct str why = STR("the spawner process was killed: no more pods can start");
 
         run_say(m->run, why);
         run_stop(m->run, EXIT_FAILED, why);

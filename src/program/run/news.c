@@ -85,7 +85,7 @@ static void tell_deleted(struct run *r, const struct object *o)
     const struct history_job *j = history_job(r->history, o->namespace, o->name);
 
     if (o->type == known_types()->job && r->stage == RUN_GOES && j && !job_is_final(j) && !j->is_stopped)
-        run_say(r, arena_fmt(r->arena, "job %.*s was deleted by somebody else", STR_ARG(j->label)));
+        run_say(r, arena_fmt(r->arena, "job %.*s was deleted by another client", STR_ARG(j->label)));
 }
 
 struct history_hooks run_news(struct run *r)

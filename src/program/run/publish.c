@@ -112,7 +112,7 @@ static int find_target(const struct run_publish *p, struct publish_target *ret, 
     }
     if (p->what.pod.n)
         return err_set(e, ERR_NOT_FOUND, "pod %.*s is not running", STR_ARG(p->what.pod));
-    return err_set(e, ERR_NOT_FOUND, "no pod that runs has the port %u%s", p->what.to, p->what.is_udp ? "/udp" : "");
+    return err_set(e, ERR_NOT_FOUND, "no running pod has port %u%s", p->what.to, p->what.is_udp ? "/udp" : "");
 }
 
 /* ---- connections ---- */
@@ -224,7 +224,7 @@ static int publish_address_of(const struct publish *w, struct sockaddr_storage *
     buf_str(&host, str_is(w->address, "localhost") || !w->address.n ? STR(LOOPBACK) : w->address);
     (void)snprintf(port, sizeof(port), "%u", w->port);
     if (getaddrinfo(host.p, port, &want, &list) != 0)
-        return err_set(e, ERR_INVALID, "%s is no address of this machine: give one by number", host.p);
+        return err_set(e, ERR_INVALID, "%s is not an address of this machine; use a numeric address", host.p);
     memcpy(ret, list->ai_addr, list->ai_addrlen);
     *ret_n = list->ai_addrlen;
     freeaddrinfo(list);
@@ -240,7 +240,7 @@ static int publish_cannot(const struct publish *w, struct err *e)
                        w->port, w->is_udp ? "/udp" : "", STR_ARG(at));
     if (errno == EACCES)
         return err_set(e, ERR_FORBIDDEN,
-                       "port %u is one of those that only root may use: take one from 1024 on (or set "
+                       "port %u is for root only: use 1024 or higher (or set "
                        "net.ipv4.ip_unprivileged_port_start)",
                        w->port);
     return err_errno(e, "listen at port %u of %.*s", w->port, STR_ARG(at));
@@ -379,7 +379,7 @@ static int take_protocol(struct str *part, bool *ret_udp, struct err *e)
     struct str name = at < 0 ? STR("tcp") : str_from(*part, (size_t)at + 1);
 
     if (!str_is(name, "tcp") && !str_is(name, "udp"))
-        return err_set(e, ERR_INVALID, "no port leads to pods by \"%.*s\": write /tcp or /udp", STR_ARG(name));
+        return err_set(e, ERR_INVALID, "unknown protocol \"%.*s\": use /tcp or /udp", STR_ARG(name));
     if (at >= 0) {
         *part = str_sub(*part, 0, (size_t)at);
         *ret_udp = str_is(name, "udp");
@@ -403,7 +403,7 @@ int publish_parse(struct str text, struct publish *ret, struct err *e)
     if (n == 3 || (n == 2 && publish_read_port(parts[1], &w.to) < 0)) /* "8080:80": no pod is called that */
         w.pod = parts[1];
     if (!is_good || (n == 3 && publish_read_port(parts[2], &w.to) < 0) || !w.to)
-        return err_set(e, ERR_INVALID, "this is not [ADDRESS:]PORT[/udp][:POD][:PORT], as 8265 or 8080:web-0:80");
+        return err_set(e, ERR_INVALID, "must be [ADDRESS:]PORT[/udp][:POD][:PORT], as 8265 or 8080:web-0:80");
     *ret = w;
     return 0;
 }
@@ -439,10 +439,9 @@ static int open_host_port(struct run_publishes *all, const struct json *port, bo
         return 0;
     w.is_udp = str_is(protocol, served[true]);
     if (!has_protocol(port, &w)) {
-        run_notice(all->run,
-                   arena_fmt(all->run->arena,
-                             "hostPort %u has no effect here: it is for %.*s, and only TCP and UDP lead to pods",
-                             w.port, STR_ARG(protocol)));
+        run_notice(all->run, arena_fmt(all->run->arena,
+                                       "hostPort %u has no effect here: only TCP and UDP ports are published, not %.*s",
+                                       w.port, STR_ARG(protocol)));
         return 0;
     }
     if (!everywhere && !is_loopback(w.address)) {
@@ -484,8 +483,7 @@ static int check_target(const struct publish *w, const struct pod_specs *specs, 
     }
     if (w->pod.n || n <= 1)
         return 0;
-    return err_set(e, ERR_INVALID,
-                   "which pod? No container of the files has a containerPort %u%s: name one, as %u%s:%.*s-0:%u", w->to,
+    return err_set(e, ERR_INVALID, "no container has containerPort %u%s; name the pod, as %u%s:%.*s-0:%u", w->to,
                    w->is_udp ? " for UDP" : "", w->port, w->is_udp ? "/udp" : "",
                    STR_ARG(specs->list.v[0].task.n ? specs->list.v[0].task : STR("POD")), w->to);
 }

@@ -358,12 +358,12 @@ void run_record_begin(struct run *r, const char *id, const struct load *l)
         return;
     if (c->is_off) {
         c->is_off = false;
-        recorder_fail(r, arena_fmt(r->arena, "cannot be made: %s", c->trouble.text).p);
+        recorder_fail(r, arena_fmt(r->arena, "cannot be created: %s", c->trouble.text).p);
         return;
     }
     c->id = arena_str(&c->arena, str_of(id));
     if (records_new(&c->arena, c->home, &c->id, &c->files, &e) < 0) {
-        recorder_fail(r, arena_fmt(r->arena, "cannot be made: %s", e.text).p);
+        recorder_fail(r, arena_fmt(r->arena, "cannot be created: %s", e.text).p);
         return;
     }
     early = c->facts; /* notices that came before it had an id */

@@ -82,15 +82,14 @@ static int remote_exists(struct run_remote *m, const struct resource_type *type,
 
     if (type == known_types()->job)
         return err_set(e, ERR_EXISTS,
-                       "the server has a job of this name already: wait for that one (pumice job wait %.*s -n %.*s), "
-                       "delete it (pumice job delete %.*s -n %.*s), or give this one another name "
-                       "(--set metadata.name=NAME)",
+                       "the server already has a job of this name: wait for it (pumice job wait %.*s -n %.*s), "
+                       "delete it (pumice job delete %.*s -n %.*s), or use another name (--set metadata.name=NAME)",
                        STR_ARG(name), STR_ARG(namespace), STR_ARG(name), STR_ARG(namespace));
     if (strcmp(type->kind, "Pod") != 0 && type != known_types()->flow && remote_is_same(m, type, object))
         return 0;
     return err_set(e, ERR_EXISTS,
-                   "the server has one of this name already, which is another: leave it out of the files to use that "
-                   "one, or give this one another name");
+                   "the server already has a different object of this name: leave it out of the files to use the "
+                   "server's, or use another name");
 }
 
 static int sink_create(void *ctx, const struct resource_type *type, struct json *object, struct err *e)
@@ -131,7 +130,7 @@ static int check_version(struct run_remote *m, struct err *e)
         return -1;
     if (!str_has(json_member_text(version, "gitVersion"), STR("+pumice")))
         return err_set(e, ERR_INVALID,
-                       "%.*s is no Pumice server: submit with 'pumice job run -f FILE --wait', or kubectl",
+                       "%.*s is not a Pumice server; submit with 'pumice job run -f FILE --wait', or kubectl",
                        STR_ARG(m->config.server));
     return 0;
 }

@@ -56,7 +56,7 @@ static int choose_check_options(const struct run_options *o, struct err *e)
     for (size_t i = 0; i < ARRAY_LEN(own_options); i++)
         if (is_given(o, own_options[i].name))
             return err_set(e, ERR_INVALID,
-                           "--%s: does not go with a server: %s; or run beside the server with --server=none",
+                           "--%s: cannot be used with a server: %s; to run without the server: --server=none",
                            own_options[i].name, own_options[i].instead);
     return 0;
 }
@@ -116,8 +116,8 @@ static void find_announced(struct arena *a, struct run_place *ret)
     ret->is_server = str_is(server.runs, "submit");
     if (!ret->is_server)
         ret->notice = arena_fmt(a,
-                                "a server of this machine is up (%.*s), and this run does not know what its pods use: "
-                                "--server submits to it instead",
+                                "a server of this machine is running (%.*s), and this run does not see what its pods "
+                                "use; --server submits to it instead",
                                 STR_ARG(server.server));
 }
 
@@ -132,7 +132,7 @@ int run_place_find(struct arena *a, const struct run_options *o, struct run_plac
         find_announced(a, ret);
     }
     if (o->detach && !ret->is_server)
-        return err_set(e, ERR_INVALID, "--detach: goes with --server: a run on this machine ends with this command");
+        return err_set(e, ERR_INVALID, "--detach: needs --server: a run on this machine ends with this command");
     return ret->is_server ? choose_check_options(o, e) : 0;
 }
 
@@ -147,7 +147,7 @@ int run_place_check(const struct run_options *o, const struct load *l, struct er
     VEC_FOREACH(doc, &l->docs)
         if ((*doc)->type == known_types()->flow && changes_jobs(o))
             return err_set(e, ERR_INVALID,
-                           "JobFlow %.*s: its jobs are made by the server, and options cannot change them (--set, "
+                           "JobFlow %.*s: the server creates its jobs, so options cannot change them (--set, "
                            "--replicas, -e, --mount …): change its JobTemplates, or run it here with --server=none",
                            STR_ARG(object_name((*doc)->root)));
     return 0;
@@ -186,8 +186,8 @@ static int choose_submit(struct run *r, struct load *l, struct run_remote *m, st
 
     if (run_create_due(l, 0) != INT64_MAX)
         return err_set(e, ERR_INVALID,
-                       "--detach: an object has the annotation pumice.dev/submit-after, and nobody would be there to "
-                       "submit it");
+                       "--detach: cannot be used with the annotation pumice.dev/submit-after: this command submits the "
+                       "object later");
     if (run_create(&r->sink, l, &say, e) == 0)
         return 0;
     run_remote_clear(m);

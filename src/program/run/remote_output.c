@@ -79,8 +79,8 @@ static void tell_loss(struct remote_pod *p)
 
     if (!p->has_lost)
         run_say(p->remote->run, arena_fmt(p->remote->arena,
-                                          "%.*s writes more than is read: some of its lines are lost (a server keeps "
-                                          "the last 50 MiB of a container)",
+                                          "%.*s writes faster than it is read: some lines are lost (a server keeps the "
+                                          "last 50 MiB of a container)",
                                           STR_ARG(pod->label)));
     p->has_lost = true;
 }
@@ -186,7 +186,7 @@ static void remote_output_on_end(void *ctx, const struct err *e)
     p->stream = NULL;
     p->is_over = !e || e->code == ERR_NOT_FOUND || e->code == ERR_FORBIDDEN;
     if (e && e->code == ERR_FORBIDDEN && !p->remote->is_deaf)
-        run_say(p->remote->run, arena_fmt(p->remote->arena, "what containers write is not shown: %s", e->text));
+        run_say(p->remote->run, arena_fmt(p->remote->arena, "cannot show the output of containers: %s", e->text));
     p->remote->is_deaf |= e && e->code == ERR_FORBIDDEN;
     p->retry_ms = MIN_OF(MAX_OF(p->retry_ms * 2, (int64_t)RETRY_MIN_MS), (int64_t)RETRY_MAX_MS);
     p->due_ms = remote_output_mono() + p->retry_ms;
@@ -299,7 +299,8 @@ static void watch_silence(struct run_remote *m)
     if (m->is_told || remote_output_mono() < m->silent_ms + SILENT_MS)
         return;
     m->is_told = true;
-    run_say(m->run, arena_fmt(m->arena, "the server is away; its jobs go on, and this waits for it: %s", e.text));
+    run_say(m->run,
+            arena_fmt(m->arena, "lost the connection to the server; its jobs keep running; retrying: %s", e.text));
 }
 
 static void pace_streams(struct run_remote *m)

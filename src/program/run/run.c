@@ -34,7 +34,7 @@ static int run_read_times(const struct run_options *o, struct run_request *q, st
     if (q->timeout_ms <= 0)
         return err_set(e, ERR_INVALID, "--timeout: must be greater than 0");
     if (q->silence_ms < 0)
-        return err_set(e, ERR_INVALID, "--silence: must be a time, or 0 for none");
+        return err_set(e, ERR_INVALID, "--silence: must be a duration, or 0 for none");
     return 0;
 }
 
@@ -42,7 +42,7 @@ static int read_max_restarts(const char *text, int64_t *ret, struct err *e)
 {
     *ret = INT64_MAX;
     if (text && (str_to_i64(str_of(text), ret) < 0 || *ret < 0))
-        return err_set(e, ERR_INVALID, "--max-restarts: must be a number from 0 on (got %s)", text);
+        return err_set(e, ERR_INVALID, "--max-restarts: must be 0 or greater (got %s)", text);
     return 0;
 }
 
@@ -100,7 +100,7 @@ static bool has_work(const struct load *l, bool is_dry, struct str file)
 
         fprintf(stderr,
                 "pumice run: nothing to run in %.*s: %.*s %.*s belongs to %.*s %.*s (metadata.ownerReferences); "
-                "run that, or take the reference out\n",
+                "run the owner, or remove the reference\n",
                 STR_ARG(file), STR_ARG(object_kind(owned->root)), STR_ARG(object_name(owned->root)),
                 STR_ARG(json_member_text(owner, "kind")), STR_ARG(json_member_text(owner, "name")));
     } else {

@@ -108,7 +108,7 @@ static int session_start(struct session *s, struct err *e)
     if (!s->remote)
         agent_attach(s->machine.agent, s->agent_door);
     if (s->machine.machine.root.why[0])
-        run_notice(r, arena_fmt(r->arena, "containers have one user only, root: %s", s->machine.machine.root.why));
+        run_notice(r, arena_fmt(r->arena, "containers can only run as root: %s", s->machine.machine.root.why));
     run_record_begin(r, record_id(s), s->load);
     if (r->is_json)
         run_event_start(&r->events, run_id(s), s->load, r->begin_ms);
@@ -209,7 +209,7 @@ static int open_ways_in(struct session *s, struct err *e)
     if (run_publishes_init(&r->publishes, r, agent, e) < 0 || run_publishes_open(&r->publishes, r->o, s->load, e) < 0)
         return -1;
     if (run_control_open(r, agent, &r->publishes, &r->control, &why) < 0)
-        run_notice(r, arena_fmt(r->arena, "'pumice exec' and the like cannot reach this run: %s", why.text));
+        run_notice(r, arena_fmt(r->arena, "'pumice exec' and similar commands cannot reach this run: %s", why.text));
     return 0;
 }
 

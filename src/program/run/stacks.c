@@ -218,6 +218,6 @@ void run_stacks(struct run *r)
 
     if (r->node.processes)
         r->node.processes(r->node.ctx, on_process, &s);
-    run_tell_text(r, s.n ? STR("what the processes wait in:") : STR("no process of a pod runs"), buf_view(&s.out));
+    run_tell_text(r, s.n ? STR("what the processes wait in:") : STR("no pod has a running process"), buf_view(&s.out));
     buf_done(&s.out);
 }

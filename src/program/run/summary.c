@@ -232,7 +232,7 @@ static void last_words(struct summary *s)
             hint_line(s, &(*k)->first);
         }
     if (n > WORDS_MAX)
-        buf_fmt(s->out, "and %zu more ways in which containers failed (--report FILE.html shows all)\n", n - WORDS_MAX);
+        buf_fmt(s->out, "and %zu more kinds of failures (--report FILE.html shows all)\n", n - WORDS_MAX);
 }
 
 /* ---- jobs ---- */

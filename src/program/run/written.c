@@ -50,7 +50,7 @@ int run_written_open(struct run_written *w, const struct run_options *o, struct 
         return err_wrap(e, "--keep");
     w->keep_fd = open(o->keep, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (w->keep_fd < 0 && errno == ENOTDIR)
-        return err_set(e, ERR_INVALID, "--keep %s: not a directory (it wants one for what pods write)", o->keep);
+        return err_set(e, ERR_INVALID, "--keep %s: not a directory", o->keep);
     if (w->keep_fd < 0 || faccessat(w->keep_fd, ".", W_OK, AT_EACCESS) < 0)
         return err_errno(e, "--keep %s", o->keep);
     return 0;
@@ -312,9 +312,9 @@ static void tell_copying(struct run *r)
 {
     autobuf text = { 0 };
 
-    buf_str(&text, STR("copying what pods wrote, "));
+    buf_str(&text, STR("copying the files that pods wrote,  "));
     bytes_print(&text, r->written.bytes);
-    buf_fmt(&text, ", to %s; Ctrl-C ends that", r->written.keep);
+    buf_fmt(&text, ", to %s; Ctrl-C stops it", r->written.keep);
     run_notice(r, buf_view(&text));
 }
 
@@ -413,9 +413,9 @@ static void put_lost(struct buf *out, const struct run_written *w)
     struct dirs dirs = all_dirs(w, &a);
     size_t n = MIN_OF(dirs.n, (size_t)DIRS_SHOWN);
 
-    buf_fmt(out, "pumice: %s wrote ", w->n_pods == 1 ? "the pod" : "the pods");
+    buf_fmt(out, "pumice: deleted with the %s: ", w->n_pods == 1 ? "pod" : "pods");
     put_amount(out, w->files, w->bytes, w->is_more);
-    buf_fmt(out, " that %s gone with %s: ", w->files == 1 ? "is" : "are", w->n_pods == 1 ? "it" : "them");
+    buf_str(out, STR(": "));
     for (size_t i = 0; i < n; i++) {
         buf_str(out, i ? STR(", ") : STR(""));
         term_text(out, dirs.v[i]->path);
@@ -431,14 +431,14 @@ static void put_kept(struct buf *out, const struct run_written *w)
     const struct run_copied *sum = &w->copied;
 
     if (sum->files) {
-        buf_str(out, STR("pumice: "));
+        buf_str(out, STR("pumice: copied "));
         put_amount(out, sum->files, sum->bytes, false);
-        buf_fmt(out, " that pods wrote %s in ", sum->files == 1 ? "is" : "are");
+        buf_str(out, STR(" that pods wrote to "));
         term_text(out, str_of(w->keep));
         if (w->n_renamed)
-            buf_fmt(out, ", beside what was there: %.*s%s", STR_ARG(w->renamed), w->n_renamed > 1 ? " …" : "");
+            buf_fmt(out, ", next to existing files: %.*s%s", STR_ARG(w->renamed), w->n_renamed > 1 ? " …" : "");
         if (sum->left_out)
-            buf_fmt(out, "; left out: %lld that %s no file, or too deep", (long long)sum->left_out,
+            buf_fmt(out, "; skipped %lld that %s no regular file, or too deep", (long long)sum->left_out,
                     sum->left_out == 1 ? "is" : "are");
         buf_char(out, '\n');
     }

@@ -11,8 +11,7 @@ int server_dir_find(struct arena *a, const char *given, struct str *ret, struct 
     char here[PATH_MAX];
 
     if (!dir.n)
-        return err_set(e, ERR_INVALID,
-                       given ? "--data-dir: is empty" : "no home directory is known: give --data-dir DIR");
+        return err_set(e, ERR_INVALID, given ? "--data-dir: is empty" : "no home directory; use --data-dir DIR");
     if (!given)
         dir = arena_cat(a, dir, STR("/server"));
     if (dir.p[0] != '/' && !getcwd(here, sizeof(here)))

@@ -46,7 +46,7 @@ static int find_dir(struct people *p, struct err *e)
 
     p->data_dir = p->o->data_dir ? str_of(p->o->data_dir) : host_state_dir(p->arena);
     if (!p->data_dir.n)
-        return err_set(e, ERR_INVALID, "no home directory is known: give --data-dir DIR");
+        return err_set(e, ERR_INVALID, "no home directory; use --data-dir DIR");
     if (!p->o->data_dir)
         p->data_dir = arena_cat(p->arena, p->data_dir, STR("/server"));
     pki = arena_fmt(p->arena, "%.*s/pki", STR_ARG(p->data_dir)).p;

@@ -392,7 +392,7 @@ static void failed_only(void **state)
     run_logs_end(&b.g);
     assert_true(b.out.queue.n > 200000 && b.out.queue.n < 600000);
     assert_non_null(strstr(b.out.queue.p, "worker-0 | ("));
-    assert_non_null(strstr(b.out.queue.p, "bytes before this are not kept"));
+    assert_non_null(strstr(b.out.queue.p, "bytes before this were dropped"));
     assert_true(str_ends(buf_view(&b.out.queue), STR("x\nworker-0 | bad\nworker-0 | late\n")));
     assert_null(strstr(b.out.queue.p, "worker-1"));
     bench_done(&b);
