@@ -299,9 +299,7 @@ static void tell_life(struct agent_pod *p, struct arena *a, const struct shim_co
                                 .started_ms = c->started_ms,
                                 .ended_ms = c->ended_ms,
                                 .end = end,
-                                .exit_code = c->status,
-                                .reason = c->reason,
-                                .message = c->text };
+                                .failure = { c->status, c->reason, c->text } };
     if (c->state != SHIM_CON_ENDED)
         return;
     agent_last_words(p, &ev, &words);
@@ -322,7 +320,7 @@ static struct life *adopt_life(struct agent_pod *p, const struct shim_found *f)
 
     for (size_t i = 0; i < f->cons.n; i++)
         tell_life(p, &a, &f->cons.v[i], &cons[i]);
-    return life_adopt(p->object, own, p->agent->host_ip, cons, f->cons.n, agent_pod_now(p));
+    return life_adopt(p->object, &(struct life_sandbox){ own, p->agent->host_ip, cons, f->cons.n }, agent_pod_now(p));
 }
 
 struct life *agent_pod_adopt(struct agent_pod *p, struct agent_kept *take_k)

@@ -56,7 +56,12 @@ void agent_events_due(struct agent *g, int64_t now_ms)
 
 /* ---- containers ---- */
 
-/* A shim that is gone says so by itself; what is too much for it nobody else would tell. */
+static void start_failed(struct agent_pod *p, const struct life_action *action, struct str reason, const struct err *e)
+{
+    life_start_failed(p->life, action->name, &(struct life_failure){ 128, reason, str_of(e->text) }, agent_pod_now(p));
+}
+
+/* A dead shim reports itself (SHIM_GONE); an order that is too large has no other report. */
 static void not_sent(struct agent_pod *p, const struct life_action *action, const struct err *e)
 {
     log_warn("Failed to start a container", LOG_STR("pod", p->object->name), LOG_STR("container", action->name),
@@ -64,7 +69,7 @@ static void not_sent(struct agent_pod *p, const struct life_action *action, cons
     if (e->code != ERR_TOO_BIG)
         return;
     agent_log_forget(p, action->name, action->attempt);
-    life_start_failed(p->life, action->name, 128, STR("CreateContainerError"), str_of(e->text), agent_pod_now(p));
+    start_failed(p, action, STR("CreateContainerError"), e);
 }
 
 /* The pod was looked at when it came; this container came later. */
@@ -87,18 +92,18 @@ static void agent_pod_start(struct agent_pod *p, const struct life_action *actio
     struct err e;
 
     if (action->is_ephemeral && !may_be_added(p, &a, action, &e)) {
-        life_start_failed(p->life, action->name, 128, STR("ContainerCannotRun"), str_of(e.text), agent_pod_now(p));
+        start_failed(p, action, STR("ContainerCannotRun"), &e);
         return;
     }
     image = agent_image_need(p, action, has_waited, &reason, &e);
     if (image == AGENT_IMAGE_LATER)
         return;
     if (image == AGENT_IMAGE_FAILED) {
-        life_start_failed(p->life, action->name, 128, str_of(reason), str_of(e.text), agent_pod_now(p));
+        start_failed(p, action, str_of(reason), &e);
         return;
     }
     if ((!p->volumes && agent_pod_volumes(p, &e) < 0) || agent_box_build(p, &a, action, &build, &reason, &e) < 0) {
-        life_start_failed(p->life, action->name, 128, str_of(reason), str_of(e.text), agent_pod_now(p));
+        start_failed(p, action, str_of(reason), &e);
         return;
     }
     agent_log_follow(p, action->name, action->attempt);
@@ -165,7 +170,8 @@ static void agent_pod_started(struct agent_pod *p, const struct shim_event *ev)
 static void agent_pod_failed(struct agent_pod *p, const struct shim_event *ev)
 {
     agent_log_forget(p, ev->container, ev->attempt);
-    life_start_failed(p->life, ev->container, ev->report.status, str_of(ev->report.reason), str_of(ev->report.text),
+    life_start_failed(p->life, ev->container,
+                      &(struct life_failure){ ev->report.status, str_of(ev->report.reason), str_of(ev->report.text) },
                       agent_pod_now(p));
 }
 

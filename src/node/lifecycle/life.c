@@ -45,7 +45,7 @@ int64_t life_generation(const struct object *pod)
     return json_i64(json_find(pod->root, "metadata", "generation", NULL), 0);
 }
 
-static bool is_deleted(const struct life *l)
+static bool life_is_deleted(const struct life *l)
 {
     return json_member_text(json_get(l->pod->root, "metadata"), "deletionTimestamp").n > 0;
 }
@@ -101,7 +101,7 @@ static void take_deletion(struct life *l, int64_t now_ms)
 {
     const struct json *meta = json_get(l->pod->root, "metadata");
 
-    if (is_deleted(l))
+    if (life_is_deleted(l))
         life_begin_stop(l, life_seconds(meta, "deletionGracePeriodSeconds", life_spec_grace(l) / 1000), now_ms);
 }
 
@@ -114,7 +114,7 @@ static bool was_anything_started(const struct life *l)
 }
 
 /* All processes are lost: start over, with what the status remembers. */
-static void start_over(struct life *l, int64_t now_ms)
+static void life_start_over(struct life *l, int64_t now_ms)
 {
     if (l->policy == LIFE_NEVER && was_anything_started(l))
         life_begin_stop(l, 0, now_ms);
@@ -140,7 +140,7 @@ static void take_containers(struct life *l, int64_t now_ms)
     VEC_FOREACH(c, &l->cons)
         life_con_take(l, c, life_status_of(l, c), now_ms);
     if (was_anything_started(l))
-        start_over(l, now_ms);
+        life_start_over(l, now_ms);
 }
 
 static void take_amounts(struct life *l)
@@ -149,7 +149,7 @@ static void take_amounts(struct life *l)
         life_resize_take(l, c, life_status_of(l, c));
 }
 
-static void take_past(struct life *l, enum life_phase phase)
+static void life_take_past(struct life *l, enum life_phase phase)
 {
     l->is_past = l->has_ended = l->stop.is_on = true;
     l->phase = phase;
@@ -173,7 +173,7 @@ static struct life *life_begin(const struct object *pod, int64_t now_ms)
     l->make_ms = l->due_ms = now_ms;
     make_containers(l);
     if (phase_has_ended(pod, &phase)) {
-        take_past(l, phase);
+        life_take_past(l, phase);
         return l;
     }
     take_conditions(l);
@@ -221,21 +221,20 @@ static void find_containers(struct life *l, const struct life_found *cons, size_
         if (cons[i].state == LIFE_FOUND_ENDED)
             life_ended(l, cons[i].name, cons[i].end, cons[i].ended_ms);
         else if (cons[i].state == LIFE_FOUND_FAILED)
-            life_start_failed(l, cons[i].name, cons[i].exit_code, cons[i].reason, cons[i].message, cons[i].ended_ms);
+            life_start_failed(l, cons[i].name, &cons[i].failure, cons[i].ended_ms);
 }
 
-struct life *life_adopt(const struct object *pod, struct str pod_ip, struct str host_ip, const struct life_found *cons,
-                        size_t n, int64_t now_ms)
+struct life *life_adopt(const struct object *pod, const struct life_sandbox *sandbox, int64_t now_ms)
 {
     struct life *l = life_begin(pod, now_ms);
 
     l->box = LIFE_BOX_MADE;
-    life_set_text(&l->pod_ip, pod_ip);
-    life_set_text(&l->host_ip, host_ip);
+    life_set_text(&l->pod_ip, sandbox->pod_ip);
+    life_set_text(&l->host_ip, sandbox->host_ip);
     if (l->is_past)
         return l; /* life_step() returns UNMAKE */
     take_amounts(l);
-    find_containers(l, cons, n, now_ms);
+    find_containers(l, sandbox->cons, sandbox->n, now_ms);
     take_deletion(l, now_ms);
     life_settle(l, now_ms);
     return l;
@@ -285,7 +284,7 @@ static void take_phase(struct life *l, int64_t now_ms)
     life_begin_stop(l, life_spec_grace(l), now_ms);
 }
 
-static bool has_container(const struct life *l, struct str name)
+static bool life_has_container(const struct life *l, struct str name)
 {
     VEC_FOREACH(c, &l->cons)
         if (str_eq(c->name, name))
@@ -301,7 +300,7 @@ static void take_ephemeral(struct life *l)
     if (l->is_past)
         return;
     JSON_FOREACH(c, json_find(l->pod->root, "spec", list, NULL)) {
-        if (has_container(l, json_member_text(c, "name")))
+        if (life_has_container(l, json_member_text(c, "name")))
             continue;
         life_add_container(l, l->pod, c, list);
         l->is_changed = true;
@@ -412,7 +411,7 @@ void life_lost(struct life *l, struct str message, int64_t now_ms)
     VEC_FOREACH(c, &l->cons)
         if (life_con_is_active(c))
             life_con_killed(l, c, message, now_ms);
-    start_over(l, now_ms);
+    life_start_over(l, now_ms);
     l->is_changed = true;
     life_settle(l, now_ms);
 }
@@ -446,7 +445,7 @@ static bool box_step(struct life *l, struct life_look *k)
         l->box = LIFE_BOX_UNMAKING;
         return life_act(k, LIFE_UNMAKE);
     }
-    if (l->box == LIFE_BOX_NONE && l->has_ended && is_deleted(l) && !l->said_gone) {
+    if (l->box == LIFE_BOX_NONE && l->has_ended && life_is_deleted(l) && !l->said_gone) {
         l->said_gone = true;
         return life_act(k, LIFE_GONE);
     }

@@ -73,12 +73,17 @@ struct life_action {
 };
 
 /* Begin the life of a pod bound to this node; keeps a reference to 'pod'. If its status says that it has ended, no
- * action follows. If its status says that containers ran, the agent that wrote it is gone, and so are they: as if
+ * action follows. If its status says that containers ran, the agent that wrote it has ended, and the containers with it: as if
  * life_lost() was called now. */
 struct life *life_new(const struct object *pod, int64_t now_ms);
 
 enum life_found_state { LIFE_FOUND_STARTING, LIFE_FOUND_RUNNING, LIFE_FOUND_ENDED, LIFE_FOUND_FAILED };
 struct life_end;
+
+struct life_failure { /* to start a container: see life_start_failed() */
+    int exit_code;
+    struct str reason, message;
+};
 
 struct life_found { /* the last attempt of a container, as it was found */
     struct str name, id;
@@ -86,15 +91,19 @@ struct life_found { /* the last attempt of a container, as it was found */
     enum life_found_state state;
     int64_t started_ms, ended_ms; /* wall clock, like all times here */
     const struct life_end *end;   /* ENDED */
-    int exit_code;                /* FAILED: as in life_start_failed(), like the next two */
-    struct str reason, message;
+    struct life_failure failure;  /* FAILED */
+};
+
+struct life_sandbox { /* as it was found */
+    struct str pod_ip, host_ip;
+    const struct life_found *cons;
+    size_t n;
 };
 
 /* The same for a pod whose sandbox and containers outlived the agent: nothing was lost. Containers that ended
  * meanwhile get their real exit code and time. Probes continue from the state in the status; a hook is run again
  * unless the status shows that it has ended. Containers that were not found have not been started in this sandbox. */
-struct life *life_adopt(const struct object *pod, struct str pod_ip, struct str host_ip, const struct life_found *cons,
-                        size_t n, int64_t now_ms);
+struct life *life_adopt(const struct object *pod, const struct life_sandbox *sandbox, int64_t now_ms);
 void life_free(struct life *l); /* NULL is fine */
 
 /* The pod object changed: deletion (its grace period starts now), labels, annotations, conditions of other writers,
@@ -150,8 +159,7 @@ void life_started(struct life *l, struct str container, struct str container_id,
 /* Starting the container failed: reason and exit code of a box_report. "StartError" and "ContainerCannotRun" count as
  * ended attempts (restartPolicy decides); with any other reason ("CreateContainerConfigError": a missing key of a
  * ConfigMap) it is waiting with that reason and retried after 1 s doubling to 1 min. */
-void life_start_failed(struct life *l, struct str container, int exit_code, struct str reason, struct str message,
-                       int64_t now_ms);
+void life_start_failed(struct life *l, struct str container, const struct life_failure *f, int64_t now_ms);
 /* The start was not attempted because the pod is stopping. */
 void life_start_given_up(struct life *l, struct str container, int64_t now_ms);
 void life_ended(struct life *l, struct str container, const struct life_end *end, int64_t now_ms);

@@ -268,8 +268,8 @@ static void forget_attempt(struct life_con *c)
 }
 
 /* 'p' has all but the strings. */
-static void end_attempt(struct life *l, struct life_con *c, const struct life_past *p, struct str message,
-                        int64_t now_ms)
+static void con_end_attempt(struct life *l, struct life_con *c, const struct life_past *p, struct str message,
+                            int64_t now_ms)
 {
     bool again = wants_restart(l, c, p->exit_code);
 
@@ -290,14 +290,14 @@ static void end_attempt(struct life *l, struct life_con *c, const struct life_pa
     l->is_changed = true;
 }
 
-static bool may_end(const struct life_con *c)
+static bool is_begun(const struct life_con *c)
 {
     return c->state != LIFE_CON_IDLE;
 }
 
 void life_ended(struct life *l, struct str container, const struct life_end *end, int64_t now_ms)
 {
-    struct life_con *c = life_container_find(l, container, may_end);
+    struct life_con *c = life_container_find(l, container, is_begun);
     struct life_past p = { 0 };
 
     if (!c)
@@ -311,7 +311,7 @@ void life_ended(struct life *l, struct str container, const struct life_end *end
     if (end->by_itself &&
         !c->pre.spec) /* probes fail when the container ends by itself: they have not caused the end */
         c->stop.restarts = false;
-    end_attempt(l, c, &p, end->message, now_ms);
+    con_end_attempt(l, c, &p, end->message, now_ms);
     life_settle(l, now_ms);
 }
 
@@ -322,7 +322,7 @@ void life_con_killed(struct life *l, struct life_con *c, struct str message, int
     };
 
     if (c->state == LIFE_CON_RUNNING)
-        end_attempt(l, c, &p, message, now_ms);
+        con_end_attempt(l, c, &p, message, now_ms);
     else
         c->state = LIFE_CON_IDLE; /* the start did not happen */
 }
@@ -346,7 +346,7 @@ static const char *life_container_reason_of(struct str text)
     return "Error";
 }
 
-static void take_ended(struct life *l, struct life_con *c, const struct json *ended, int64_t now_ms)
+static void con_take_ended(struct life *l, struct life_con *c, const struct json *ended, int64_t now_ms)
 {
     c->last.is_set = true;
     c->last.exit_code = (int)json_i64(json_get(ended, "exitCode"), 0);
@@ -376,7 +376,7 @@ void life_con_take(struct life *l, struct life_con *c, const struct json *old, i
     take_image(c, old);
     c->n_attempts = (int)MIN_OF(MAX_OF(restarts, 0), INT32_MAX - 1) + 1;
     if (ended || last)
-        take_ended(l, c, ended ? ended : last, now_ms);
+        con_take_ended(l, c, ended ? ended : last, now_ms);
     if (ended)
         return;
     c->is_over = c->is_done = false; /* it was waiting for a restart, or running */
@@ -418,7 +418,7 @@ void life_con_found(struct life *l, struct life_con *c, const struct json *old, 
 
     take_image(c, old);
     if (is_same ? last : ended ? ended : last)
-        take_ended(l, c, is_same ? last : ended ? ended : last, f->started_ms);
+        con_take_ended(l, c, is_same ? last : ended ? ended : last, f->started_ms);
     c->is_over = c->is_done = false;
     life_container_take_backoff(c, f->attempt, f->started_ms);
     c->n_attempts = f->attempt;
@@ -461,26 +461,25 @@ static bool is_of_image(struct str reason)
            str_is(reason, "ImagePullBackOff") || str_is(reason, "InvalidImageName");
 }
 
-void life_start_failed(struct life *l, struct str container, int exit_code, struct str reason, struct str message,
-                       int64_t now_ms)
+void life_start_failed(struct life *l, struct str container, const struct life_failure *f, int64_t now_ms)
 {
     struct life_con *c = life_container_find(l, container, is_starting);
-    struct life_past p = { .exit_code = exit_code ? exit_code : 128,
-                           .reason = final_reason(reason),
+    struct life_past p = { .exit_code = f->exit_code ? f->exit_code : 128,
+                           .reason = final_reason(f->reason),
                            .started_ms = now_ms };
 
     if (!c)
         return;
-    life_say(l, true, STR("Failed"), c, "Error: %.*s", STR_ARG(is_of_image(reason) ? reason : message));
+    life_say(l, true, STR("Failed"), c, "Error: %.*s", STR_ARG(is_of_image(f->reason) ? f->reason : f->message));
     if (p.reason) {
         c->n_attempts++;
-        end_attempt(l, c, &p, message, now_ms);
+        con_end_attempt(l, c, &p, f->message, now_ms);
     } else {
         c->state = LIFE_CON_IDLE;
         c->retry_ms = c->retry_ms ? MIN_OF(c->retry_ms * 2, LIFE_RETRY_MAX_MS) : LIFE_RETRY_MS;
         c->start_ms = now_ms + c->retry_ms;
-        life_set_text(&c->wait_reason, reason);
-        life_set_text(&c->wait_message, message);
+        life_set_text(&c->wait_reason, f->reason);
+        life_set_text(&c->wait_message, f->message);
         l->is_changed = true;
     }
     life_settle(l, now_ms);
@@ -542,23 +541,25 @@ static void pre_over(struct life *l, struct life_con *c, bool is_ok)
         life_say(l, true, STR("FailedPreStopHook"), c, "PreStopHook failed");
 }
 
-static bool take_result(struct life *l, struct life_con *c, uint64_t id, bool is_ok, struct str message, int64_t now_ms)
+static bool con_result(struct life *l, struct life_con *c, const struct life_result *r, int64_t now_ms)
 {
-    if (c->post.id == id)
-        post_over(l, c, is_ok, now_ms);
-    else if (c->pre.id == id)
-        pre_over(l, c, is_ok);
+    if (c->post.id == r->id)
+        post_over(l, c, r->is_ok, now_ms);
+    else if (c->pre.id == r->id)
+        pre_over(l, c, r->is_ok);
     else
-        return life_probe_result(l, c, id, is_ok, message, now_ms);
+        return life_probe_result(l, c, r, now_ms);
     return true;
 }
 
 void life_result(struct life *l, uint64_t id, bool is_ok, struct str message, int64_t now_ms)
 {
+    const struct life_result result = { id, is_ok, message };
+
     if (!id)
         return;
     VEC_FOREACH(c, &l->cons)
-        if (take_result(l, c, id, is_ok, message, now_ms))
+        if (con_result(l, c, &result, now_ms))
             break; /* an unknown id belongs to an ended attempt */
     life_settle(l, now_ms);
 }

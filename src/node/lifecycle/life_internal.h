@@ -234,7 +234,12 @@ bool life_hook_step(struct life *l, struct life_con *c, struct life_hook *h, int
 /* life_probe.c */
 void life_probes_begin(struct life_con *c);
 bool life_probe_step(struct life *l, struct life_con *c, struct life_look *k);
-bool life_probe_result(struct life *l, struct life_con *c, uint64_t id, bool is_ok, struct str message, int64_t now_ms);
+struct life_result { /* of a probe or hook */
+    uint64_t id;
+    bool is_ok;
+    struct str message;
+};
+bool life_probe_result(struct life *l, struct life_con *c, const struct life_result *r, int64_t now_ms);
 
 /* life_stop.c */
 /* Stop the pod: start nothing more and stop what runs; if it is stopping already, maybe shorten the grace period. */

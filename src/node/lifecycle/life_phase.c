@@ -153,7 +153,7 @@ struct life_phase_verdict {
     struct buf message;
 };
 
-static void no(struct life_phase_verdict *v, const char *reason)
+static void verdict_false(struct life_phase_verdict *v, const char *reason)
 {
     v->is_true = false;
     v->reason = reason;
@@ -203,18 +203,18 @@ static void judge_initialized(const struct life *l, struct life_phase_verdict *v
         return;
     life_phase_list_names(l, v, "containers with incomplete status: [", is_incomplete);
     if (v->message.n)
-        no(v, "ContainersNotInitialized");
+        verdict_false(v, "ContainersNotInitialized");
 }
 
 static void judge_containers(const struct life *l, struct life_phase_verdict *v)
 {
     if (l->has_ended) {
-        no(v, ended_reason(l));
+        verdict_false(v, ended_reason(l));
         return;
     }
     life_phase_list_names(l, v, "containers with unready status: [", is_unready);
     if (v->message.n)
-        no(v, "ContainersNotReady");
+        verdict_false(v, "ContainersNotReady");
 }
 
 static void judge_gate(const struct life *l, struct str type, struct life_phase_verdict *v)
@@ -230,7 +230,7 @@ static void judge_gate(const struct life *l, struct str type, struct life_phase_
     else
         buf_fmt(&v->message, "the status of pod readiness gate \"%.*s\" is not \"True\", but %.*s", STR_ARG(type),
                 STR_ARG(status));
-    no(v, "ReadinessGatesNotReady");
+    verdict_false(v, "ReadinessGatesNotReady");
 }
 
 static void judge_ready(const struct life *l, struct life_phase_verdict *v)
@@ -254,11 +254,6 @@ static void (*const judges[LIFE_COND_MAX])(const struct life *l, struct life_pha
     [LIFE_COND_SCHEDULED] = judge_scheduled,
 };
 
-static bool same_text(const char *a, const char *b)
-{
-    return str_eq(str_of(a), str_of(b));
-}
-
 static void settle_condition(struct life *l, enum life_condition_type type, int64_t now_ms)
 {
     struct life_condition *c = &l->conditions[type];
@@ -267,7 +262,7 @@ static void settle_condition(struct life *l, enum life_condition_type type, int6
     judges[type](l, &v);
     if (!c->is_known || c->is_true != v.is_true)
         c->since_ms = now_ms;
-    if (!c->is_known || c->is_true != v.is_true || !same_text(c->reason, v.reason) ||
+    if (!c->is_known || c->is_true != v.is_true || !str_eq(str_of(c->reason), str_of(v.reason)) ||
         !str_eq(buf_view(&c->message), buf_view(&v.message)))
         l->is_changed = true;
     c->is_known = true;

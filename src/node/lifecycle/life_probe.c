@@ -39,7 +39,7 @@ bool life_con_is_ready(const struct life_con *c)
     return life_con_is_started(c) && (!c->probes[LIFE_READINESS].spec || c->probes[LIFE_READINESS].is_ok);
 }
 
-static bool is_asked(const struct life_con *c, enum life_probe_kind kind)
+static bool is_probe_wanted(const struct life_con *c, enum life_probe_kind kind)
 {
     const struct life_probe *p = &c->probes[kind];
 
@@ -66,7 +66,7 @@ bool life_probe_step(struct life *l, struct life_con *c, struct life_look *k)
     if (!life_con_is_up(c))
         return false;
     for (enum life_probe_kind i = 0; i < LIFE_PROBE_KIND_MAX; i++)
-        if (is_asked(c, i) && life_probe_ask(l, c, &c->probes[i], k))
+        if (is_probe_wanted(c, i) && life_probe_ask(l, c, &c->probes[i], k))
             return true;
     return false;
 }
@@ -97,30 +97,30 @@ static void life_probe_decide(struct life *l, struct life_con *c, enum life_prob
     life_check_init(c);
 }
 
-static void life_probe_take(struct life *l, struct life_con *c, enum life_probe_kind kind, bool is_ok,
-                            struct str message, int64_t now_ms)
+static void life_probe_take(struct life *l, struct life_con *c, enum life_probe_kind kind, const struct life_result *r,
+                            int64_t now_ms)
 {
     struct life_probe *p = &c->probes[kind];
-    int64_t enough = is_ok ? life_probe_number(p->spec, "successThreshold", 1)
-                           : life_probe_number(p->spec, "failureThreshold", 3);
+    int64_t enough = r->is_ok ? life_probe_number(p->spec, "successThreshold", 1)
+                              : life_probe_number(p->spec, "failureThreshold", 3);
 
     p->id = 0;
-    if (is_ok && message.n && json_get(p->spec, "httpGet")) /* a redirect that was not followed */
-        life_say(l, true, STR("ProbeWarning"), c, "%s probe warning: %.*s", kinds[kind].title, STR_ARG(message));
-    if (!is_ok)
-        life_say(l, true, STR("Unhealthy"), c, "%s probe failed: %.*s", kinds[kind].title, STR_ARG(message));
-    p->n_same = p->n_same && p->was_ok == is_ok ? MIN_OF(p->n_same, INT32_MAX - 1) + 1 : 1;
-    p->was_ok = is_ok;
+    if (r->is_ok && r->message.n && json_get(p->spec, "httpGet")) /* a redirect that was not followed */
+        life_say(l, true, STR("ProbeWarning"), c, "%s probe warning: %.*s", kinds[kind].title, STR_ARG(r->message));
+    if (!r->is_ok)
+        life_say(l, true, STR("Unhealthy"), c, "%s probe failed: %.*s", kinds[kind].title, STR_ARG(r->message));
+    p->n_same = p->n_same && p->was_ok == r->is_ok ? MIN_OF(p->n_same, INT32_MAX - 1) + 1 : 1;
+    p->was_ok = r->is_ok;
     if (p->n_same >= enough)
-        life_probe_decide(l, c, kind, is_ok, now_ms);
+        life_probe_decide(l, c, kind, r->is_ok, now_ms);
 }
 
-bool life_probe_result(struct life *l, struct life_con *c, uint64_t id, bool is_ok, struct str message, int64_t now_ms)
+bool life_probe_result(struct life *l, struct life_con *c, const struct life_result *r, int64_t now_ms)
 {
     for (enum life_probe_kind i = 0; i < LIFE_PROBE_KIND_MAX; i++) {
-        if (c->probes[i].id != id)
+        if (c->probes[i].id != r->id)
             continue;
-        life_probe_take(l, c, i, is_ok, message, now_ms);
+        life_probe_take(l, c, i, r, now_ms);
         return true;
     }
     return false;

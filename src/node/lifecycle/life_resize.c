@@ -17,14 +17,14 @@ static bool is_sizable(const struct life_con *c)
     return !c->is_ephemeral && (!c->is_init || c->is_sidecar);
 }
 
-static const struct json *wish_of(const struct life *l, const struct life_con *c)
+static const struct json *requested_of(const struct life *l, const struct life_con *c)
 {
     return json_get(container_named(json_get(l->pod->root, "spec"), c->name), "resources");
 }
 
-static bool is_wished_other(const struct life *l, const struct life_con *c)
+static bool differs_from_request(const struct life *l, const struct life_con *c)
 {
-    const struct json *wish = wish_of(l, c);
+    const struct json *wish = requested_of(l, c);
 
     for (size_t i = 0; is_sizable(c) && i < ARRAY_LEN(amount_lists); i++)
         if (!resources_same(json_get(c->resources, amount_lists[i]), json_get(wish, amount_lists[i])))
@@ -35,7 +35,7 @@ static bool is_wished_other(const struct life *l, const struct life_con *c)
 bool life_wants_resize(const struct life *l)
 {
     VEC_FOREACH(c, &l->cons)
-        if (!l->is_past && is_wished_other(l, c))
+        if (!l->is_past && differs_from_request(l, c))
             return true;
     return false;
 }
@@ -49,7 +49,7 @@ const struct json *life_sized_spec(const struct life *l, struct arena *a)
         return spec;
     copy = json_copy(a, spec);
     VEC_FOREACH(c, &l->cons)
-        if (is_wished_other(l, c)) {
+        if (differs_from_request(l, c)) {
             json_remove(container_named(copy, c->name), "resources");
             if (c->resources)
                 json_set(container_named(copy, c->name), "resources", json_copy(a, c->resources));
@@ -81,8 +81,8 @@ static void say_resize(struct life *l, bool is_warning, const char *reason, cons
             continue;
         one = json_push(list, json_object(&a));
         json_add(one, STR("name"), json_str(&a, c->name));
-        if (wish_of(l, c))
-            json_add(one, STR("resources"), json_copy(&a, wish_of(l, c)));
+        if (requested_of(l, c))
+            json_add(one, STR("resources"), json_copy(&a, requested_of(l, c)));
     }
     json_add(all, STR("generation"), json_int(&a, life_generation(l->pod)));
     if (error.n)
@@ -156,9 +156,9 @@ static bool needs_restart(const struct life_con *c, const struct json *wish)
     return false;
 }
 
-static void resize_container(struct life *l, struct life_con *c, int64_t now_ms)
+static void con_resize(struct life *l, struct life_con *c, int64_t now_ms)
 {
-    const struct json *wish = wish_of(l, c);
+    const struct json *wish = requested_of(l, c);
     bool restarts = c->state == LIFE_CON_RUNNING && needs_restart(c, wish);
 
     object_unref(c->sized);
@@ -176,8 +176,8 @@ void life_resize(struct life *l, int64_t now_ms)
     l->resize.waits = false;
     l->resize.since_ms = now_ms;
     VEC_FOREACH(c, &l->cons)
-        if (is_wished_other(l, c))
-            resize_container(l, c, now_ms);
+        if (differs_from_request(l, c))
+            con_resize(l, c, now_ms);
     if (!is_resizing(l))
         say_resize(l, false, "ResizeCompleted", "completed", STR_NULL);
     l->is_changed = true;

@@ -8,7 +8,7 @@ static void life_status_add_text(struct arena *a, struct json *j, const char *ke
     json_add(j, str_of(key), json_str(a, arena_str(a, text)));
 }
 
-static void add_some(struct arena *a, struct json *j, const char *key, struct str text)
+static void add_nonempty(struct arena *a, struct json *j, const char *key, struct str text)
 {
     if (text.n)
         life_status_add_text(a, j, key, text);
@@ -51,7 +51,7 @@ static void life_status_add_waiting(const struct life *l, struct arena *a, const
     const char *plain = l->inits.n ? "PodInitializing" : "ContainerCreating";
 
     life_status_add_text(a, j, "reason", view_or(&c->wait_reason, &l->make_reason, plain));
-    add_some(a, j, "message", c->wait_reason.n ? buf_view(&c->wait_message) : buf_view(&l->make_message));
+    add_nonempty(a, j, "message", c->wait_reason.n ? buf_view(&c->wait_message) : buf_view(&l->make_message));
 }
 
 static void add_ended(struct arena *a, const struct life_past *p, struct json *state)
@@ -62,10 +62,10 @@ static void add_ended(struct arena *a, const struct life_past *p, struct json *s
     if (p->signo)
         json_add(j, STR("signal"), json_int(a, p->signo));
     life_status_add_text(a, j, "reason", str_of(p->reason));
-    add_some(a, j, "message", buf_view(&p->message));
+    add_nonempty(a, j, "message", buf_view(&p->message));
     life_status_add_time(a, j, "startedAt", p->started_ms);
     life_status_add_time(a, j, "finishedAt", p->finished_ms);
-    add_some(a, j, "containerID", buf_view(&p->id));
+    add_nonempty(a, j, "containerID", buf_view(&p->id));
 }
 
 static void add_unknown(struct arena *a, struct json *state)
@@ -96,7 +96,7 @@ static void add_state(const struct life *l, struct arena *a, const struct life_c
 }
 
 /* The amounts in force. */
-static void add_amounts(struct arena *a, const struct life_con *c, struct json *one)
+static void life_status_add_amounts(struct arena *a, const struct life_con *c, struct json *one)
 {
     const struct json *requests = json_get(c->resources, "requests"), *limits = json_get(c->resources, "limits");
     struct json *resources;
@@ -120,13 +120,13 @@ static void life_status_add_container(const struct life *l, struct arena *a, con
     json_add(one, STR("restartCount"), json_int(a, MAX_OF(c->n_attempts - 1, 0)));
     life_status_add_text(a, one, "image", json_member_text(c->spec, "image"));
     life_status_add_text(a, one, "imageID", buf_view(&c->image_id));
-    add_some(a, one, "containerID", life_con_is_up(c) ? buf_view(&c->id) : buf_view(&c->last.id));
-    add_amounts(a, c, one);
+    add_nonempty(a, one, "containerID", life_con_is_up(c) ? buf_view(&c->id) : buf_view(&c->last.id));
+    life_status_add_amounts(a, c, one);
     if (!c->is_ephemeral)
         json_add(one, STR("started"), json_bool_new(a, life_con_is_started(c)));
 }
 
-static void add_containers(const struct life *l, struct arena *a, struct json *status)
+static void life_status_add_containers(const struct life *l, struct arena *a, struct json *status)
 {
     static const char *const lists[] = { "initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses" };
     struct json *list = NULL;
@@ -161,9 +161,9 @@ static void add_resize(const struct life *l, struct arena *a, struct json *list)
     add_generation(l, a, one);
     life_status_add_text(a, one, "status", STR("True"));
     life_status_add_time(a, one, "lastTransitionTime", l->resize.since_ms);
-    add_some(a, one, "reason", str_of(reason));
+    add_nonempty(a, one, "reason", str_of(reason));
     if (reason)
-        add_some(a, one, "message", buf_view(&l->resize.why));
+        add_nonempty(a, one, "message", buf_view(&l->resize.why));
 }
 
 static void life_status_add_condition(const struct life *l, struct arena *a, struct json *list,
@@ -176,11 +176,11 @@ static void life_status_add_condition(const struct life *l, struct arena *a, str
     add_generation(l, a, one);
     life_status_add_text(a, one, "status", c->is_true ? STR("True") : STR("False"));
     life_status_add_time(a, one, "lastTransitionTime", c->since_ms);
-    add_some(a, one, "reason", str_of(c->reason));
-    add_some(a, one, "message", buf_view(&c->message));
+    add_nonempty(a, one, "reason", str_of(c->reason));
+    add_nonempty(a, one, "message", buf_view(&c->message));
 }
 
-static void add_conditions(const struct life *l, struct arena *a, struct json *status)
+static void life_status_add_conditions(const struct life *l, struct arena *a, struct json *status)
 {
     struct json *list = json_add(status, STR("conditions"), json_array(a));
 
@@ -194,7 +194,8 @@ static void add_conditions(const struct life *l, struct arena *a, struct json *s
 
 /* ---- the whole ---- */
 
-static void add_address(struct arena *a, struct json *status, const char *one, const char *many, struct str ip)
+static void life_status_add_address(struct arena *a, struct json *status, const char *one, const char *many,
+                                    struct str ip)
 {
     if (!ip.n)
         return;
@@ -242,15 +243,15 @@ struct json *life_status(struct life *l, struct arena *a)
     status = json_object(a);
     add_generation(l, a, status);
     life_status_add_text(a, status, "phase", str_of(life_phase_names[l->phase]));
-    add_conditions(l, a, status);
+    life_status_add_conditions(l, a, status);
     if (l->has_ended) {
-        add_some(a, status, "message", buf_view(&l->stop.message));
-        add_some(a, status, "reason", buf_view(&l->stop.reason));
+        add_nonempty(a, status, "message", buf_view(&l->stop.message));
+        add_nonempty(a, status, "reason", buf_view(&l->stop.reason));
     }
-    add_address(a, status, "hostIP", "hostIPs", buf_view(&l->host_ip));
-    add_address(a, status, "podIP", "podIPs", buf_view(&l->pod_ip));
+    life_status_add_address(a, status, "hostIP", "hostIPs", buf_view(&l->host_ip));
+    life_status_add_address(a, status, "podIP", "podIPs", buf_view(&l->pod_ip));
     life_status_add_time(a, status, "startTime", l->start_ms);
-    add_containers(l, a, status);
+    life_status_add_containers(l, a, status);
     life_status_add_text(a, status, "qosClass", str_of(l->qos));
     keep_others(l, a, status);
     return status;

@@ -149,7 +149,7 @@ static void tell_start_failed(struct world *w, struct str rest)
 {
     struct str c = word(&rest), reason = word(&rest);
 
-    life_start_failed(w->life, c, 128, reason, str_trim(rest), w->now_ms);
+    life_start_failed(w->life, c, &(struct life_failure){ 128, reason, str_trim(rest) }, w->now_ms);
 }
 
 static void end(struct world *w, struct str *rest, bool is_signal, bool is_oom)
@@ -234,9 +234,9 @@ static void tell_kept(struct world *w, struct str rest)
     if (f->state < LIFE_FOUND_ENDED)
         return;
     f->ended_ms = LIFE_T0_MS + number(w, word(&rest));
-    f->exit_code = (int)number(w, word(&rest));
-    f->reason = STR("StartError");
-    *end = (struct life_end){ .status = W_EXITCODE(f->exit_code, 0), .by_itself = true };
+    f->failure.exit_code = (int)number(w, word(&rest));
+    f->failure.reason = STR("StartError");
+    *end = (struct life_end){ .status = W_EXITCODE(f->failure.exit_code, 0), .by_itself = true };
     f->end = end;
 }
 
@@ -247,7 +247,8 @@ static void tell_adopted(struct world *w, struct str rest)
 
     (void)rest;
     life_free(w->life);
-    w->life = life_adopt(next, STR("10.0.0.7"), STR("10.0.0.1"), w->found.v, w->found.n, w->now_ms);
+    w->life = life_adopt(next, &(struct life_sandbox){ STR("10.0.0.7"), STR("10.0.0.1"), w->found.v, w->found.n },
+                         w->now_ms);
     object_unref(w->pod);
     w->pod = next;
     w->found.n = 0;

@@ -387,9 +387,10 @@ static void happen_started(struct world *w, const struct task *t)
     } else if (chance(w, 50)) {
         c->n_attempts++;
         con_ended(w, c, 128);
-        life_start_failed(w->life, c->name, 128, STR("StartError"), STR("no"), w->now_ms);
+        life_start_failed(w->life, c->name, &(struct life_failure){ 128, STR("StartError"), STR("no") }, w->now_ms);
     } else {
-        life_start_failed(w->life, c->name, 128, STR("CreateContainerConfigError"), STR("no"), w->now_ms);
+        life_start_failed(w->life, c->name, &(struct life_failure){ 128, STR("CreateContainerConfigError"), STR("no") },
+                          w->now_ms);
     }
 }
 
@@ -488,7 +489,7 @@ static void happen_noise(struct world *w, const struct task *t)
     life_result(w->life, (uint64_t)below(w, 1000) + 100000, false, STR("x"), w->now_ms);
     if (!c->is_starting) {
         life_started(w->life, c->name, STR("id"), w->now_ms);
-        life_start_failed(w->life, c->name, 1, STR("StartError"), STR("x"), w->now_ms);
+        life_start_failed(w->life, c->name, &(struct life_failure){ 1, STR("StartError"), STR("x") }, w->now_ms);
     }
     if (!c->is_starting && !c->is_running)
         life_ended(w->life, c->name, &(struct life_end){ 0 }, w->now_ms);
