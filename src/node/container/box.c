@@ -29,7 +29,7 @@ static void report_failed(int report, const char *reason, const char *text)
     (void)send(report, &r, sizeof(r), MSG_NOSIGNAL); /* no reader: we exit anyway */
 }
 
-/* -1: the reader is gone. */
+/* -1: the reader has closed its end. */
 static int report_simple(int report, enum box_report_kind kind, int status)
 {
     struct box_report r = { .kind = kind, .status = status };
@@ -178,6 +178,6 @@ _Noreturn void box_run(const struct box_spec *s, int report)
     }
     box_release(s);
     if (report_started(report, pid) < 0)
-        _exit(CANNOT_START); /* the shim is gone */
+        _exit(CANNOT_START); /* the shim has ended */
     box_supervise(pid, report);
 }

@@ -2,8 +2,8 @@
  *
  * The container's ids 0…65535 are those from spec->id_base on outside. Files of the image and of volumes keep their
  * ids on disk and are shown with the container's through idmapped mounts. On a file system that does not support
- * them, files belong to nobody in the container, and new files get the ids of the machine. The user namespace is
- * entered last, after all mounts: programs in the container have no rights over its mounts or its network.
+ * them, files show the overflow user in the container, and new files get the ids of the machine. The user namespace
+ * is entered last, after all mounts: programs in the container have no rights over its mounts or its network.
  */
 #include "node/container/box_internal.h"
 

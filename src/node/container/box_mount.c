@@ -180,8 +180,8 @@ static int box_mount_make_one(int dir, const char *part, bool is_file)
     return fd < 0 ? -1 : close(fd);
 }
 
-/* In a user namespace most directories of the host belong to nobody, and nothing can be created in them. The top
- * directory of an overlay always belongs to us: mount one over such a directory. */
+/* In a user namespace most directories of the host belong to the overflow user, and nothing can be created in them.
+ * The top directory of an overlay always belongs to us: mount one over such a directory. */
 static int overlay_to_own(struct box_mount_walk *w, int *dir)
 {
     const struct box_layer layer = { .lower = *dir, .path = str_of(w->done), .attr = MOUNT_ATTR_NODEV };

@@ -80,7 +80,7 @@ static int program_fail(struct box_program *p, const char *reason)
 static int filter_calls(const struct box_program *p, struct err *e)
 {
     if (p->spec->is_privileged || p->spec->has_no_seccomp) {
-        /* Leave the session keyring of whoever started us; with the seccomp filter there are no key calls at all. */
+        /* Leave the session keyring we inherited; with the seccomp filter there are no key calls at all. */
         (void)syscall(SYS_keyctl, 1 /* KEYCTL_JOIN_SESSION_KEYRING */, NULL);
         return 0;
     }

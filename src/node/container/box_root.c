@@ -73,7 +73,7 @@ static int make_layer_dirs(struct box *b, struct str path, char upper[16], char 
 }
 
 /* The top directory of an overlay has mode and owner of the upper one. An owner from outside of our user namespace
- * (shown as nobody) cannot be set: root is used. */
+ * (shown as the overflow user) cannot be set: root is used. */
 static int copy_top(struct box *b, int lower, const char *upper, struct err *e)
 {
     enum { NOBODY = 65534 };

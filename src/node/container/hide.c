@@ -64,7 +64,7 @@ static struct str hide_parent_of(struct arena *a, struct str path, struct str *r
 
 /* ---- the tree ---- */
 
-/* Copy mode and owner from the host; root where the owner is not mapped into our user namespace (shown as nobody). */
+/* Copy mode and owner from the host; root where our user namespace does not map the owner (overflow user). */
 static int copy_attributes(const struct hiding *h, int dir, const char *name, const struct stat *st)
 {
     uid_t uid = h->is_inner && st->st_uid == NOBODY ? 0 : st->st_uid;

@@ -182,7 +182,7 @@ static int hide_this(struct hide_walk_look *l, struct level *in)
     return l->how->hide(l->how->ctx, buf_view(&l->path));
 }
 
-/* Homes are large, and time is limited. What was not searched is hidden. */
+/* Homes are large, and time is limited. Directories that were not searched are hidden. */
 static int hide_walk_leave_out(struct hide_walk_look *l, struct level *in, const struct stat *st)
 {
     bool is_closed = l->is_private || !(st->st_mode & S_IXOTH);

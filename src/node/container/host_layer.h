@@ -4,9 +4,9 @@
  * overlays, by the same paths, made once per run. It holds host keys for sshd, generated for this run: those of the
  * host are secret, and an ordinary user could not even read them. (hide.h hides other secrets in the same tree.)
  *
- * For an ordinary user, the host's files belong to nobody inside the user namespace, and the kernel lets no one, not
- * even its root, change a file or fill a directory whose owner the namespace does not map. So for ordinary users the
- * tree also has
+ * For an ordinary user, the host's files belong to the overflow user inside the user namespace. The kernel lets no
+ * process, not even its root, change a file or fill a directory whose owner the namespace does not map. So for
+ * ordinary users the tree also has
  *
  *   - the directories that programs usually write to (/etc/…, /usr/local/bin, /var/lib/…), owned by root;
  *   - the small files directly below /etc and /etc/ssh, which setup scripts append to;

@@ -34,7 +34,7 @@ enum { CANNOT_START = 128, START_MS = 120 * 1000, CLEAN_MS = 3000, ENDED_MS = 10
 
 /* ---- reports ---- */
 
-static void oci_tell(int report, enum box_report_kind kind, int status, const char *reason, const char *text)
+static void oci_report(int report, enum box_report_kind kind, int status, const char *reason, const char *text)
 {
     struct box_report r = { .kind = kind, .status = status };
 
@@ -66,7 +66,7 @@ static _Noreturn void oci_fail(struct oci_run *r, const char *reason, const char
 {
     oci_detach(r);
     oci_clean(r->place);
-    oci_tell(r->report, BOX_FAILED, CANNOT_START, reason, text);
+    oci_report(r->report, BOX_FAILED, CANNOT_START, reason, text);
     _exit(CANNOT_START);
 }
 
@@ -76,7 +76,7 @@ static _Noreturn void fail_errno(struct oci_run *r, const char *what)
 }
 
 /* Texts of runtimes for a program that cannot be executed. */
-static const char *oci_reason_of(const char *text)
+static const char *reason_of_error(const char *text)
 {
     static const char *const signs[] = { "exec: ", "executable file", "exec user process", "open executable" };
 
@@ -99,7 +99,7 @@ static const struct {
 
 /* Unmount our /proc: the runtime mounts the container's own. By descriptor, since the image may have a link at /proc.
  */
-static int take_proc_off(const struct box *b)
+static int unmount_proc(const struct box *b)
 {
     autoclose int proc = path_open_in(b->root, STR("/proc"), O_PATH | O_DIRECTORY);
     char path[64];
@@ -110,7 +110,7 @@ static int take_proc_off(const struct box *b)
 
 /* Bind /dev into the bundle: a runtime leaves /dev alone if it has to bind something there. It opens the source by
  * path in the machine, so not a path below the root, where the image may have a link. */
-static int show_dev(const struct oci_run *r, const struct box *b)
+static int bind_dev(const struct oci_run *r, const struct box *b)
 {
     autoclose int dev = path_open_in(b->root, STR("/dev"), O_PATH | O_DIRECTORY);
     autoclose int copy = dev < 0 ? -1 : box_mount_clone(dev, "", true);
@@ -127,14 +127,14 @@ static void oci_build(struct oci_run *r, struct box *b)
     for (size_t i = 0; i < ARRAY_LEN(steps); i++)
         if (steps[i].run(b, &e) < 0)
             oci_fail(r, steps[i].reason, e.text);
-    if (show_dev(r, b) < 0)
+    if (bind_dev(r, b) < 0)
         fail_errno(r, "bind /dev for the runtime");
-    if (!r->spec->has_host_pids && take_proc_off(b) < 0)
+    if (!r->spec->has_host_pids && unmount_proc(b) < 0)
         fail_errno(r, "unmount /proc for the runtime");
 }
 
 /* Lower it ourselves if permitted: runtimes fail if they are not. */
-static int oom_score(struct oci_run *r)
+static int set_oom_score(struct oci_run *r)
 {
     int64_t now;
 
@@ -150,7 +150,7 @@ static void oci_write_config(struct oci_run *r, const struct box *b)
 
     for (size_t i = 0; i < b->who.groups.n; i++)
         *vec_push(&r->arena, &who.groups) = b->who.groups.v[i];
-    who.oom_score_adj = oom_score(r);
+    who.oom_score_adj = set_oom_score(r);
     who.has_fixed_groups = box_groups_are_fixed();
     who.pids = r->spec->has_host_pids ? NULL : r->pids;
     oci_config(&text, r->spec, r->place, &who, r->rootfs);
@@ -160,7 +160,7 @@ static void oci_write_config(struct oci_run *r, const struct box *b)
 
 /* Keep the runtime from creating cgroups; in our mount namespace only. If this fails, the runtime reports an error,
  * or creates cgroups that it removes later. */
-static void fit_groups(struct oci_run *r)
+static void restrict_cgroups(struct oci_run *r)
 {
     static const char all[] = "/sys/fs/cgroup", unified[] = "/sys/fs/cgroup/unified";
     const struct oci_kind *kind = oci_kind(r);
@@ -178,7 +178,7 @@ static void fit_groups(struct oci_run *r)
 
 /* ---- process 1 ---- */
 
-static pid_t clone_init(const int pair[2])
+static pid_t clone_pause(const int pair[2])
 {
     struct clone_args args = { .flags = CLONE_NEWPID | CLONE_NEWNS, .exit_signal = SIGCHLD };
     pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
@@ -213,7 +213,7 @@ static void bind_shared(struct oci_run *r)
         fail_errno(r, "bind the pid namespace of the pod");
 }
 
-static pid_t start_init(struct oci_run *r)
+static pid_t start_pause(struct oci_run *r)
 {
     int pair[2];
     char byte = 0;
@@ -221,7 +221,7 @@ static pid_t start_init(struct oci_run *r)
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         fail_errno(r, "create a socket pair");
-    pid = clone_init(pair);
+    pid = clone_pause(pair);
     close(pair[1]);
     if (pid < 0 || !bind_pids(r, pid))
         fail_errno(r, "create process 1 of the container");
@@ -234,12 +234,12 @@ static pid_t start_init(struct oci_run *r)
 
 /* ---- the container's life ---- */
 
-static void oci_oci_call(struct oci_run *r, const char *const *verb, bool is_quiet)
+static void oci_call_or_fail(struct oci_run *r, const char *const *verb, bool is_quiet)
 {
     struct err e;
 
     if (oci_call(r, verb, is_quiet, r->place->timeout_ms ? r->place->timeout_ms : START_MS, &e) < 0)
-        oci_fail(r, oci_reason_of(e.text), e.text);
+        oci_fail(r, reason_of_error(e.text), e.text);
 }
 
 static pid_t oci_create(struct oci_run *r)
@@ -248,7 +248,7 @@ static pid_t oci_create(struct oci_run *r)
     siginfo_t info;
     int64_t pid;
 
-    oci_oci_call(r, verb, false);
+    oci_call_or_fail(r, verb, false);
     if (str_to_i64(str_trim(oci_file_read(&r->arena, r->pid_file)), &pid) < 0 || pid <= 1 || pid > INT32_MAX)
         oci_fail(r, box_create_error,
                  arena_fmt(&r->arena, "%s did not report the process id of the container", r->place->runtime).p);
@@ -281,7 +281,7 @@ static void reap_others(pid_t program)
     }
 }
 
-static int watch_over(const struct oci_run *r, pid_t program)
+static int oci_supervise(const struct oci_run *r, pid_t program)
 {
     sigset_t all;
     int signo, status = 0;
@@ -297,16 +297,16 @@ static int watch_over(const struct oci_run *r, pid_t program)
     return status;
 }
 
-static int oci_live(struct oci_run *r, pid_t init)
+static int oci_run_container(struct oci_run *r, pid_t init)
 {
     const char *const start[] = { "start", r->id, NULL };
     pid_t program = oci_create(r);
     int status;
 
-    oci_oci_call(r, start, true);
+    oci_call_or_fail(r, start, true);
     (void)close_range(0, 2, 0); /* so that readers see end-of-file when the program closes its own */
-    oci_tell(r->report, BOX_STARTED, 0, "", "");
-    status = watch_over(r, program);
+    oci_report(r->report, BOX_STARTED, 0, "", "");
+    status = oci_supervise(r, program);
     if (init > 0)
         (void)kill(init, SIGKILL);
     if (r->place->group || !oci_kind(r)->name)
@@ -340,14 +340,14 @@ _Noreturn void oci_run(const struct box_spec *s, const struct oci_place *p, int 
     if (unshare(CLONE_NEWNS) < 0)
         fail_errno(&r, "create a mount namespace");
     oci_build(&r, &b);
-    fit_groups(&r);
+    restrict_cgroups(&r);
     if (s->join)
         bind_shared(&r);
     else if (!s->has_host_pids)
-        init = start_init(&r);
+        init = start_pause(&r);
     oci_write_config(&r, &b);
-    status = oci_live(&r, init);
-    oci_tell(report, BOX_ENDED, status, "", "");
+    status = oci_run_container(&r, init);
+    oci_report(report, BOX_ENDED, status, "", "");
     _exit(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 

@@ -34,36 +34,42 @@ void oci_run_init(struct oci_run *r, const struct oci_place *p)
 
 /* ---- calling ---- */
 
+struct oci_command {
+    const char *const *argv;
+    const char *verb; /* of argv, for messages */
+    enum proc_streams streams;
+    int ms; /* time limit */
+};
+
 /* Processes that it leaves behind are the container. A shim has no environment, since programs in the pod could read
  * it; PATH lets the runtime find its helpers. */
-static int oci_call_call(const char *const *argv, const char *verb, enum proc_streams streams, int ms, struct buf *said,
-                         struct err *e)
+static int oci_execute(const struct oci_command *c, struct buf *said, struct err *e)
 {
     static const char *const env[] = { "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", NULL };
-    struct proc_how how = { .streams = streams, .may_leave = true, .env = *environ ? NULL : env };
+    struct proc_how how = { .streams = c->streams, .may_leave = true, .env = *environ ? NULL : env };
     struct proc_end end;
     struct proc p;
 
-    if (proc_begin(argv[0], argv, &how, &p, e) < 0)
+    if (proc_begin(c->argv[0], c->argv, &how, &p, e) < 0)
         return -1;
-    end = proc_end(&p, ms, said);
+    end = proc_end(&p, c->ms, said);
     if (end.is_late)
-        return err_set(e, ERR_IO, "\"%s %s\" timed out after %d s", argv[0], verb, (ms + 999) / 1000);
+        return err_set(e, ERR_IO, "\"%s %s\" timed out after %d s", c->argv[0], c->verb, (c->ms + 999) / 1000);
     if (end.status == PROC_CANNOT_RUN)
-        return err_set(e, ERR_IO, "cannot run %s", argv[0]);
+        return err_set(e, ERR_IO, "cannot run %s", c->argv[0]);
     if (end.signo == SIGKILL)
-        return err_set(e, ERR_IO, "\"%s %s\" was killed; it counts against the memory limit of the container", argv[0],
-                       verb);
+        return err_set(e, ERR_IO, "\"%s %s\" was killed; it counts against the memory limit of the container",
+                       c->argv[0], c->verb);
     if (end.signo)
-        return err_set(e, ERR_IO, "\"%s %s\" was killed by signal %d", argv[0], verb, end.signo);
-    return end.status ? err_set(e, ERR_IO, "\"%s %s\" exited with status %d", argv[0], verb, end.status) : 0;
+        return err_set(e, ERR_IO, "\"%s %s\" was killed by signal %d", c->argv[0], c->verb, end.signo);
+    return end.status ? err_set(e, ERR_IO, "\"%s %s\" exited with status %d", c->argv[0], c->verb, end.status) : 0;
 }
 
 static int ask_version(const char *path, struct buf *said, struct err *e)
 {
     const char *const argv[] = { path, "--version", NULL };
 
-    return oci_call_call(argv, argv[1], PROC_WORDS, VERSION_MS, said, e);
+    return oci_execute(&(struct oci_command){ argv, argv[1], PROC_WORDS, VERSION_MS }, said, e);
 }
 
 /* ---- kinds ---- */
@@ -142,7 +148,7 @@ int oci_call(struct oci_run *r, const char *const *verb, bool is_quiet, int ms, 
     while (*verb && n < ARRAY_LEN(argv) - 1)
         argv[n++] = *verb++;
     argv[n] = NULL;
-    if (oci_call_call(argv, name, is_quiet ? PROC_SILENT : PROC_OURS, ms, NULL, e) == 0)
+    if (oci_execute(&(struct oci_command){ argv, name, is_quiet ? PROC_SILENT : PROC_OURS, ms }, NULL, e) == 0)
         return 0;
     why = last_error(r);
     return why.n ? err_set(e, ERR_IO, "%.*s", STR_ARG(why)) : -1;

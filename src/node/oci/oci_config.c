@@ -107,7 +107,7 @@ static struct json *limit_list(struct arena *a, const struct box_spec *s)
     return out;
 }
 
-static struct json *process(struct arena *a, const struct box_spec *s, const struct oci_process *who)
+static struct json *process_part(struct arena *a, const struct box_spec *s, const struct oci_process *who)
 {
     struct json *out = json_object(a), *user = json_set(out, "user", json_object(a)), *args, *caps, *groups;
 
@@ -134,7 +134,7 @@ static struct json *process(struct arena *a, const struct box_spec *s, const str
 
 /* ---- seccomp: as box_seccomp.c ---- */
 
-static struct json *rule(struct arena *a, struct json *list, const char *action, int no)
+static struct json *seccomp_rule(struct arena *a, struct json *list, const char *action, int no)
 {
     struct json *one = json_push(list, json_object(a));
 
@@ -145,7 +145,7 @@ static struct json *rule(struct arena *a, struct json *list, const char *action,
     return one;
 }
 
-static void name_call(struct arena *a, struct json *one, struct str name)
+static void seccomp_name_call(struct arena *a, struct json *one, struct str name)
 {
     (void)json_push(json_get(one, "names"), json_str(a, name));
 }
@@ -159,9 +159,9 @@ struct call_rules {
 /* Allow a call whose first argument, masked, has this value. */
 static void allow_value(struct call_rules *r, struct str name, uint32_t mask, uint32_t value)
 {
-    struct json *one = rule(r->a, r->list, "SCMP_ACT_ALLOW", -1), *arg;
+    struct json *one = seccomp_rule(r->a, r->list, "SCMP_ACT_ALLOW", -1), *arg;
 
-    name_call(r->a, one, name);
+    seccomp_name_call(r->a, one, name);
     arg = json_push(json_set(one, "args", json_array(r->a)), json_object(r->a));
     (void)json_set(arg, "index", json_int(r->a, 0));
     (void)json_set(arg, "value", oci_config_number(r->a, mask));
@@ -187,11 +187,11 @@ static void rule_call(void *ctx, struct str name, enum box_call_rule how)
     struct call_rules *r = ctx;
 
     if (r->has_fixed_groups && str_starts(name, STR("setgroups")))
-        name_call(r->a, r->pretended, name);
+        seccomp_name_call(r->a, r->pretended, name);
     else if (how == BOX_CALL_DENIED)
-        name_call(r->a, r->denied, name);
+        seccomp_name_call(r->a, r->denied, name);
     else if (how == BOX_CALL_ALLOWED || how == BOX_CALL_IOCTL)
-        name_call(r->a, r->allowed, name);
+        seccomp_name_call(r->a, r->allowed, name);
     else if (how == BOX_CALL_CLONE)
         allow_value(r, name, namespaces, 0);
     for (size_t i = 0; how == BOX_CALL_PERSONALITY && i < BOX_CALL_PERSONALITIES; i++)
@@ -203,7 +203,7 @@ static void rule_call(void *ctx, struct str name, enum box_call_rule how)
         allow_value(r, name, UINT32_MAX, call);
 }
 
-static struct json *seccomp(struct arena *a, uint64_t caps, bool has_fixed_groups)
+static struct json *seccomp_part(struct arena *a, uint64_t caps, bool has_fixed_groups)
 {
     struct json *out = json_object(a);
     struct call_rules r = { .a = a, .has_fixed_groups = has_fixed_groups };
@@ -218,35 +218,41 @@ static struct json *seccomp(struct arena *a, uint64_t caps, bool has_fixed_group
                    oci_config_texts(a, (const char *const[]){ "SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM" }, 2));
 #endif
     r.list = json_set(out, "syscalls", json_array(a));
-    r.allowed = rule(a, r.list, "SCMP_ACT_ALLOW", -1);
-    r.denied = rule(a, r.list, "SCMP_ACT_ERRNO", EPERM);
+    r.allowed = seccomp_rule(a, r.list, "SCMP_ACT_ALLOW", -1);
+    r.denied = seccomp_rule(a, r.list, "SCMP_ACT_ERRNO", EPERM);
     if (has_fixed_groups)
-        r.pretended = rule(a, r.list, "SCMP_ACT_ERRNO", 0);
+        r.pretended = seccomp_rule(a, r.list, "SCMP_ACT_ERRNO", 0);
     box_calls_each(caps, rule_call, &r);
     return out;
 }
 
 /* ---- the rest ---- */
 
-static void oci_config_add_mount(struct arena *a, struct json *list, const char *where, const char *type,
-                                 const char *source, const char *const *options, size_t n)
+struct oci_mount {
+    const char *where, *type, *source;
+    const char *options[3];
+    size_t n;
+};
+
+static void oci_config_add_mount(struct arena *a, struct json *list, const struct oci_mount *mount)
 {
     struct json *m = json_push(list, json_object(a));
 
-    (void)json_set(m, "destination", json_str(a, str_of(where)));
-    (void)json_set(m, "type", json_str(a, str_of(type)));
-    (void)json_set(m, "source", json_str(a, str_of(source)));
-    (void)json_set(m, "options", oci_config_texts(a, options, n));
+    (void)json_set(m, "destination", json_str(a, str_of(mount->where)));
+    (void)json_set(m, "type", json_str(a, str_of(mount->type)));
+    (void)json_set(m, "source", json_str(a, str_of(mount->source)));
+    (void)json_set(m, "options", oci_config_texts(a, mount->options, mount->n));
 }
 
-static struct json *mounts(struct arena *a, const struct box_spec *s, const struct oci_place *p)
+static struct json *mounts_part(struct arena *a, const struct box_spec *s, const struct oci_place *p)
 {
-    static const char *const of_proc[] = { "nosuid", "noexec", "nodev" }, *const of_dev[] = { "rbind" };
+    static const struct oci_mount proc = { "/proc", "proc", "proc", { "nosuid", "noexec", "nodev" }, 3 };
+    struct oci_mount dev = { "/dev", "bind", arena_fmt(a, "%s/dev", p->bundle).p, { "rbind" }, 1 };
     struct json *out = json_array(a);
 
     if (!s->has_host_pids)
-        oci_config_add_mount(a, out, "/proc", "proc", "proc", of_proc, ARRAY_LEN(of_proc));
-    oci_config_add_mount(a, out, "/dev", "bind", arena_fmt(a, "%s/dev", p->bundle).p, of_dev, ARRAY_LEN(of_dev));
+        oci_config_add_mount(a, out, &proc);
+    oci_config_add_mount(a, out, &dev);
     return out;
 }
 
@@ -274,7 +280,7 @@ static struct json *linux_part(struct arena *a, const struct box_spec *s, const 
         (void)json_set(out, "readonlyPaths", oci_config_texts(a, read_only, ARRAY_LEN(read_only)));
     }
     if (!s->is_privileged && !s->has_no_seccomp)
-        (void)json_set(out, "seccomp", seccomp(a, who->caps, who->has_fixed_groups));
+        (void)json_set(out, "seccomp", seccomp_part(a, who->caps, who->has_fixed_groups));
     return out;
 }
 
@@ -285,12 +291,12 @@ void oci_config(struct buf *out, const struct box_spec *s, const struct oci_plac
     struct json *config = json_object(&a), *root;
 
     (void)json_set(config, "ociVersion", json_str(&a, STR("1.0.2")));
-    (void)json_set(config, "process", process(&a, s, who));
+    (void)json_set(config, "process", process_part(&a, s, who));
     root = json_set(config, "root", json_object(&a));
     (void)json_set(root, "path", json_str(&a, str_of(rootfs)));
     (void)json_set(root, "readonly",
                    json_bool_new(&a, s->is_root_read_only)); /* already read-only, but crun remounts it */
-    (void)json_set(config, "mounts", mounts(&a, s, p));
+    (void)json_set(config, "mounts", mounts_part(&a, s, p));
     (void)json_set(config, "linux", linux_part(&a, s, p, who));
     json_print(out, config);
 }

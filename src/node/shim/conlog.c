@@ -35,7 +35,7 @@ struct conlog {
 };
 
 /* The directory of 'path'. */
-static void directory(struct buf *out, const char *path)
+static void parent_dir(struct buf *out, const char *path)
 {
     ptrdiff_t slash = str_rfind_char(str_of(path), '/');
 
@@ -55,7 +55,7 @@ static int conlog_open_file(struct conlog *l)
 
     l->fd = conlog_make_file(l->path);
     if (l->fd < 0 && errno == ENOENT) {
-        directory(&dir, l->path);
+        parent_dir(&dir, l->path);
         l->fd = mkdir(dir.p, 0755) < 0 && errno != EEXIST ? -1 : conlog_make_file(l->path);
     }
     if (l->fd < 0)
@@ -83,8 +83,8 @@ int conlog_open(const char *path, int64_t max_bytes, struct conlog **ret, struct
     autobuf dir = { 0 }, above = { 0 };
     struct conlog *l;
 
-    directory(&dir, path);
-    directory(&above, dir.p);
+    parent_dir(&dir, path);
+    parent_dir(&above, dir.p);
     if (!can_write(above.p, dir.p))
         return err_errno(e, "log %s", path);
     l = xcalloc(1, sizeof(*l));
@@ -98,7 +98,7 @@ int conlog_open(const char *path, int64_t max_bytes, struct conlog **ret, struct
 
 /* ---- to the disk ---- */
 
-static void turn_over(struct conlog *l)
+static void conlog_rotate(struct conlog *l)
 {
     autobuf from = { 0 }, to = { 0 };
 
@@ -130,7 +130,7 @@ static size_t write_records(struct conlog *l, struct str s)
     return whole;
 }
 
-static int64_t text_bytes(struct str records)
+static int64_t count_text_bytes(struct str records)
 {
     struct conlog_line line;
     struct str part;
@@ -195,7 +195,7 @@ void conlog_flush(struct conlog *l)
         n = write_records(l, buf_view(&l->out));
     l->size += (int64_t)n;
     l->written += (int64_t)n;
-    l->lost += text_bytes(str_from(buf_view(&l->out), n));
+    l->lost += count_text_bytes(str_from(buf_view(&l->out), n));
     buf_reset(&l->out);
     if (l->out.cap > 4 * WRITE_AT)
         buf_done(&l->out);
@@ -204,7 +204,7 @@ void conlog_flush(struct conlog *l)
 /* ---- lines ---- */
 
 /* 'tag': "P ", "F " or "F:U ". */
-static void emit_tagged(struct conlog *l, enum conlog_stream stream, struct str text, const char *tag)
+static void put_tagged_record(struct conlog *l, enum conlog_stream stream, struct str text, const char *tag)
 {
     bool is_partial = tag[0] == 'P';
 
@@ -218,15 +218,15 @@ static void emit_tagged(struct conlog *l, enum conlog_stream stream, struct str 
     if (l->max_bytes && l->size + (int64_t)l->out.n > l->max_bytes) {
         conlog_flush(l);
         if (l->fd >= 0 && l->size > l->max_bytes)
-            turn_over(l);
+            conlog_rotate(l);
     } else if (l->out.n >= WRITE_AT) {
         conlog_flush(l);
     }
 }
 
-static void emit(struct conlog *l, enum conlog_stream stream, struct str text, bool is_partial)
+static void put_record(struct conlog *l, enum conlog_stream stream, struct str text, bool is_partial)
 {
-    emit_tagged(l, stream, text, is_partial ? "P " : "F ");
+    put_tagged_record(l, stream, text, is_partial ? "P " : "F ");
 }
 
 static void keep_tail(struct conlog *l, struct str s)
@@ -253,7 +253,7 @@ static void add_to_line(struct conlog *l, enum conlog_stream stream, struct str 
         size_t n = CONLOG_LINE - line->n;
 
         buf_append(line, s.p, n);
-        emit(l, stream, buf_view(line), true);
+        put_record(l, stream, buf_view(line), true);
         buf_reset(line);
         s = str_from(s, n);
     }
@@ -273,8 +273,8 @@ static size_t whole_characters(struct str s)
     return s.n;
 }
 
-/* A progress bar: write what there is of the line now. */
-static void give_bar(struct conlog *l, enum conlog_stream stream)
+/* A progress bar: write the unfinished line now. */
+static void put_progress(struct conlog *l, enum conlog_stream stream)
 {
     struct buf *line = &l->lines[stream];
     size_t n;
@@ -283,7 +283,7 @@ static void give_bar(struct conlog *l, enum conlog_stream stream)
     n = l->is_bar[stream] ? whole_characters(buf_view(line)) : 0;
     if (!n)
         return;
-    emit(l, stream, str_sub(buf_view(line), 0, n), true);
+    put_record(l, stream, str_sub(buf_view(line), 0, n), true);
     memmove(line->p, line->p + n, line->n - n);
     line->n -= n;
 }
@@ -296,15 +296,15 @@ void conlog_put(struct conlog *l, enum conlog_stream stream, struct str bytes, i
     keep_tail(l, bytes);
     for (ptrdiff_t at; (at = str_find_char(bytes, '\n')) >= 0; bytes = str_from(bytes, (size_t)at + 1)) {
         if (!line->n && at <= CONLOG_LINE) { /* the usual case: no copy */
-            emit(l, stream, str_sub(bytes, 0, (size_t)at), false);
+            put_record(l, stream, str_sub(bytes, 0, (size_t)at), false);
             continue;
         }
         add_to_line(l, stream, str_sub(bytes, 0, (size_t)at));
-        emit(l, stream, buf_view(line), false);
+        put_record(l, stream, buf_view(line), false);
         buf_reset(line);
     }
     add_to_line(l, stream, bytes);
-    give_bar(l, stream);
+    put_progress(l, stream);
 }
 
 void conlog_end(struct conlog *l, enum conlog_stream stream, int64_t now_ns)
@@ -313,7 +313,7 @@ void conlog_end(struct conlog *l, enum conlog_stream stream, int64_t now_ns)
 
     l->now_ns = now_ns;
     if (line->n || l->is_begun[stream])
-        emit_tagged(l, stream, buf_view(line), "F:U ");
+        put_tagged_record(l, stream, buf_view(line), "F:U ");
     buf_done(line);
 }
 

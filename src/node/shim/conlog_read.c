@@ -162,7 +162,7 @@ void conlog_reader_free(struct conlog_reader *r)
     free(r);
 }
 
-static struct str not_given(const struct conlog_reader *r)
+static struct str unread_text(const struct conlog_reader *r)
 {
     return (struct str){ r->bytes + r->at, r->n - r->at };
 }
@@ -175,29 +175,29 @@ static void conlog_read_fill(struct conlog_reader *r)
     r->n = n > 0 ? (size_t)n : 0;
 }
 
-static void go_on(struct conlog_reader *r, size_t n)
+static void conlog_advance(struct conlog_reader *r, size_t n)
 {
     r->at += n;
     r->offset += (int64_t)n;
 }
 
-static bool give_record(struct conlog_reader *r, struct conlog_line *ret)
+static bool next_record(struct conlog_reader *r, struct conlog_line *ret)
 {
-    struct str s = not_given(r);
+    struct str s = unread_text(r);
     ptrdiff_t end = str_find_char(s, '\n');
 
     if (end < 0)
         return false;
     (void)conlog_parse(str_sub(s, 0, (size_t)end), ret); /* a malformed record is text */
-    go_on(r, (size_t)end + 1);
+    conlog_advance(r, (size_t)end + 1);
     return true;
 }
 
 /* Return text without a newline: longer than any record, or the end of a file that is no longer written. */
-static void give_rest(struct conlog_reader *r, struct conlog_line *ret)
+static void rest_as_text(struct conlog_reader *r, struct conlog_line *ret)
 {
-    *ret = (struct conlog_line){ .stream = CONLOG_STDOUT, .is_partial = true, .text = not_given(r) };
-    go_on(r, ret->text.n);
+    *ret = (struct conlog_line){ .stream = CONLOG_STDOUT, .is_partial = true, .text = unread_text(r) };
+    conlog_advance(r, ret->text.n);
 }
 
 bool conlog_next(struct conlog_reader *r, struct conlog_line *ret)
@@ -207,14 +207,14 @@ bool conlog_next(struct conlog_reader *r, struct conlog_line *ret)
     for (;;) {
         bool was_current;
 
-        if (give_record(r, ret))
+        if (next_record(r, ret))
             return true;
         was_current = conlog_read_is_same(r, 0); /* before reading: a renamed file gets no more data */
         conlog_read_fill(r);
-        if (give_record(r, ret))
+        if (next_record(r, ret))
             return true;
         if (r->n == READ_AT_ONCE || (r->n && !was_current)) {
-            give_rest(r, ret);
+            rest_as_text(r, ret);
             return true;
         }
         if (was_current || !open_newer(r))
@@ -233,7 +233,7 @@ bool conlog_has_lost(struct conlog_reader *r)
 /* ---- the end ---- */
 
 /* The last 'max' bytes of a file, starting at a record. */
-static void read_end(struct buf *out, const char *path, int i, size_t max)
+static void read_tail(struct buf *out, const char *path, int i, size_t max)
 {
     autobuf name = { 0 }, all = { 0 };
     struct stat st;
@@ -292,8 +292,8 @@ void conlog_tail(const char *path, size_t max, int lines, struct buf *out)
 
     if (lines <= 0 || !max)
         return;
-    read_end(&records, path, 1, window); /* the log may just have been rotated */
-    read_end(&records, path, 0, window);
+    read_tail(&records, path, 1, window); /* the log may just have been rotated */
+    read_tail(&records, path, 0, window);
     join_text(&text, buf_view(&records));
     buf_str(out, last_lines(buf_view(&text), max, lines));
 }

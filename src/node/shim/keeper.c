@@ -72,7 +72,7 @@ static void close_others(int a, int b)
 }
 
 /* 1: all have ended; 0: not within 'ms'. Exits if the program has cleaned up. */
-static int wait_for_end(int lifeline, int ms)
+static int wait_for_holders(int lifeline, int ms)
 {
     struct pollfd p = { .fd = lifeline, .events = POLLIN };
     char word;
@@ -100,9 +100,9 @@ static _Noreturn void keeper_main(const struct keeper_options *opt, int lifeline
     spawner_name(&area, "pumice-keeper", opt->name);
     while (poll(p, 2, -1) < 0 && errno == EINTR)
         ;
-    if (!wait_for_end(lifeline, p[0].revents ? 0 : opt->patience_ms)) {
+    if (!wait_for_holders(lifeline, p[0].revents ? 0 : opt->patience_ms)) {
         kill_holders(end);
-        (void)wait_for_end(lifeline, KILLED_MS); /* if they still exist: clean up as far as possible */
+        (void)wait_for_holders(lifeline, KILLED_MS); /* if they still exist: clean up as far as possible */
     }
     opt->finish(opt->ctx);
     _exit(0);

@@ -228,7 +228,7 @@ void probe_answer(int fd, enum probe_verdict verdict, struct str reason)
 
     buf_char(&all, verdict == PROBE_FINE ? '+' : '-');
     buf_str(&all, str_sub(reason, 0, PROBE_REASON_MAX));
-    (void)!write(fd, all.p, all.n); /* it fits into the empty pipe; if the reader is gone, the answer is not needed */
+    (void)!write(fd, all.p, all.n); /* it fits into the empty pipe; without a reader the answer is not needed */
 }
 
 /* ---- the wire ---- */

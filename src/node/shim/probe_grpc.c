@@ -18,7 +18,7 @@ static const char *const status_names[] = { "UNKNOWN", "SERVING", "NOT_SERVING",
 
 /* ---- frames ---- */
 
-static void put_frame(struct buf *out, int type, int flags, uint32_t stream, struct str payload)
+static void grpc_put_frame(struct buf *out, int type, int flags, uint32_t stream, struct str payload)
 {
     const unsigned char head[FRAME_HEAD] = {
         (unsigned char)(payload.n >> 16),
@@ -43,7 +43,7 @@ struct grpc_frame {
 };
 
 /* 1: a whole frame at the start of 's', of '*ret_n' bytes; 0: incomplete; -1: too long. */
-static int get_frame(struct str s, struct grpc_frame *ret, size_t *ret_n)
+static int grpc_get_frame(struct str s, struct grpc_frame *ret, size_t *ret_n)
 {
     const unsigned char *p = (const unsigned char *)s.p;
     size_t n;
@@ -72,16 +72,16 @@ static struct str without_padding(const struct grpc_frame *f)
     return pad + 1 > f->payload.n ? STR_NULL : str_sub(f->payload, 1, f->payload.n - 1 - pad);
 }
 
-static void take_frame(struct probe_frames *f, const struct grpc_frame *in)
+static void grpc_take_frame(struct probe_frames *f, const struct grpc_frame *in)
 {
     switch (in->type) {
     case SETTINGS:
         if (!(in->flags & ACK))
-            put_frame(&f->reply, SETTINGS, ACK, 0, STR_NULL);
+            grpc_put_frame(&f->reply, SETTINGS, ACK, 0, STR_NULL);
         return;
     case PING:
         if (!(in->flags & ACK))
-            put_frame(&f->reply, PING, ACK, 0, in->payload);
+            grpc_put_frame(&f->reply, PING, ACK, 0, in->payload);
         return;
     case DATA:
         if (in->stream == 1 && f->answer.n + in->payload.n <= ANSWER_MAX)
@@ -107,8 +107,8 @@ void probe_frames_feed(struct probe_frames *f, struct str bytes)
     int r = 0;
 
     buf_str(&f->in, bytes);
-    while (!f->is_done && (r = get_frame(str_from(buf_view(&f->in), used), &in, &n)) == 1) {
-        take_frame(f, &in);
+    while (!f->is_done && (r = grpc_get_frame(str_from(buf_view(&f->in), used), &in, &n)) == 1) {
+        grpc_take_frame(f, &in);
         used += n;
     }
     f->is_bad |= r < 0;
@@ -171,9 +171,9 @@ static void put_call(struct buf *out, const struct probe_target *t)
     buf_str(&body, buf_view(&request));
 
     buf_str(out, STR("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"));
-    put_frame(out, SETTINGS, 0, 0, STR_NULL);
-    put_frame(out, HEADERS, END_HEADERS, 1, buf_view(&head));
-    put_frame(out, DATA, END_STREAM, 1, buf_view(&body));
+    grpc_put_frame(out, SETTINGS, 0, 0, STR_NULL);
+    grpc_put_frame(out, HEADERS, END_HEADERS, 1, buf_view(&head));
+    grpc_put_frame(out, DATA, END_STREAM, 1, buf_view(&body));
 }
 
 static bool get_varint(struct str *s, uint64_t *ret)

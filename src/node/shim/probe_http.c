@@ -26,7 +26,7 @@ static bool http_is_token(struct str s)
     return s.n > 0;
 }
 
-static bool is_line(struct str s)
+static bool is_header_value(struct str s)
 {
     return !str_has_char(s, '\r') && !str_has_char(s, '\n') && !str_has_char(s, '\0');
 }
@@ -54,11 +54,11 @@ static void put_default(struct buf *out, const struct probe_target *t, const cha
 
     if (!h)
         buf_fmt(out, "%s: %s\r\n", name, value);
-    else if (h->value.n && is_line(h->value))
+    else if (h->value.n && is_header_value(h->value))
         buf_fmt(out, "%s: %.*s\r\n", name, STR_ARG(h->value));
 }
 
-static void put_request(struct buf *out, const struct probe_target *t, const struct probe_place *p)
+static void probe_put_request(struct buf *out, const struct probe_target *t, const struct probe_place *p)
 {
     static const char *const own[] = { "Host",       "User-Agent",     "Accept",
                                        "Connection", "Content-Length", "Transfer-Encoding" };
@@ -73,7 +73,7 @@ static void put_request(struct buf *out, const struct probe_target *t, const str
     put_default(out, t, "User-Agent", "kube-probe/1.32");
     put_default(out, t, "Accept", "*/*");
     VEC_FOREACH(h, &t->headers) {
-        bool is_own = !http_is_token(h->name) || !is_line(h->value);
+        bool is_own = !http_is_token(h->name) || !is_header_value(h->value);
 
         for (size_t i = 0; i < ARRAY_LEN(own); i++)
             is_own |= str_eq_nocase(h->name, str_of(own[i]));
@@ -141,7 +141,7 @@ static const char *read_error(int error)
                               : strerror(error);
 }
 
-static int read_answer(struct probe_conn *c, struct buf *in, struct probe_http_answer *ret, struct buf *out)
+static int read_http_head(struct probe_conn *c, struct buf *in, struct probe_http_answer *ret, struct buf *out)
 {
     size_t n;
 
@@ -175,7 +175,8 @@ static int read_answer(struct probe_conn *c, struct buf *in, struct probe_http_a
 
 /* Read the body until the deadline. 'in' has its start behind the head and is not changed, since the answer borrows
  * from it. */
-static void read_body(struct probe_conn *c, const struct buf *in, const struct probe_http_answer *got, struct buf *body)
+static void read_http_body(struct probe_conn *c, const struct buf *in, const struct probe_http_answer *got,
+                           struct buf *body)
 {
     buf_reset(body);
     buf_str(body, str_sub(str_from(buf_view(in), got->head_n), 0, got->body_n));
@@ -244,48 +245,83 @@ bool probe_follow(struct arena *a, const struct probe_place *at, struct str loca
 
 /* ---- asking ---- */
 
-static bool is_redirect(const struct probe_http_answer *got)
+static bool is_redirect_status(const struct probe_http_answer *got)
 {
     return got->status >= 300 && got->status < 400;
 }
 
-/* 'body': filled for a redirect only. */
-static int http_ask(const struct probe_target *t, const struct probe_place *p, int64_t until_ms, struct buf *in,
-                    struct buf *body, struct probe_http_answer *ret, struct buf *out)
+struct probe_exchange {
+    struct probe_http_answer answer;
+    struct buf in;   /* the head as read; 'answer' borrows from it */
+    struct buf body; /* of a redirect only */
+};
+
+/* Ask 'p', until 'until_ms'. -1: 'out' has the error. */
+static int http_ask(const struct probe_target *t, const struct probe_place *p, int64_t until_ms,
+                    struct probe_exchange *x, struct buf *out)
 {
     autoconn c = { .fd = -1 };
     autobuf request = { 0 };
 
-    buf_reset(in);
+    buf_reset(&x->in);
+    x->answer = (struct probe_http_answer){ 0 };
     if (probe_dial(&c, p->host, p->port, until_ms, out) < 0 || (p->is_tls && probe_tls(&c, p->host, out) < 0))
         return -1;
-    put_request(&request, t, p);
+    probe_put_request(&request, t, p);
     if (probe_write(&c, buf_view(&request)) < 0) {
         buf_fmt(out, "%s", read_error(errno));
         return -1;
     }
-    if (read_answer(&c, in, ret, out) < 0)
+    if (read_http_head(&c, &x->in, &x->answer, out) < 0)
         return -1;
-    if (is_redirect(ret))
-        read_body(&c, in, ret, body);
+    if (is_redirect_status(&x->answer))
+        read_http_body(&c, &x->in, &x->answer, &x->body);
     return 0;
 }
 
-static bool http_verdict(const struct probe_http_answer *got, const struct buf *body, struct buf *out)
+static bool http_verdict(const struct probe_exchange *x, struct buf *out)
 {
-    if (is_redirect(got))
-        buf_fmt(out, "Probe terminated redirects, Response body: %.*s", STR_ARG(buf_view(body)));
-    if (got->status >= 200 && got->status < 400)
+    int status = x->answer.status;
+
+    if (is_redirect_status(&x->answer))
+        buf_fmt(out, "Probe terminated redirects, Response body: %.*s", STR_ARG(buf_view(&x->body)));
+    if (status >= 200 && status < 400)
         return true;
-    buf_fmt(out, "HTTP probe failed with statuscode: %d", got->status);
+    buf_fmt(out, "HTTP probe failed with statuscode: %d", status);
+    return false;
+}
+
+static bool http_follow(const struct probe_target *t, struct probe_place p, int64_t until_ms, struct probe_exchange *x,
+                        struct buf *out)
+{
+    const struct probe_http_answer *got = &x->answer;
+    autoarena a = { 0 };
+
+    for (int hop = 0; hop <= HOPS_MAX; hop++) {
+        struct probe_place next;
+        autobuf why = { 0 };
+
+        if (http_ask(t, &p, until_ms, x, &why) < 0) {
+            buf_fmt(out, "Get \"%s://%.*s:%u%.*s\": ", p.is_tls ? "https" : "http", STR_ARG(p.host), p.port,
+                    (int)MIN_OF(p.path.n, 100), p.path.p);
+            buf_str(out, buf_view(&why));
+            return false;
+        }
+        if (!is_redirect_status(got) || got->status == 304 || !got->location.n ||
+            !probe_follow(&a, &p, got->location, &next))
+            return http_verdict(x, out); /* a redirect to another host is an answer */
+        p = next;
+    }
+    buf_fmt(out, "stopped after %d redirects", HOPS_MAX);
     return false;
 }
 
 bool probe_http(const struct probe_target *t, int64_t until_ms, struct buf *out)
 {
     struct probe_place p = { t->kind == PROBE_HTTPS, t->host, t->path, t->port };
+    struct probe_exchange x = { 0 };
     autoarena a = { 0 };
-    autobuf in = { 0 }, body = { 0 };
+    bool is_ok;
 
     if (!str_starts(p.path, STR("/")))
         p.path = arena_cat(&a, STR("/"), p.path);
@@ -293,21 +329,8 @@ bool probe_http(const struct probe_target *t, int64_t until_ms, struct buf *out)
         buf_fmt(out, "the path of the probe contains a blank or a control character");
         return false;
     }
-    for (int hop = 0; hop <= HOPS_MAX; hop++) {
-        struct probe_http_answer got = { 0 };
-        struct probe_place next;
-
-        autobuf why = { 0 };
-        if (http_ask(t, &p, until_ms, &in, &body, &got, &why) < 0) {
-            buf_fmt(out, "Get \"%s://%.*s:%u%.*s\": ", p.is_tls ? "https" : "http", STR_ARG(p.host), p.port,
-                    (int)MIN_OF(p.path.n, 100), p.path.p);
-            buf_str(out, buf_view(&why));
-            return false;
-        }
-        if (!is_redirect(&got) || got.status == 304 || !got.location.n || !probe_follow(&a, &p, got.location, &next))
-            return http_verdict(&got, &body, out); /* a redirect to another host is an answer */
-        p = next;
-    }
-    buf_fmt(out, "stopped after %d redirects", HOPS_MAX);
-    return false;
+    is_ok = http_follow(t, p, until_ms, &x, out);
+    buf_done(&x.in);
+    buf_done(&x.body);
+    return is_ok;
 }

@@ -13,7 +13,7 @@
 
 /* ---- names ---- */
 
-static const char *look_up(const char *name, uint16_t port, struct addrinfo **ret)
+static const char *resolve_host(const char *name, uint16_t port, struct addrinfo **ret)
 {
     struct addrinfo want = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV };
     char service[8];
@@ -110,7 +110,7 @@ static void libs_tls_end(struct probe_conn *c)
 
 void probe_use_libs(void)
 {
-    static const struct probe_libs all = { look_up, freeaddrinfo, tls_start, tls_write, tls_read, libs_tls_end };
+    static const struct probe_libs all = { resolve_host, freeaddrinfo, tls_start, tls_write, tls_read, libs_tls_end };
 
     probe_libs = &all;
 }

@@ -11,7 +11,7 @@ enum { PATIENCE_S = 5 }; /* the shim may be stopped, and so may the spawner that
 struct shim {
     int fd;
     struct wire_in in;
-    struct buf why; /* why it is gone, in its own words */
+    struct buf why; /* its last report: why it ended */
     bool is_gone;   /* SHIM_GONE was returned */
 };
 
@@ -76,7 +76,7 @@ int shim_fd(const struct shim *s)
 
 /* ---- orders ---- */
 
-static int shim_shim_order(struct shim *s, enum shim_order kind, const struct buf *text, struct err *e)
+static int shim_send_order(struct shim *s, enum shim_order kind, const struct buf *text, struct err *e)
 {
     struct wire_msg m = { .kind = kind, .payload = buf_view(text) };
 
@@ -109,7 +109,7 @@ int shim_signal(struct shim *s, struct str container, int signo, struct err *e)
 
     wire_put_str(&text, container);
     wire_put_i64(&text, signo);
-    return shim_shim_order(s, ORDER_SIGNAL, &text, e);
+    return shim_send_order(s, ORDER_SIGNAL, &text, e);
 }
 
 int shim_log_read(struct shim *s, struct str container, int attempt, int64_t bytes, struct err *e)
@@ -119,7 +119,7 @@ int shim_log_read(struct shim *s, struct str container, int attempt, int64_t byt
     wire_put_str(&text, container);
     wire_put_i64(&text, attempt);
     wire_put_i64(&text, bytes);
-    return shim_shim_order(s, ORDER_LOG_READ, &text, e);
+    return shim_send_order(s, ORDER_LOG_READ, &text, e);
 }
 
 int shim_exec(struct shim *s, uint64_t id, const struct shim_command *command, int64_t timeout_ms, struct err *e)
@@ -132,7 +132,7 @@ int shim_exec(struct shim *s, uint64_t id, const struct shim_command *command, i
     wire_put_i64(&text, (int64_t)command->n);
     for (size_t i = 0; i < command->n; i++)
         wire_put_str(&text, command->argv[i]);
-    return shim_shim_order(s, ORDER_EXEC, &text, e);
+    return shim_send_order(s, ORDER_EXEC, &text, e);
 }
 
 int shim_exec_on(struct shim *s, uint64_t id, const struct shim_command *command, const int fds[3], struct err *e)
@@ -178,7 +178,7 @@ int shim_cancel(struct shim *s, uint64_t id, struct err *e)
     autobuf text = { 0 };
 
     wire_put_i64(&text, (int64_t)id);
-    return shim_shim_order(s, ORDER_CANCEL, &text, e);
+    return shim_send_order(s, ORDER_CANCEL, &text, e);
 }
 
 int shim_probe(struct shim *s, uint64_t id, const struct probe_target *target, int64_t timeout_ms, struct err *e)
@@ -189,7 +189,7 @@ int shim_probe(struct shim *s, uint64_t id, const struct probe_target *target, i
     wire_put_i64(&text, (int64_t)id);
     wire_put_i64(&text, timeout_ms);
     wire_put_str(&text, buf_view(&probe));
-    return shim_shim_order(s, ORDER_PROBE, &text, e);
+    return shim_send_order(s, ORDER_PROBE, &text, e);
 }
 
 /* ---- events ---- */
@@ -247,7 +247,7 @@ int shim_next(struct shim *s, struct shim_event *ret)
 /* ---- taking over ---- */
 
 /* Wait for the answer; events for the previous program are skipped. */
-static int wait_found(struct shim *s, struct arena *a, struct shim_found *ret, struct err *e)
+static int shim_wait_found(struct shim *s, struct arena *a, struct shim_found *ret, struct err *e)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + SPAWNER_ANSWER_MS;
     struct wire_msg m = { 0 };
@@ -274,5 +274,5 @@ int shim_adopt(struct shim *s, struct arena *a, struct shim_found *ret, struct e
     struct err own = { 0 };
 
     e = e ? e : &own;
-    return wire_send(s->fd, &m, e) < 0 || wait_found(s, a, ret, e) < 0 ? err_wrap(e, "adopt a shim") : 0;
+    return wire_send(s->fd, &m, e) < 0 || shim_wait_found(s, a, ret, e) < 0 ? err_wrap(e, "adopt a shim") : 0;
 }

@@ -124,7 +124,7 @@ void shim_stop(struct shim *s);    /* kills the pod; SHIM_GONE follows when noth
 void shim_leave(struct shim *s);   /* disconnect; a shim that outlives the program goes on. NULL is fine */
 int shim_fd(const struct shim *s); /* readable: call shim_next() */
 
-/* Orders. On an error the shim is gone (SHIM_GONE follows); except ERR_TOO_BIG: the order is too large to send, and
+/* Orders. On an error the shim has ended (SHIM_GONE follows); except ERR_TOO_BIG: the order is too large to send, and
  * no event follows. 'container': its name. */
 
 /* Start a container in its cgroup with these limits. SHIM_STARTED or SHIM_FAILED follows; after SHIM_STARTED one
@@ -147,7 +147,7 @@ int shim_exec(struct shim *s, uint64_t id, const struct shim_command *command, i
  * SHIM_RESULT has a text only if the command was not run: why. */
 int shim_exec_on(struct shim *s, uint64_t id, const struct shim_command *command, const int fds[3], struct err *e);
 /* Copy the container's output from now on to fds[1] and fds[2] (of a terminal all to the first), which must be pipes.
- * What the reader does not take in time is dropped there, and is in the log. 'wants_input': its input is sent over
+ * Output that is not read in time is dropped there; the log has all of it. 'wants_input': its input is sent over
  * the socket fds[0]: one byte with a descriptor to write to, which is the terminal if it has one. SHIM_RESULT follows
  * when the container has ended, or at once with the reason of a failure. */
 int shim_attach(struct shim *s, uint64_t id, struct str container, const int fds[3], bool wants_input, struct err *e);
@@ -155,7 +155,7 @@ int shim_attach(struct shim *s, uint64_t id, struct str container, const int fds
  * both sides have ended: SHIM_RESULT follows; its text has the error of a failed connection. With a datagram socket:
  * relay all datagrams to the port (127.0.0.1), and the answers back, until it is cancelled. */
 int shim_forward(struct shim *s, uint64_t id, uint16_t port, int fd, struct err *e);
-/* Kill a command or relay whose client is gone. SHIM_RESULT follows as usual. */
+/* Kill a command or relay whose client has disconnected. SHIM_RESULT follows as usual. */
 int shim_cancel(struct shim *s, uint64_t id, struct err *e);
 /* Run a probe from inside the pod's network: SHIM_RESULT follows. */
 int shim_probe(struct shim *s, uint64_t id, const struct probe_target *target, int64_t timeout_ms, struct err *e);
@@ -167,7 +167,7 @@ enum shim_event_kind {
     SHIM_ENDED,   /* a container ended: 'status', 'is_oom', 'stats'; 'text': the end of its output, if not in its log */
     SHIM_LOG,     /* its log has grown (conlog.h). At most every SHIM_LOG_MS for one container, and before ENDED */
     SHIM_RESULT,  /* of shim_exec(), shim_probe() */
-    SHIM_GONE,    /* the shim and its pod are gone; 'text': why; empty: as ordered */
+    SHIM_GONE,    /* the shim and its pod have ended; 'text': why; empty: as ordered */
     SHIM_EVENT_KIND_MAX,
 };
 enum { SHIM_LOG_MS = 20, SHIM_OUTPUT_MAX = 4096 };

@@ -77,7 +77,7 @@ static void add_past(struct arena *a, struct shim_pod *p, const struct shim_past
     con->text = buf_view(&past->text);
 }
 
-/* Their clients are gone. A hook or probe runs to its end, and its result is dropped. */
+/* Their clients have disconnected. A hook or probe runs to its end, and its result is dropped. */
 static void forget_tasks(struct shim_pod *p)
 {
     LIST_FOREACH(struct shim_task, j, &p->tasks, link) {

@@ -63,7 +63,7 @@ static int give_input(struct con *c, int sock)
     return 0;
 }
 
-static int copy_of(int fd)
+static int dup_nonblocking(int fd)
 {
     int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 
@@ -109,8 +109,8 @@ void pod_attach(struct shim_pod *p, const struct wire_msg *m)
     }
     s = xcalloc(1, sizeof(*s));
     s->id = id;
-    s->fds[CONLOG_STDOUT] = copy_of(m->fds[1]);
-    s->fds[CONLOG_STDERR] = copy_of(m->fds[2]);
+    s->fds[CONLOG_STDOUT] = dup_nonblocking(m->fds[1]);
+    s->fds[CONLOG_STDERR] = dup_nonblocking(m->fds[2]);
     if (s->fds[CONLOG_STDOUT] >= 0) { /* show a prompt that was written before */
         struct str begun = conlog_begun(c->log);
 

@@ -95,7 +95,7 @@ static size_t find_client(struct datagram_relay *r, const struct datagram_client
     return i;
 }
 
-static bool datagram_take_one(struct datagram_relay *r)
+static bool relay_datagram(struct datagram_relay *r)
 {
     struct datagram_client c = { 0 };
     struct iovec part = { r->bytes, sizeof(r->bytes) };
@@ -121,7 +121,7 @@ static bool datagram_take_one(struct datagram_relay *r)
     return true;
 }
 
-static bool give_one(struct datagram_relay *r, size_t i)
+static bool relay_answer(struct datagram_relay *r, size_t i)
 {
     struct datagram_client *c = &r->clients[i];
     ssize_t n = recv(r->polled[i].fd, r->bytes, sizeof(r->bytes), 0);
@@ -155,9 +155,9 @@ _Noreturn void relay_datagrams(int fd, uint16_t port)
             continue;
         has_news = r.polled[n].revents; /* find_client() may overwrite this slot */
         for (size_t i = 0; i < n; i++)
-            for (int k = 0; r.polled[i].revents && k < AT_ONCE && give_one(&r, i); k++)
+            for (int k = 0; r.polled[i].revents && k < AT_ONCE && relay_answer(&r, i); k++)
                 ;
-        for (int k = 0; has_news && k < AT_ONCE && datagram_take_one(&r); k++)
+        for (int k = 0; has_news && k < AT_ONCE && relay_datagram(&r); k++)
             ;
     }
 }

@@ -72,7 +72,7 @@ static bool read_piece(struct shim_pod *p, struct con *c, enum conlog_stream str
     return false;
 }
 
-/* Read less when the log is nearly full: a piece of nothing but newlines grows by CONLOG_EXTRA for each. */
+/* Read less when the log is nearly full: a piece that consists of newlines grows by CONLOG_EXTRA for each. */
 void con_read_pipe(struct shim_pod *p, struct con *c, enum conlog_stream stream)
 {
     int64_t room = room_in_log(p, c);
@@ -82,7 +82,7 @@ void con_read_pipe(struct shim_pod *p, struct con *c, enum conlog_stream stream)
 }
 
 /* Read what the writers left. They are dead, so this ends. */
-static void shim_end_drain(struct shim_pod *p, struct con *c)
+static void drain_output(struct shim_pod *p, struct con *c)
 {
     for (int i = 0; i < CONLOG_STREAM_MAX; i++) {
         for (int n = 0; n < DRAIN_MAX && read_piece(p, c, (enum conlog_stream)i, SHIM_READ); n++)
@@ -116,7 +116,7 @@ void pod_say_news(struct shim_pod *p, int64_t now_ms)
 
 /* ---- reports ---- */
 
-static void shim_end_started(struct shim_pod *p, struct con *c)
+static void con_started(struct shim_pod *p, struct con *c)
 {
     struct shim_event ev = { .kind = SHIM_STARTED, .container = str_of(c->name), .attempt = c->attempt, .pid = c->pid };
 
@@ -131,7 +131,7 @@ static void take_report(struct shim_pod *p, struct con *c, struct box_report *r)
 {
     r->reason[sizeof(r->reason) - 1] = r->text[sizeof(r->text) - 1] = '\0';
     if (r->kind == BOX_STARTED && c->state == CON_STARTING) {
-        shim_end_started(p, c);
+        con_started(p, c);
     } else if (r->kind == BOX_FAILED && c->state == CON_STARTING) {
         c->state = CON_FAILED;
         c->failure = *r;
@@ -188,7 +188,7 @@ void con_leave_group(struct shim_pod *p, const struct con *c)
         p->has_leftover |= cgroup_remove(p->own->opt->cgroups, c->group, NULL) < 0;
 }
 
-static void shim_end_count(struct shim_pod *p, const struct con *c, struct cgroup_stats *ret)
+static void read_stats(struct shim_pod *p, const struct con *c, struct cgroup_stats *ret)
 {
     if (cgroup_use(p->own->opt->cgroups, c->group, ret, NULL) < 0) {
         memset(ret, -1, sizeof(*ret));
@@ -205,11 +205,11 @@ static void con_ended(struct shim_pod *p, struct con *c, int status)
 
     c->pid = 0;
     con_read_report(p, c);
-    shim_end_count(p, c, &ev.stats);
+    read_stats(p, c, &ev.stats);
     con_leave_group(p, c);
     if (p->driver->clean && !c->has_status && c->state != CON_FAILED)
         p->driver->clean(&c->place);
-    shim_end_drain(p, c);
+    drain_output(p, c);
     if (con_has_news(c))
         say_log(p, c, clock_mono_ms(&clock_real));
     ev.is_oom = ev.stats.oom_kills > 0;
@@ -228,7 +228,7 @@ static void con_ended(struct shim_pod *p, struct con *c, int status)
     con_free(p, c);
 }
 
-static void shim_end_ended(struct shim_pod *p, pid_t pid, int status)
+static void child_ended(struct shim_pod *p, pid_t pid, int status)
 {
     LIST_FOREACH(struct con, c, &p->cons, link)
         if (c->pid == pid) {
@@ -249,13 +249,13 @@ void pod_reap(struct shim_pod *p)
     int status, n = 0;
 
     for (pid_t pid; n < REAP_MAX && (pid = waitpid(-1, &status, WNOHANG)) > 0; n++)
-        shim_end_ended(p, pid, status);
+        child_ended(p, pid, status);
     p->has_more_ended = n == REAP_MAX;
 }
 
 /* ---- the end of the pod ---- */
 
-static bool is_known(struct shim_pod *p)
+static bool has_known_children(struct shim_pod *p)
 {
     LIST_FOREACH(struct con, c, &p->cons, link)
         if (c->pid > 0)
@@ -291,7 +291,7 @@ static void wait_known(struct shim_pod *p, int ms)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + ms;
 
-    while (is_known(p)) {
+    while (has_known_children(p)) {
         struct pollfd fd = { .fd = p->signals, .events = POLLIN };
         int64_t left = until_ms - clock_mono_ms(&clock_real);
         char info[128];
@@ -299,14 +299,14 @@ static void wait_known(struct shim_pod *p, int ms)
 
         while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
             mark_ended(p, pid);
-        if (left <= 0 || !is_known(p))
+        if (left <= 0 || !has_known_children(p))
             return;
         if (poll(&fd, 1, (int)left) > 0)
             (void)!read(p->signals, info, sizeof(info));
     }
 }
 
-static bool keeps_none(void *ctx, pid_t pid)
+static bool keep_none(void *ctx, pid_t pid)
 {
     (void)ctx;
     (void)pid;
@@ -324,9 +324,9 @@ _Noreturn void pod_end(struct shim_pod *p)
     LIST_FOREACH(struct con, c, &p->cons, link)
         if (p->driver->clean)
             p->driver->clean(&c->place);
-    is_clean &= shim_kill_strays(keeps_none, NULL, STRAYS_MS);
+    is_clean &= shim_kill_strays(keep_none, NULL, STRAYS_MS);
     LIST_FOREACH(struct con, c, &p->cons, link) {
-        shim_end_drain(p, c);
+        drain_output(p, c);
         con_free(p, c);
     }
     _exit(is_clean ? 0 : 1);

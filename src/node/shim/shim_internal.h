@@ -157,7 +157,7 @@ struct shim_task { /* a running command or probe */
     uint64_t id;
     bool is_probe, timed_out;
     bool is_session;   /* a client is connected to it: no time limit */
-    bool is_forgotten; /* the program that requested it is gone */
+    bool is_forgotten; /* the program that requested it has ended */
     pid_t pid;
     int out; /* its output; -1: not ours, or closed */
     struct buf text;

@@ -32,7 +32,7 @@ static bool try_say(struct shim_pod *p, uint32_t kind, struct str text)
 {
     struct wire_msg m = { .kind = kind, .payload = text };
 
-    return wire_try(p->sock, &m, NULL) != 0; /* the program is gone: drop the event */
+    return wire_try(p->sock, &m, NULL) != 0; /* the program has ended: drop the event */
 }
 
 void pod_say_text(struct shim_pod *p, uint32_t kind, struct str text)
@@ -55,7 +55,7 @@ void pod_say(struct shim_pod *p, const struct shim_event *ev)
     pod_say_text(p, ev->kind, buf_view(&text));
 }
 
-static void note_free(struct shim_main_note *note)
+static void shim_note_free(struct shim_main_note *note)
 {
     list_remove(&note->link);
     buf_done(&note->text);
@@ -65,15 +65,15 @@ static void note_free(struct shim_main_note *note)
 void pod_drop_queue(struct shim_pod *p)
 {
     LIST_FOREACH(struct shim_main_note, note, &p->queue, link)
-        note_free(note);
+        shim_note_free(note);
 }
 
-static void send_queue(struct shim_pod *p)
+static void send_queued_events(struct shim_pod *p)
 {
     LIST_FOREACH(struct shim_main_note, note, &p->queue, link) {
         if (!try_say(p, note->kind, buf_view(&note->text)))
             return;
-        note_free(note);
+        shim_note_free(note);
     }
 }
 
@@ -232,17 +232,10 @@ static void shim_main_turn(struct shim_pod *p)
         pod_reap(p);
     if (sock & (POLLIN | POLLHUP | POLLERR))
         take_orders(p);
-    send_queue(p);
+    send_queued_events(p);
     now_ms = clock_mono_ms(&clock_real);
     pod_check_jobs(p, now_ms);
     pod_say_news(p, now_ms);
-}
-
-static void choose_driver(struct shim_pod *p)
-{
-    const struct spawner_options *opt = p->own->opt;
-
-    p->driver = opt->driver ? opt->driver : opt->oci ? &shim_driver_oci : &shim_driver_box;
 }
 
 _Noreturn void shim_main(const struct spawner_own *own, const struct shim_options *opt, int sock)
@@ -262,7 +255,7 @@ _Noreturn void shim_main(const struct spawner_own *own, const struct shim_option
     list_init(&p->tasks);
     list_init(&p->queue);
     list_init(&p->pasts);
-    choose_driver(p);
+    p->driver = own->opt->driver ? own->opt->driver : own->opt->oci ? &shim_driver_oci : &shim_driver_box;
     spawner_name(&own->area, "pumice-shim", opt->group); /* the spawner's session has no terminal */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)sigemptyset(&set);

@@ -32,7 +32,7 @@ static int write_sysctls(const struct shim_pod *p, struct err *e)
 
 /* ---- namespaces ---- */
 
-static int make_namespaces(const struct shim_pod *p, struct err *e)
+static int pod_make_namespaces(const struct shim_pod *p, struct err *e)
 {
     int flags = CLONE_NEWUTS | (p->opt.has_host_network ? 0 : CLONE_NEWNET) | (p->opt.has_host_ipc ? 0 : CLONE_NEWIPC);
 
@@ -116,7 +116,7 @@ int pod_make_pause(struct shim_pod *p, struct err *e)
 int pod_make(struct shim_pod *p, struct err *e)
 {
     p->opt.limits.dies_whole = p->opt.only.n;
-    if (cgroup_make(p->own->opt->cgroups, p->opt.group, &p->opt.limits, e) < 0 || make_namespaces(p, e) < 0)
+    if (cgroup_make(p->own->opt->cgroups, p->opt.group, &p->opt.limits, e) < 0 || pod_make_namespaces(p, e) < 0)
         return -1;
     p->null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (p->null < 0)

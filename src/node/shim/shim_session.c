@@ -115,7 +115,7 @@ static int shim_session_connect_to(uint16_t port)
 }
 
 /* Copy the available data. False: this direction has ended. */
-static bool carry(int from, int to, char *bytes)
+static bool relay_bytes(int from, int to, char *bytes)
 {
     ssize_t n = recv(from, bytes, RELAY_BYTES, 0), put = 0;
 
@@ -131,7 +131,7 @@ static bool carry(int from, int to, char *bytes)
     return n > 0;
 }
 
-static _Noreturn void relay(int fd, int port_fd)
+static _Noreturn void relay_stream(int fd, int port_fd)
 {
     struct pollfd p[2] = { { .fd = fd, .events = POLLIN }, { .fd = port_fd, .events = POLLIN } };
     static char bytes[RELAY_BYTES];
@@ -139,9 +139,9 @@ static _Noreturn void relay(int fd, int port_fd)
     while (p[0].fd >= 0 || p[1].fd >= 0) {
         if (poll(p, 2, -1) < 0)
             continue;
-        if (p[0].fd >= 0 && p[0].revents && !carry(fd, port_fd, bytes))
+        if (p[0].fd >= 0 && p[0].revents && !relay_bytes(fd, port_fd, bytes))
             p[0].fd = -1;
-        if (p[1].fd >= 0 && p[1].revents && !carry(port_fd, fd, bytes))
+        if (p[1].fd >= 0 && p[1].revents && !relay_bytes(port_fd, fd, bytes))
             p[1].fd = -1;
     }
     _exit(0);
@@ -164,7 +164,7 @@ static _Noreturn void be_relay(const struct shim_pod *p, uint16_t port, int fd, 
         _exit(1);
     }
     close(end);
-    relay(fd, to);
+    relay_stream(fd, to);
 }
 
 void pod_forward(struct shim_pod *p, const struct wire_msg *m)

@@ -50,7 +50,7 @@ struct con *pod_find(struct shim_pod *p, struct str name)
     return NULL;
 }
 
-static void close_fd(int *fd)
+static void con_close_fd(int *fd)
 {
     if (*fd >= 0)
         close(*fd);
@@ -62,13 +62,13 @@ void con_free(struct shim_pod *p, struct con *c)
     if (list_is_linked(&c->link))
         p->n_cons--;
     list_remove(&c->link);
-    close_fd(&c->pidfd);
-    close_fd(&c->program);
-    close_fd(&c->report);
-    close_fd(&c->in);
+    con_close_fd(&c->pidfd);
+    con_close_fd(&c->program);
+    con_close_fd(&c->report);
+    con_close_fd(&c->in);
     con_detach_all(p, c, false);
     for (int i = 0; i < CONLOG_STREAM_MAX; i++)
-        close_fd(&c->pipes[i]);
+        con_close_fd(&c->pipes[i]);
     conlog_close(c->log);
     arena_done(&c->arena);
     free(c);
@@ -76,7 +76,7 @@ void con_free(struct shim_pod *p, struct con *c)
 
 /* ---- starting ---- */
 
-static int open_log(struct shim_pod *p, struct con *c, struct err *e)
+static int con_open_log(struct shim_pod *p, struct con *c, struct err *e)
 {
     struct str path = arena_fmt(&c->arena, "%s/%s.%d.log", p->opt.log_dir, c->name, c->attempt);
 
@@ -85,7 +85,7 @@ static int open_log(struct shim_pod *p, struct con *c, struct err *e)
 
 /* Make a new cgroup for the container, so that its counters start at 0. The pod's cgroup is reused: remember its
  * counters. */
-static int fresh_group(struct shim_pod *p, struct con *c, struct cgroup_limits *limits, struct err *e)
+static int con_make_group(struct shim_pod *p, struct con *c, struct cgroup_limits *limits, struct err *e)
 {
     struct cgroups *groups = p->own->opt->cgroups;
 
@@ -107,10 +107,10 @@ struct start_ends {
 
 static void ends_done(struct start_ends *ends)
 {
-    close_fd(&ends->in);
-    close_fd(&ends->out[0]);
-    close_fd(&ends->out[1]);
-    close_fd(&ends->report);
+    con_close_fd(&ends->in);
+    con_close_fd(&ends->out[0]);
+    con_close_fd(&ends->out[1]);
+    con_close_fd(&ends->report);
 }
 
 /* A terminal: one stream for stdout and stderr. */
@@ -140,7 +140,7 @@ static int open_input(struct con *c, struct start_ends *ends, struct err *e)
     return 0;
 }
 
-static int open_pipes(struct con *c, struct start_ends *ends, struct err *e)
+static int open_stream_pipes(struct con *c, struct start_ends *ends, struct err *e)
 {
     for (int i = 0; i < CONLOG_STREAM_MAX; i++) {
         int pair[2];
@@ -154,7 +154,7 @@ static int open_pipes(struct con *c, struct start_ends *ends, struct err *e)
     return open_input(c, ends, e);
 }
 
-static int open_ends(struct con *c, struct start_ends *ends, struct err *e)
+static int open_streams(struct con *c, struct start_ends *ends, struct err *e)
 {
     int pair[2];
 
@@ -162,7 +162,7 @@ static int open_ends(struct con *c, struct start_ends *ends, struct err *e)
         return err_errno(e, "create the report socket");
     c->report = pair[0];
     ends->report = pair[1];
-    return c->spec.has_tty ? start_open_terminal(c, ends, e) : open_pipes(c, ends, e);
+    return c->spec.has_tty ? start_open_terminal(c, ends, e) : open_stream_pipes(c, ends, e);
 }
 
 static _Noreturn void be_container(struct shim_pod *p, struct con *c, const struct start_ends *ends,
@@ -176,9 +176,9 @@ static _Noreturn void be_container(struct shim_pod *p, struct con *c, const stru
         _exit(1);
     }
     close(c->report); /* or we would keep the report socket open; the same for inputs of all containers */
-    close_fd(&c->in);
+    con_close_fd(&c->in);
     LIST_FOREACH(struct con, other, &p->cons, link)
-        close_fd(&other->in);
+        con_close_fd(&other->in);
     spawner_name(&p->own->area, "pumice-init", c->name);
     if (c->spec.has_tty)
         pod_child_streams(ends->in, ends->in, ends->in);
@@ -211,7 +211,7 @@ static int find_processes(struct shim_pod *p, struct con *c, const struct box_jo
     return 0;
 }
 
-static int launch(struct shim_pod *p, struct con *c, struct err *e)
+static int launch_container(struct shim_pod *p, struct con *c, struct err *e)
 {
     struct start_ends ends = { -1, { -1, -1 }, -1 };
     bool has_own;
@@ -224,7 +224,7 @@ static int launch(struct shim_pod *p, struct con *c, struct err *e)
     flags = p->driver->has_namespaces ? CLONE_NEWNS | (has_own ? CLONE_NEWPID : 0) : 0;
     c->spec.has_host_pids = p->opt.has_host_pids;
     pod_set_ids(p, &c->spec);
-    if (open_ends(c, &ends, e) == 0) {
+    if (open_streams(c, &ends, e) == 0) {
         box_look();
         c->pid = pod_clone(p, c->group, flags, &c->pidfd, e);
         if (c->pid == 0)
@@ -246,7 +246,8 @@ static void fill_place(struct shim_pod *p, struct con *c)
     };
 }
 
-static int start_start(struct shim_pod *p, struct con *c, const struct wire_msg *m, struct wire_read *r, struct err *e)
+static int start_container(struct shim_pod *p, struct con *c, const struct wire_msg *m, struct wire_read *r,
+                           struct err *e)
 {
     struct cgroup_limits limits;
     struct str box;
@@ -258,9 +259,9 @@ static int start_start(struct shim_pod *p, struct con *c, const struct wire_msg 
     if (box_decode(&c->arena, box, m->fds, m->n_fds, &c->spec, e) < 0)
         return -1;
     fill_place(p, c);
-    if (open_log(p, c, e) < 0 || fresh_group(p, c, &limits, e) < 0)
+    if (con_open_log(p, c, e) < 0 || con_make_group(p, c, &limits, e) < 0)
         return -1;
-    if (launch(p, c, e) == 0)
+    if (launch_container(p, c, e) == 0)
         return 0;
     con_leave_group(p, c);
     return -1;
@@ -295,7 +296,7 @@ void pod_start(struct shim_pod *p, const struct wire_msg *m)
     c->name = arena_str(&c->arena, name).p;
     c->is_only = str_eq(p->opt.only, name);
     c->group = c->is_only ? p->opt.group : arena_fmt(&c->arena, "%s/%s", p->opt.group, c->name).p;
-    if (start_start(p, c, m, &r, &e) < 0) {
+    if (start_container(p, c, m, &r, &e) < 0) {
         start_refuse(p, name, attempt, e.text);
         con_free(p, c);
         return;

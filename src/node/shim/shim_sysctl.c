@@ -24,7 +24,7 @@ static void sysctl_path(struct buf *out, struct str name)
         out->p[i] = out->p[i] == '.' ? '/' : out->p[i] == '/' ? '.' : out->p[i];
 }
 
-static bool is_clean(struct str path)
+static bool is_clean_sysctl(struct str path)
 {
     struct str part;
 
@@ -46,7 +46,7 @@ int sysctl_check(const struct shim_options *o, struct str name, struct str value
            !(sysctl_kinds[i].is_whole ? str_eq(buf_view(ret_path), sysctl_kinds[i].prefix)
                                       : str_starts(buf_view(ret_path), sysctl_kinds[i].prefix)))
         i++;
-    if (i == ARRAY_LEN(sysctl_kinds) || !is_clean(buf_view(ret_path)))
+    if (i == ARRAY_LEN(sysctl_kinds) || !is_clean_sysctl(buf_view(ret_path)))
         return err_set(e, ERR_INVALID, "sysctl \"%.*s\" is not allowed: it belongs to no namespace of the pod",
                        STR_ARG(name));
     if (sysctl_kinds[i].is_network ? o->has_host_network : o->has_host_ipc)

@@ -43,7 +43,7 @@ void spawner_put_begin(struct buf *out, const struct spawner_begin *b, struct wi
         put_fd(m, *fd);
 }
 
-/* 'held_fds' stay open because nobody closes them. */
+/* 'held_fds' are not closed, so they stay open. */
 int spawner_get_begin(struct arena *a, struct wire_msg *m, struct spawner_begin *ret, struct err *e)
 {
     struct wire_read r = { .rest = m->payload };
@@ -173,7 +173,7 @@ void shim_put_event(struct buf *out, const struct shim_event *ev)
     wire_put_str(out, str_of(ev->report.text));
 }
 
-static void get_text(struct wire_read *r, char *ret, size_t size)
+static void get_fixed_text(struct wire_read *r, char *ret, size_t size)
 {
     struct str s = wire_get_str(r);
     size_t n = MIN_OF(s.n, size - 1);
@@ -210,8 +210,8 @@ int shim_get_event(struct str text, struct shim_event *ret)
     if (ret->kind == SHIM_FAILED) {
         ret->report.kind = BOX_FAILED;
         ret->report.status = (int)wire_get_i64(&r);
-        get_text(&r, ret->report.reason, sizeof(ret->report.reason));
-        get_text(&r, ret->report.text, sizeof(ret->report.text));
+        get_fixed_text(&r, ret->report.reason, sizeof(ret->report.reason));
+        get_fixed_text(&r, ret->report.text, sizeof(ret->report.text));
     }
     return wire_is_read(&r) ? 0 : -1;
 }

@@ -120,7 +120,7 @@ void spawner_leave(struct spawner *s)
 }
 
 /* A spawner that is not our child has ended when its socket is closed. False: timed out. */
-static bool wait_closed(int sock)
+static bool wait_socket_closed(int sock)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + STOP_MS;
     struct wire_in in = { 0 };
@@ -148,8 +148,8 @@ void spawner_stop(struct spawner *s)
         return;
     (void)wire_send(s->sock, &m, NULL); /* gone already is fine */
     if (!s->is_child && s->pid > 1)
-        (void)kill(s->pid, SIGCONT); /* somebody may have stopped it, and we wait */
-    if (!s->is_child && !wait_closed(s->sock) && s->pid > 1)
+        (void)kill(s->pid, SIGCONT); /* it may be stopped, and we wait for it */
+    if (!s->is_child && !wait_socket_closed(s->sock) && s->pid > 1)
         (void)kill(s->pid, SIGKILL); /* this closes the last ends of its shims' sockets, and they end too */
     close(s->sock);
     s->sock = -1;
@@ -214,7 +214,7 @@ static pid_t peer_of(int sock)
     return getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 }
 
-static int take_kept(struct spawner *s, struct wire_msg *m, struct err *e)
+static int take_kept_reply(struct spawner *s, struct wire_msg *m, struct err *e)
 {
     struct wire_read r = { .rest = m->payload };
     int64_t version = wire_get_i64(&r);
@@ -234,10 +234,10 @@ static int take_kept(struct spawner *s, struct wire_msg *m, struct err *e)
 }
 
 /* 1: it was the last message. */
-static int take_word(struct spawner *s, struct wire_msg *m, struct err *e)
+static int take_reply(struct spawner *s, struct wire_msg *m, struct err *e)
 {
     if (m->kind == SPAWNER_WORD_KEPT)
-        return take_kept(s, m, e);
+        return take_kept_reply(s, m, e);
     if (m->kind == SPAWNER_WORD_SHIM && m->n_fds == 1) {
         *vec_push(&s->arena, &s->shims) = shim_of_fd(m->fds[0]);
         m->n_fds = 0;
@@ -262,7 +262,7 @@ static int spawner_greet(struct spawner *s, struct err *e)
         if (r == 0)
             rc = err_set(e, ERR_IO, "no answer within %d s", SPAWNER_ANSWER_MS / 1000);
         else
-            rc = r < 0 ? -1 : take_word(s, &m, e);
+            rc = r < 0 ? -1 : take_reply(s, &m, e);
         if (r == 1)
             wire_close_fds(&m);
     }
@@ -280,7 +280,7 @@ int spawner_find(int dir, const char *name, struct spawner **ret, struct err *e)
     s = *ret = xcalloc(1, sizeof(*s));
     *s = (struct spawner){ .sock = fd, .pid = peer_of(fd), .outlives = true, .kept = { .mnt_fd = -1, .user_fd = -1 } };
     if (s->pid > 1)
-        (void)kill(s->pid, SIGCONT); /* somebody may have stopped it, and we wait */
+        (void)kill(s->pid, SIGCONT); /* it may be stopped, and we wait for it */
     if (spawner_greet(s, e) < 0)
         return err_wrap(e, "%s (process %d)", name, (int)s->pid);
     return 0;

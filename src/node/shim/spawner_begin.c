@@ -12,7 +12,7 @@
 const char spawner_program_name[] = "pumice-spawner";
 
 /* A clock that continues the program's: see clock.h. */
-static struct clock *go_on(const struct spawner_begin *b)
+static struct clock *continue_clock(const struct spawner_begin *b)
 {
     static struct clock_follower follower;
     static struct clock_steady steady;
@@ -39,7 +39,7 @@ int spawner_program(char **argv)
     if (!argv[0] || strcmp(argv[0], spawner_program_name) != 0)
         return -1;
     if (wire_recv(SPAWNER_FD, true, &in, &m, &e) != 1 || spawner_get_begin(&arena, &m, &begin, &e) < 0)
-        return 1; /* the program is gone, or of another version */
+        return 1; /* the program has ended, or has another version */
     (void)log_setup((struct log_config){ STDERR_FILENO, begin.log_level, begin.log_format, NULL });
     if (begin.is_ordinary)
         user_note_ordinary();
@@ -48,6 +48,6 @@ int spawner_program(char **argv)
         return 1;
     }
     wire_in_done(&in);
-    begin.opt.clock = go_on(&begin);
+    begin.opt.clock = continue_clock(&begin);
     spawner_main(&begin.opt, SPAWNER_FD);
 }

@@ -38,7 +38,7 @@ static int write_image(int dir)
 }
 
 /* In huge pages if possible: every shim and container maps and unmaps the program. */
-static int make_memory(int fs)
+static int create_huge_tmpfs(int fs)
 {
     (void)fsconfig(fs, FSCONFIG_SET_STRING, "huge", "always", 0);
     return fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0);
@@ -52,12 +52,12 @@ static int make_read_only(int fs)
     return fsconfig(fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0);
 }
 
-static int open_image(void)
+static int open_memory_image(void)
 {
     autoclose int fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
     autoclose int dir = -1;
 
-    if (fs < 0 || make_memory(fs) < 0)
+    if (fs < 0 || create_huge_tmpfs(fs) < 0)
         return -1;
     dir = fsmount(fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
     if (dir < 0 || write_image(dir) < 0 || make_read_only(fs) < 0)
@@ -68,7 +68,7 @@ static int open_image(void)
 /* ---- by a mount ---- */
 
 /* By path: /proc/self/exe leads to the mount namespace in which we were executed. */
-static int open_own(int exe)
+static int open_own_mount(int exe)
 {
     struct mount_attr fixed = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID };
     char path[PATH_MAX];
@@ -92,10 +92,10 @@ static int open_own(int exe)
 
 int spawner_open_program(int exe, struct err *e)
 {
-    int fd = open_image(), no = errno;
+    int fd = open_memory_image(), no = errno;
 
     if (fd < 0)
-        fd = open_own(exe);
+        fd = open_own_mount(exe);
     if (fd >= 0)
         return fd;
     return err_set(e, ERR_FORBIDDEN,
@@ -116,6 +116,6 @@ _Noreturn void spawner_execute(int program, int exe, int sock)
     (void)fcntl(SPAWNER_FD, F_SETFD, 0);
     (void)close_range(SPAWNER_FD + 1, ~0U, CLOSE_RANGE_CLOEXEC); /* descriptors it needs are sent to it */
     (void)syscall(SYS_execveat, program, "", argv, env, AT_EMPTY_PATH);
-    (void)syscall(SYS_execveat, open_own(exe), "", argv, env, AT_EMPTY_PATH);
+    (void)syscall(SYS_execveat, open_own_mount(exe), "", argv, env, AT_EMPTY_PATH);
     _exit(1);
 }

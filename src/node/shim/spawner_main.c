@@ -1,7 +1,7 @@
 /* spawner_main.c - the spawner: forks shims, and cleans up after those that were killed
  *
  * It has little memory, so forking it is cheap. For each shim it keeps the shim's end of the socket: the program sees
- * end-of-file only after the spawner has closed it too, when the whole pod is gone.
+ * end-of-file only after the spawner has closed it too, when nothing of the pod is left.
  *
  * A spawner whose pods outlive the program also holds the program's ends, for the next program:
  *
@@ -81,7 +81,7 @@ void spawner_name(const struct spawner_area *area, const char *name, const char 
 /* ---- strays ---- */
 
 /* Direct children, in text. */
-static void list_children(struct buf *out)
+static void read_children(struct buf *out)
 {
     char path[64];
 
@@ -97,7 +97,7 @@ static size_t kill_children(bool (*keeps)(void *ctx, pid_t pid), void *ctx)
     size_t strays = 0;
     int64_t pid;
 
-    list_children(&text);
+    read_children(&text);
     rest = buf_view(&text);
     while (str_split(&rest, ' ', &part)) {
         if (str_to_i64(part, &pid) < 0 || pid <= 1 || keeps(ctx, (pid_t)pid))
@@ -109,7 +109,7 @@ static size_t kill_children(bool (*keeps)(void *ctx, pid_t pid), void *ctx)
     return strays;
 }
 
-static bool has_children(void)
+static bool has_any_child(void)
 {
     siginfo_t info;
 
@@ -120,7 +120,7 @@ bool shim_kill_strays(bool (*keeps)(void *ctx, pid_t pid), void *ctx, int ms)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + ms;
 
-    if (!has_children())
+    if (!has_any_child())
         return true;
     for (int us = 100; kill_children(keeps, ctx); us = MIN_OF(us * 2, 10000)) {
         if (clock_mono_ms(&clock_real) > until_ms)
@@ -153,7 +153,7 @@ static void say_gone(int sock, const char *why)
     (void)wire_try(sock, &m, NULL); /* best effort: the program sees the socket close anyway */
 }
 
-static void entry_free(struct spawner_main_entry *entry)
+static void shim_entry_free(struct spawner_main_entry *entry)
 {
     list_remove(&entry->link);
     close(entry->sock);
@@ -177,7 +177,7 @@ static void shim_ended(struct spawning *s, struct spawner_main_entry *entry, int
             (void)snprintf(why, sizeof(why), "the shim of the pod exited with status %d", WEXITSTATUS(status));
         say_gone(entry->sock, why);
     }
-    entry_free(entry);
+    shim_entry_free(entry);
 }
 
 /* A stopped shim would forward no signals and block logs: resume it. */
@@ -197,7 +197,7 @@ static void spawner_main_reap(struct spawning *s)
 }
 
 /* Move above all inherited descriptors, so that a shim can close ours with one call. */
-static int move_up(const struct spawning *s, int fd)
+static int move_fd_up(const struct spawning *s, int fd)
 {
     int moved = fcntl(fd, F_DUPFD_CLOEXEC, s->own.first_fd);
 
@@ -232,8 +232,8 @@ static void fork_shim(struct spawning *s, struct wire_msg *m)
 
     if (m->n_fds != (s->listener >= 0 ? 2 : 1))
         return;
-    sock = move_up(s, m->fds[0]);
-    theirs = m->n_fds == 2 ? move_up(s, m->fds[1]) : -1;
+    sock = move_fd_up(s, m->fds[0]);
+    theirs = m->n_fds == 2 ? move_fd_up(s, m->fds[1]) : -1;
     m->n_fds = 0;
     if (shim_get_options(&a, m->payload, &opt, &e) < 0)
         goto fail;
@@ -259,7 +259,7 @@ fail:
 
 /* ---- the end ---- */
 
-static void wait_all(struct spawning *s, int ms)
+static void wait_for_shims(struct spawning *s, int ms)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + ms;
 
@@ -278,10 +278,10 @@ static _Noreturn void spawner_main_finish(struct spawning *s)
     spawner_main_reap(s);
     LIST_FOREACH(struct spawner_main_entry, entry, &s->entries, link)
         (void)shutdown(entry->sock, SHUT_RD); /* a shim sees this as the end of the program */
-    wait_all(s, LET_GO_MS);
+    wait_for_shims(s, LET_GO_MS);
     LIST_FOREACH(struct spawner_main_entry, entry, &s->entries, link)
         (void)kill(entry->pid, SIGKILL);
-    wait_all(s, STRAY_MS);
+    wait_for_shims(s, STRAY_MS);
     (void)shim_kill_strays(is_shim, s, STRAY_MS);
     _exit(0);
 }
@@ -304,7 +304,7 @@ static void begin_listening(struct spawning *s)
     (void)unlink(socket_path(s, &at)); /* of a dead spawner with our pid */
     if (s->listener < 0 || bind(s->listener, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(s->listener, 4) < 0)
         _exit(1); /* the program sees the socket close */
-    s->listener = move_up(s, s->listener);
+    s->listener = move_fd_up(s, s->listener);
 }
 
 static void stop_listening(struct spawning *s)
@@ -324,7 +324,7 @@ static bool spawner_main_is_ours(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-static void take_program(struct spawning *s)
+static void accept_program(struct spawning *s)
 {
     struct timeval patience = { .tv_sec = SPAWNER_ANSWER_MS / 1000 };
     int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
@@ -339,7 +339,7 @@ static void take_program(struct spawning *s)
                      sizeof(patience)); /* the program may be stopped by a signal */
     if (s->sock >= 0)
         close(s->sock);
-    s->sock = move_up(s, fd);
+    s->sock = move_fd_up(s, fd);
 }
 
 static int say_kept(struct spawning *s)
@@ -395,13 +395,13 @@ static void spawner_main_keep(struct spawning *s, struct wire_msg *m)
     buf_reset(&s->note);
     buf_str(&s->note, m->payload);
     for (s->n_kept = 0; s->n_kept < m->n_fds; s->n_kept++)
-        s->kept[s->n_kept] = move_up(s, m->fds[s->n_kept]);
+        s->kept[s->n_kept] = move_fd_up(s, m->fds[s->n_kept]);
     m->n_fds = 0;
 }
 
 /* ---- the loop ---- */
 
-static void take_order(struct spawning *s)
+static void take_program_order(struct spawning *s)
 {
     struct wire_msg m = { 0 };
     struct err e;
@@ -474,9 +474,9 @@ static void spawner_main_turn(struct spawning *s)
     if (p[1].revents && read(s->signals, &info, sizeof(info)) >= 0)
         spawner_main_reap(s);
     if (p[0].revents)
-        take_order(s);
+        take_program_order(s);
     if (p[2].revents)
-        take_program(s);
+        accept_program(s);
     if (s->is_old && list_is_empty(&s->entries)) {
         stop_listening(s);
         _exit(0);
@@ -505,8 +505,8 @@ _Noreturn void spawner_main(const struct spawner_options *opt, int sock)
     if (opt->outlives && opt->words_fd >= 0)
         (void)dup2(opt->words_fd, STDERR_FILENO);
     s.own.first_fd = highest_fd() + 1; /* our own socket is below it until moved */
-    s.sock = move_up(&s, sock);
-    s.signals = move_up(&s, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    s.sock = move_fd_up(&s, sock);
+    s.signals = move_fd_up(&s, signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     if (opt->outlives)
         begin_listening(&s);
     for (;;)
