@@ -10,7 +10,7 @@
 #include "api/pod/container.h"
 #include "api/meta.h"
 #include "api/pod/resources.h"
-#include "node/env/expand.h"
+#include "node/env/vars.h"
 #include "node/container/host_layer.h"
 #include "os/path.h"
 

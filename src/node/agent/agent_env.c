@@ -6,7 +6,7 @@
 
 #include "api/meta.h"
 #include "node/env/downward.h"
-#include "node/env/expand.h"
+#include "node/env/vars.h"
 
 #include <ctype.h>
 
@@ -201,8 +201,9 @@ static int value_from(struct env_build *b, const struct json *from, bool *ret_is
     if (field)
         return downward_field(b->arena, b->pod, json_member_text(field, "fieldPath"), ret, e);
     if (resource)
-        return downward_resource(b->arena, b->pod, resource, json_member_text(b->container, "name"),
-                                 b->p->agent->allocatable, ret, e);
+        return downward_resource(
+            b->arena, &(struct downward){ b->pod, json_member_text(b->container, "name"), b->p->agent->allocatable },
+            resource, ret, e);
     for (size_t i = 0; i < ARRAY_LEN(sources); i++)
         if (json_get(from, sources[i].ref))
             return ref_value(b, i, json_get(from, sources[i].ref), ret_is_there, ret, e);

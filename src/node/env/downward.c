@@ -85,7 +85,7 @@ static struct str downward_joined(struct arena *a, const struct json *list, cons
 }
 
 /* The x of "…['x']" when the path is 'base' with this suffix. */
-static bool subscript(struct str path, struct str base, struct str *ret)
+static bool map_subscript(struct str path, struct str base, struct str *ret)
 {
     struct str end = str_from(path, base.n);
 
@@ -102,7 +102,7 @@ int downward_field(struct arena *a, const struct json *pod, struct str path, str
     for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         const struct json *value = json_find(pod, fields[i].section, fields[i].member, NULL);
 
-        if (fields[i].is_map && subscript(path, str_of(fields[i].path), &key)) {
+        if (fields[i].is_map && map_subscript(path, str_of(fields[i].path), &key)) {
             *ret = json_text(json_get_str(value, key), STR(""));
             return 0;
         }
@@ -119,7 +119,7 @@ int downward_field(struct arena *a, const struct json *pod, struct str path, str
 /* ---- resourceFieldRef ---- */
 
 /* A quantity may be written as text or as a number; NULL and null are "not set". */
-static int read_quantity(const struct json *j, struct quantity *ret, bool *ret_is_set, struct err *e)
+static int downward_quantity(const struct json *j, struct quantity *ret, bool *ret_is_set, struct err *e)
 {
     *ret_is_set = j && j->type != JSON_NULL;
     if (!*ret_is_set)
@@ -135,32 +135,32 @@ static bool is_countable(struct str resource)
            str_starts(resource, STR("hugepages-"));
 }
 
-/* The first of these that is set. */
-static int container_amount(const struct json *container, const struct json *allocatable, bool is_request,
-                            struct str resource, struct quantity *ret, struct err *e)
+/* The amount of "limits.cpu" and the like: the first source that is set. */
+static int downward_amount(const struct json *container, const struct json *allocatable, struct str what,
+                           struct quantity *ret, struct err *e)
 {
+    bool is_request = str_starts(what, STR("requests.")), is_set = false;
+    struct str resource = str_from(what, is_request ? strlen("requests.") : strlen("limits."));
     const struct json *resources = json_get(container, "resources");
     const struct json *const sources[] = {
         is_request ? json_get(resources, "requests") : NULL,
         json_get(resources, "limits"),
         is_request ? NULL : allocatable,
     };
-    bool is_set = false;
 
     *ret = quantity_of_i64(0, QUANTITY_DECIMAL_SI);
     for (size_t i = 0; i < ARRAY_LEN(sources) && !is_set; i++)
-        if (read_quantity(json_get_str(sources[i], resource), ret, &is_set, e) < 0)
+        if (downward_quantity(json_get_str(sources[i], resource), ret, &is_set, e) < 0)
             return err_wrap(e, "%.*s", STR_ARG(resource));
     return 0;
 }
 
-int downward_resource(struct arena *a, const struct json *pod, const struct json *ref, struct str container,
-                      const struct json *allocatable, struct str *ret, struct err *e)
+int downward_resource(struct arena *a, const struct downward *d, const struct json *ref, struct str *ret, struct err *e)
 {
-    struct str name = json_text(json_get(ref, "containerName"), container), what = json_member_text(ref, "resource");
+    struct str name = json_text(json_get(ref, "containerName"), d->container), what = json_member_text(ref, "resource");
     bool is_limit = str_starts(what, STR("limits.")), is_request = str_starts(what, STR("requests.")), is_set;
     struct str resource = str_from(what, is_limit ? 7 : 9);
-    const struct json *c = container_named(json_get(pod, "spec"), name.n ? name : container);
+    const struct json *c = container_named(json_get(d->pod, "spec"), name.n ? name : d->container);
     struct quantity amount, divisor = quantity_of_i64(1, QUANTITY_DECIMAL_SI);
     bool is_cpu = str_is(resource, "cpu");
     int64_t n, by;
@@ -170,9 +170,9 @@ int downward_resource(struct arena *a, const struct json *pod, const struct json
                        STR_ARG(name));
     if ((!is_limit && !is_request) || !is_countable(resource))
         return err_set(e, ERR_INVALID, "unsupported resource \"%.*s\"", STR_ARG(what));
-    if (container_amount(c, allocatable, is_request, resource, &amount, e) < 0)
+    if (downward_amount(c, d->allocatable, what, &amount, e) < 0)
         return err_wrap(e, "container \"%.*s\"", STR_ARG(name));
-    if (read_quantity(json_get(ref, "divisor"), &divisor, &is_set, e) < 0)
+    if (downward_quantity(json_get(ref, "divisor"), &divisor, &is_set, e) < 0)
         return err_wrap(e, "divisor of \"%.*s\"", STR_ARG(what));
     n = is_cpu ? quantity_milli(amount) : quantity_units(amount);
     by = is_cpu ? quantity_milli(divisor) : quantity_units(divisor);

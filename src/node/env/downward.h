@@ -12,9 +12,15 @@
  * ERR_INVALID: another path. The result may be borrowed from the pod. */
 int downward_field(struct arena *a, const struct json *pod, struct str path, struct str *ret, struct err *e);
 
+struct downward {
+    const struct json *pod;
+    struct str container;           /* the default of containerName; may be empty */
+    const struct json *allocatable; /* of the node; may be NULL */
+};
+
 /* The value of a resourceFieldRef in units of its divisor, rounded up. 'container' is used when the reference names
  * none. An unset request is the limit; an unset limit is the value in 'allocatable' (NULL: 0). */
-int downward_resource(struct arena *a, const struct json *pod, const struct json *ref, struct str container,
-                      const struct json *allocatable, struct str *ret, struct err *e);
+int downward_resource(struct arena *a, const struct downward *d, const struct json *ref, struct str *ret,
+                      struct err *e);
 
 #endif

@@ -106,17 +106,24 @@ static size_t range_choose(const struct id_ranges *r, const struct id_range_opti
     return SLOTS;
 }
 
-static int range_give(const struct id_range_options *o, int fd, struct str text, struct str namespace, uint32_t *ret,
-                      struct err *e)
+/* Find the range of a namespace in the list, which is open and locked, or assign one. */
+static int range_assign(const struct id_range_options *o, int fd, struct str namespace, uint32_t *ret, struct err *e)
 {
     static const struct {
         const char *name;
         bool is_range;
     } files[] = { { "passwd", false }, { "group", false }, { "subuid", true }, { "subgid", true } };
     struct id_ranges r = { 0 };
+    autobuf text = { 0 };
+    int rc = read_all(fd, LIST_MAX, &text);
     size_t slot;
 
-    range_read(&r, text);
+    if (rc < 0)
+        return err_errno(e, "read id-ranges");
+    if (rc > 0)
+        return err_set(e, ERR_TOO_BIG, "id-ranges is larger than %d MiB; delete it while no pod is running",
+                       LIST_MAX >> 20);
+    range_read(&r, buf_view(&text));
     slot = range_find(&r, namespace);
     if (slot == SLOTS) {
         for (size_t i = 0; i < ARRAY_LEN(files); i++)
@@ -124,7 +131,7 @@ static int range_give(const struct id_range_options *o, int fd, struct str text,
         slot = range_choose(&r, o, namespace);
         if (slot == SLOTS)
             return err_set(e, ERR_CONFLICT, "no free range of user ids: all %d are in use", SLOTS);
-        if (range_write(fd, text, slot, namespace, e) < 0)
+        if (range_write(fd, buf_view(&text), slot, namespace, e) < 0)
             return -1;
     }
     *ret = range_base(slot);
@@ -134,16 +141,8 @@ static int range_give(const struct id_range_options *o, int fd, struct str text,
 int id_range_of(const struct id_range_options *o, struct str namespace, uint32_t *ret, struct err *e)
 {
     autoclose int fd = openat(o->dir, "id-ranges", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    autobuf text = { 0 };
-    int rc;
 
     if (fd < 0 || flock(fd, LOCK_EX) < 0)
         return err_errno(e, "open id-ranges");
-    rc = read_all(fd, LIST_MAX, &text);
-    if (rc < 0)
-        return err_errno(e, "read id-ranges");
-    if (rc > 0)
-        return err_set(e, ERR_TOO_BIG, "id-ranges is larger than %d MiB; delete it while no pod is running",
-                       LIST_MAX >> 20);
-    return range_give(o, fd, buf_view(&text), namespace, ret, e);
+    return range_assign(o, fd, namespace, ret, e);
 }

@@ -25,13 +25,8 @@ static int keep_mounts_in(struct err *e)
 
 /* ---- root ---- */
 
-static bool is_same_place(const struct statx *a, const struct statx *b)
-{
-    return a->stx_mnt_id == b->stx_mnt_id && a->stx_ino == b->stx_ino;
-}
-
 /* Make the detached 'tree' the root of this mount namespace and detach the old root. */
-static int put_root(int tree)
+static int pivot_to_tree(int tree)
 {
     struct mount_attr slave = { .propagation = MS_SLAVE }; /* pivot_root() refuses shared mounts */
 
@@ -59,9 +54,9 @@ static int make_root_ours(struct err *e)
         return 0; /* if this is forbidden, entering a container is impossible too */
     if (statx(AT_FDCWD, "/", 0, STATX_INO | STATX_MNT_ID, &all) < 0)
         return err_errno(e, "stat the root directory");
-    if (is_same_place(&ours, &all))
+    if (ours.stx_mnt_id == all.stx_mnt_id && ours.stx_ino == all.stx_ino)
         return fchdir(here) < 0 ? err_errno(e, "return to %s", path) : 0;
-    if (put_root(tree) < 0)
+    if (pivot_to_tree(tree) < 0)
         return err_errno(e, "make the chroot the root of the mount namespace");
     if (is_known && chdir(path) < 0)
         return err_errno(e, "return to %s", path);
@@ -80,7 +75,7 @@ static void read_map(struct user_root *ret)
     ret->n_ids = user_ids();
 }
 
-static void look_at_self(struct user_root *ret)
+static void read_own_ids(struct user_root *ret)
 {
     read_map(ret);
     ret->is_real = ret->n_ids == all_ids && ret->outer_uid == 0;
@@ -126,7 +121,7 @@ static int map_ids(struct user_helper *h, uid_t uid, gid_t gid, struct user_root
     return map_self(uid, gid, map_is_set("/proc/self/uid_map"), e);
 }
 
-static int become_root(struct user_root *ret, struct err *e)
+static int enter_user_namespace(struct user_root *ret, struct err *e)
 {
     uid_t uid = geteuid();
     gid_t gid = getegid();
@@ -161,8 +156,8 @@ int user_enter(struct user_root *ret, struct err *e)
     if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0) {
         if (make_root_ours(e) < 0)
             return -1;
-        look_at_self(&root);
-    } else if (become_root(&root, e) < 0) /* also for root without capabilities, as in most containers */
+        read_own_ids(&root);
+    } else if (enter_user_namespace(&root, e) < 0) /* also for root without capabilities, as in most containers */
         return -1;
     if (keep_mounts_in(e) < 0)
         return -1;
@@ -194,7 +189,7 @@ int user_join(int user_fd, int mnt_fd, struct user_root *ret, struct err *e)
         return err_errno(e, "enter the mount namespace of the run");
     if (is_known && chdir(path) < 0)
         return err_errno(e, "return to %s", path);
-    look_at_self(&root);
+    read_own_ids(&root);
     *ret = root;
     return 0;
 }

@@ -42,7 +42,7 @@ struct user_range user_range_find(struct str text, const char *name, uid_t uid)
     return best;
 }
 
-static struct user_range read_range(const char *path, const char *name, uid_t uid)
+static struct user_range subordinate_range(const char *path, const char *name, uid_t uid)
 {
     autobuf text = { 0 };
 
@@ -75,7 +75,7 @@ static bool user_map_prepare(struct task *t, struct user_helper *h)
     t->own[0] = geteuid();
     t->own[1] = getegid();
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-        t->range[i] = read_range(kinds[i].file, name, geteuid());
+        t->range[i] = subordinate_range(kinds[i].file, name, geteuid());
         if (!proc_find(kinds[i].program, t->program[i], sizeof(t->program[i]))) {
             (void)snprintf(h->why, sizeof(h->why), "%s is not installed; as root run: apt-get install uidmap",
                            kinds[i].program);
@@ -95,7 +95,7 @@ static bool user_map_prepare(struct task *t, struct user_helper *h)
 
 enum { HELPER_MS = 30000 }; /* takes milliseconds unless it is stopped */
 
-static int run_one(const struct task *t, size_t i, const char *pid, struct buf *said)
+static int run_mapper(const struct task *t, size_t i, const char *pid, struct buf *said)
 {
     char own[16], first[16], n[16];
     const char *const argv[] = { kinds[i].program, pid, "0", own, "1", "1", first, n, NULL };
@@ -123,7 +123,7 @@ static _Noreturn void be_helper(const struct task *t, int go, int words, pid_t p
     if (n != 1)
         _exit(1);
     for (size_t i = 0; i < ARRAY_LEN(kinds) && rc == 0; i++)
-        rc = run_one(t, i, pid, &said);
+        rc = run_mapper(t, i, pid, &said);
     if (rc != 0 && words >= 0)
         (void)!write(words, said.p ? said.p : "", said.n); /* best effort */
     _exit(rc != 0);
@@ -138,7 +138,7 @@ void user_helper_start(struct user_helper *h)
     *h = (struct user_helper){ .go = -1, .words = -1 };
     if (!user_map_prepare(&t, h))
         return;
-    (void)snprintf(h->why, sizeof(h->why), "cannot start a helper: %s", strerror(errno)); /* until it is there */
+    (void)snprintf(h->why, sizeof(h->why), "cannot start a helper: %s", strerror(errno)); /* unless it starts */
     if (pipe2(go, O_CLOEXEC) < 0)
         return;
     h->words = proc_words_open();

@@ -63,7 +63,7 @@ int volume_mount_tmpfs(int dir_fd, mode_t mode, int64_t size_bytes, int *ret_fd,
 }
 
 /* Unmount the tmpfs at 'name', and one below it if a crash left two. Other mounts are not ours. */
-static int unmount(int parent, const char *name, struct err *e)
+static int unmount_tmpfs(int parent, const char *name, struct err *e)
 {
     char path[NAME_MAX + 64];
 
@@ -134,7 +134,7 @@ static int remove_config(int dir, struct err *e)
     if (fd < 0)
         return errno == ENOENT ? 0 : io_errno(e, "open \"%s\"", config_name);
     (void)tree_empty(fd, NULL); /* leftovers go with the mount; without a mount tree_remove() below reports them */
-    if (unmount(dir, config_name, e) < 0)
+    if (unmount_tmpfs(dir, config_name, e) < 0)
         return -1;
     return tree_remove(dir, config_name, e);
 }
@@ -147,7 +147,7 @@ static int remove_data(int dir, struct err *e)
     if (!d)
         return errno == ENOENT ? 0 : io_errno(e, "open \"%s\"", data_name);
     for (struct dirent *entry; rc == 0 && (entry = dir_next(d));)
-        rc = unmount(dirfd(d), entry->d_name, e);
+        rc = unmount_tmpfs(dirfd(d), entry->d_name, e);
     if (rc == 0)
         rc = tree_remove_some(dir, data_name, VOLUME_REMOVED_MAX, e);
     return rc < 0 ? -1 : 0; /* leftovers are deleted with the pod's directory */
@@ -163,7 +163,7 @@ static int remove_volumes(int dir, struct err *e)
 }
 
 /* 'path' stays if the caller has files of its own in it. */
-static int remove_all(int dir, const char *path, struct err *e)
+static int volumes_remove_all(int dir, const char *path, struct err *e)
 {
     if (remove_volumes(dir, e) < 0)
         return -1;
@@ -178,7 +178,7 @@ int volumes_sweep(const char *dir, struct err *e)
 
     if (fd < 0)
         return errno == ENOENT ? 0 : io_errno(e, "open %s", dir);
-    return remove_all(fd, dir, e) < 0 ? err_wrap(e, "remove the volumes in %s", dir) : 0;
+    return volumes_remove_all(fd, dir, e) < 0 ? err_wrap(e, "remove the volumes in %s", dir) : 0;
 }
 
 /* ---- kinds ---- */
@@ -273,7 +273,7 @@ static int volume_make_one(struct volume_call *c, const struct json *volume, str
     return kind->make(c, v, json_get(volume, kind->member), e);
 }
 
-static int make_all(struct volume_call *c, struct err *e)
+static int volumes_make_all(struct volume_call *c, struct err *e)
 {
     const struct json *list = json_find(c->pod, "spec", "volumes", NULL);
 
@@ -316,7 +316,8 @@ int volumes_make(const char *dir, const struct json *pod, const struct volume_so
     struct volume_call c = { .set = s, .arena = &a, .pod = pod, .source = source };
     bool has_any = json_count(json_find(pod, "spec", "volumes", NULL)) > 0;
 
-    if (volume_host_user(pod, &s->host_user, e) < 0 || (has_any && volume_open_dir(s, e) < 0) || make_all(&c, e) < 0) {
+    if (volume_host_user(pod, &s->host_user, e) < 0 || (has_any && volume_open_dir(s, e) < 0) ||
+        volumes_make_all(&c, e) < 0) {
         undo_make(s);
         return -1;
     }
@@ -324,7 +325,7 @@ int volumes_make(const char *dir, const struct json *pod, const struct volume_so
     return 0;
 }
 
-static void close_fd(int fd)
+static void volume_close_fd(int fd)
 {
     if (fd >= 0)
         close(fd);
@@ -338,12 +339,12 @@ void volumes_free(struct volume_set *s, bool removes)
         return;
     volume_held_free(s);
     VEC_FOREACH(v, &s->volumes)
-        close_fd(v->fd);
-    close_fd(s->config_fd);
-    close_fd(s->data_fd);
-    if (removes && s->dir_fd >= 0 && remove_all(s->dir_fd, s->dir.p, &e) < 0)
+        volume_close_fd(v->fd);
+    volume_close_fd(s->config_fd);
+    volume_close_fd(s->data_fd);
+    if (removes && s->dir_fd >= 0 && volumes_remove_all(s->dir_fd, s->dir.p, &e) < 0)
         log_warn("Failed to remove the volumes of a pod", LOG_STR("dir", s->dir), LOG_TEXT("error", e.text));
-    close_fd(s->dir_fd);
+    volume_close_fd(s->dir_fd);
     arena_done(&s->arena);
     free(s);
 }

@@ -51,7 +51,7 @@ struct volume_mount {  /* one volumeMount of a container, ready to mount */
 };
 
 struct volume_set;
-struct vars; /* expand.h */
+struct vars; /* node/env/vars.h */
 
 /* Create all volumes of the pod, if it has any, below 'dir' (created if missing, 0755; its parent must exist).
  * 'may_mount': use tmpfs where described above; else plain directories. A 'dir' of an earlier run is reused:

@@ -82,6 +82,7 @@ struct object_key {
 };
 
 struct object_keys { /* sorted, without duplicates: an object and a list of items may both be long */
+    const struct object_kind *kind;
     struct object_key *v;
     size_t n;
 };
@@ -97,7 +98,7 @@ static int object_key_cmp(const void *x, const void *y)
 static struct object_keys object_keys(struct arena *a, const struct object_kind *kind, const struct json *object)
 {
     const struct json *maps[] = { json_get(object, kind->maps[0].member), json_get(object, kind->maps[1].member) };
-    struct object_keys keys = { arena_array(a, struct object_key, json_count(maps[0]) + json_count(maps[1])), 0 };
+    struct object_keys keys = { kind, arena_array(a, struct object_key, json_count(maps[0]) + json_count(maps[1])), 0 };
     size_t n = 0;
 
     for (unsigned i = 0; i < ARRAY_LEN(maps); i++)
@@ -141,7 +142,8 @@ static int key_bytes(struct arena *a, const struct object_kind *kind, const stru
     return 0;
 }
 
-static int add_key(struct collect *c, const struct object_kind *kind, const struct object_key *key, struct err *e)
+static int volume_config_add_key(struct collect *c, const struct object_kind *kind, const struct object_key *key,
+                                 struct err *e)
 {
     const char *problem = name_check_config_key(c->files->arena, key->key);
     struct str data;
@@ -153,17 +155,16 @@ static int add_key(struct collect *c, const struct object_kind *kind, const stru
     return volume_config_add_file(c, key->key, data, c->mode, e);
 }
 
-static int add_all_keys(struct collect *c, const struct object_kind *kind, const struct object_keys *keys,
-                        struct err *e)
+static int add_all_keys(struct collect *c, const struct object_keys *keys, struct err *e)
 {
     for (size_t i = 0; i < keys->n; i++)
-        if (add_key(c, kind, &keys->v[i], e) < 0)
+        if (volume_config_add_key(c, keys->kind, &keys->v[i], e) < 0)
             return err_wrap(e, "key \"%.*s\"", STR_ARG(keys->v[i].key));
     return 0;
 }
 
-static int volume_config_add_item(struct collect *c, const struct object_kind *kind, const struct object_keys *keys,
-                                  const struct json *item, bool is_optional, struct err *e)
+static int volume_config_add_item(struct collect *c, const struct object_keys *keys, const struct json *item,
+                                  bool is_optional, struct err *e)
 {
     const struct object_key *key = object_keys_find(keys, json_member_text(item, "key"));
     struct str data;
@@ -177,7 +178,7 @@ static int volume_config_add_item(struct collect *c, const struct object_kind *k
     }
     if (!key)
         return err_set(e, ERR_NOT_FOUND, "no such key");
-    if (key_bytes(c->files->arena, kind, key, &data, e) < 0)
+    if (key_bytes(c->files->arena, keys->kind, key, &data, e) < 0)
         return -1;
     return volume_config_add_file(c, json_member_text(item, "path"), data, mode, e);
 }
@@ -189,9 +190,9 @@ static int add_keys(struct collect *c, const struct object_kind *kind, const str
     const struct json *items = json_get(spec, "items");
 
     if (json_count(items) == 0)
-        return add_all_keys(c, kind, &keys, e);
+        return add_all_keys(c, &keys, e);
     JSON_FOREACH(item, items)
-        if (volume_config_add_item(c, kind, &keys, item, json_bool(json_get(spec, "optional"), false), e) < 0)
+        if (volume_config_add_item(c, &keys, item, json_bool(json_get(spec, "optional"), false), e) < 0)
             return err_wrap(e, "key \"%.*s\"", STR_ARG(json_member_text(item, "key")));
     return 0;
 }
@@ -238,7 +239,9 @@ static int downward_value(struct collect *c, const struct json *item, struct str
     if (json_is(field, JSON_OBJECT))
         return downward_field(a, c->call->pod, json_member_text(field, "fieldPath"), ret, e);
     if (json_is(resource, JSON_OBJECT))
-        return downward_resource(a, c->call->pod, resource, STR_NULL, c->call->source->allocatable, ret, e);
+        return downward_resource(a,
+                                 &(struct downward){ .pod = c->call->pod, .allocatable = c->call->source->allocatable },
+                                 resource, ret, e);
     return err_set(e, ERR_INVALID, "fieldRef or resourceFieldRef is required");
 }
 

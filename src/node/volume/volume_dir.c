@@ -74,20 +74,19 @@ static int memory_size(const struct volume_call *c, const struct json *spec, int
     return 0;
 }
 
-static int make_in_memory(struct volume_call *c, int parent, const char *name, const struct json *spec, int *ret_fd,
-                          struct err *e)
+static int make_in_memory(struct volume_call *c, struct volume *v, int parent, const struct json *spec, struct err *e)
 {
     autoclose int dir = -1;
     int64_t size;
 
-    if (memory_size(c, spec, &size, e) < 0 || make_dir_at(parent, name, 0777, &dir, e) < 0)
+    if (memory_size(c, spec, &size, e) < 0 || make_dir_at(parent, v->name.p, 0777, &dir, e) < 0)
         return -1;
     if (volume_is_mount(dir)) { /* reused from an earlier run */
-        *ret_fd = dir;
+        v->fd = dir;
         dir = -1;
         return 0;
     }
-    return volume_mount_tmpfs(dir, 01777, size, ret_fd, e); /* the default mode of a tmpfs, as with a kubelet */
+    return volume_mount_tmpfs(dir, 01777, size, &v->fd, e); /* the default mode of a tmpfs, as with a kubelet */
 }
 
 int volume_make_empty(struct volume_call *c, struct volume *v, const struct json *spec, struct err *e)
@@ -100,7 +99,7 @@ int volume_make_empty(struct volume_call *c, struct volume *v, const struct json
     if (volume_data_root(c->set, &parent, e) < 0)
         return -1;
     if (medium.n && c->set->may_mount)
-        return make_in_memory(c, parent, v->name.p, spec, &v->fd, e);
+        return make_in_memory(c, v, parent, spec, e);
     return make_dir_at(parent, v->name.p, 0777, &v->fd, e);
 }
 

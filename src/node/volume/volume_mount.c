@@ -1,7 +1,7 @@
 /* volume_mount.c - the volumeMounts of a container */
 #include "node/volume/volume_internal.h"
 
-#include "node/env/expand.h"
+#include "node/env/vars.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 #include "node/env/downward.h"
-#include "node/env/expand.h"
+#include "node/env/vars.h"
 #include "yaml/yaml.h"
 
 static struct json *yaml(struct arena *a, const char *text)
@@ -127,7 +127,7 @@ static void test_resources(void **state)
         const struct json *ref = yaml(&a, resources[i].ref);
         struct str got = STR_NULL;
         struct err e = { 0 };
-        int rc = downward_resource(&a, pod, ref, STR("c"), allocatable, &got, &e);
+        int rc = downward_resource(&a, &(struct downward){ pod, STR("c"), allocatable }, ref, &got, &e);
 
         if (rc < 0 ? !strstr(e.text, resources[i].want) : !str_is(got, resources[i].want))
             fail_msg("%s: got \"%.*s\" %s", resources[i].ref, STR_ARG(got), e.text);

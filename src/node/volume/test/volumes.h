@@ -5,7 +5,7 @@
 #include "os/test/testing.h"
 
 #include "api/meta.h"
-#include "node/env/expand.h"
+#include "node/env/vars.h"
 #include "node/volume/volume_internal.h"
 #include "yaml/yaml.h"
 
