@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`pumice server`: ResourceQuotas and LimitRanges. Case 92 of the checklist, controllers as well as clients, scopes."""
+"""`pumice server`: ResourceQuotas and LimitRanges, for clients and controllers, with scopes."""
 import os
 import sys
 
@@ -29,7 +29,7 @@ def asking(name, cpu):
     return p
 
 
-def number_92(s):
+def creates_are_counted(s):
     at = space(s, "ninety-two", {"pods": "2", "requests.cpu": "1", "count/configmaps": "3"})
     until("counted", lambda: used(s, at) == {"pods": "0", "requests.cpu": "0", "count/configmaps": "1"})  # kube-root-ca.crt
     refused(s.call("POST", f"{at}/pods", held_pod("one")), 403, "failed quota: small: must specify requests.cpu for: main,side")
@@ -213,7 +213,7 @@ def main():
     suite = Suite()
     s = server_or_skip()
     try:
-        for case in (number_92, controllers_are_held_too, scopes, larger, limits_complete, limits_hold, is_counted_after_a_crash):
+        for case in (creates_are_counted, controllers_are_held_too, scopes, larger, limits_complete, limits_hold, is_counted_after_a_crash):
             suite.case(case.__name__, lambda: case(s))
     finally:
         s.stop()

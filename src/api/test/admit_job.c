@@ -106,7 +106,7 @@ static void run_defaults(const struct default_row *rows, size_t n, struct admit_
     assert_int_equal(bad, 0);
 }
 
-static void test_13_01_job_defaults(void **state)
+static void test_job_defaults(void **state)
 {
     static const struct default_row rows[] = {
         { "queue", { 0 }, "spec.queue", "\"default\"" },
@@ -152,7 +152,7 @@ static void test_13_01_job_defaults(void **state)
                  (struct admit_env){ .scheduler_name = STR("mine"), .namespace = STR("team") });
 }
 
-static void test_13_02_task_names(void **state)
+static void test_task_names(void **state)
 {
     static const struct default_row rows[] = {
         { "first", { "spec.tasks[0].name: <gone>" }, "spec.tasks[0].name", "\"default0\"" },
@@ -163,7 +163,7 @@ static void test_13_02_task_names(void **state)
     run_defaults(rows, ARRAY_LEN(rows), (struct admit_env){ 0 });
 }
 
-static void test_13_03_task_minimum(void **state)
+static void test_task_minimum(void **state)
 {
     static const struct default_row rows[] = {
         { "replicas", { 0 }, "spec.tasks[1].minAvailable", "3" },
@@ -186,7 +186,7 @@ static void test_13_03_task_minimum(void **state)
     run_defaults(rows, ARRAY_LEN(rows), (struct admit_env){ 0 });
 }
 
-static void test_13_04_host_network_dns(void **state)
+static void test_host_network_dns(void **state)
 {
     static const struct default_row rows[] = {
         { "host network",
@@ -338,7 +338,7 @@ static void test_base_is_fine(void **state)
     RUN(rows);
 }
 
-static void test_13_06_v1_tasks(void **state)
+static void test_tasks(void **state)
 {
     static const struct admit_row rows[] = {
         { "missing", { "spec.tasks: <gone>" }, "spec.tasks: No task specified in job spec" },
@@ -353,7 +353,7 @@ static void test_13_06_v1_tasks(void **state)
     RUN(rows);
 }
 
-static void test_13_07_v5_duplicates(void **state)
+static void test_duplicates(void **state)
 {
     static const struct admit_row rows[] = {
         { "twice", { "spec.tasks[1].name: a" }, "spec.tasks[1].name: duplicated task name" },
@@ -370,7 +370,7 @@ static void test_13_07_v5_duplicates(void **state)
     RUN(rows);
 }
 
-static void test_13_08_v4_v12_minimums(void **state)
+static void test_minimums(void **state)
 {
     static const struct admit_row rows[] = {
         { "task",
@@ -393,7 +393,7 @@ static void test_13_08_v4_v12_minimums(void **state)
     RUN(rows);
 }
 
-static void test_13_09_policy_trigger(void **state)
+static void test_policy_trigger(void **state)
 {
     static const struct admit_row rows[] = {
         { "event", { "spec.policies: [{event: PodFailed, action: RestartJob}]" }, NULL },
@@ -423,7 +423,7 @@ static void test_13_09_policy_trigger(void **state)
     RUN(rows);
 }
 
-static void test_13_10_policy_events(void **state)
+static void test_policy_events(void **state)
 {
     static const struct admit_row rows[] = {
         { "PodRunning",
@@ -447,7 +447,7 @@ static void test_13_10_policy_events(void **state)
     RUN(rows);
 }
 
-static void test_13_11_policy_actions(void **state)
+static void test_policy_actions(void **state)
 {
     static const struct admit_row rows[] = {
         { "SyncJob",
@@ -467,7 +467,7 @@ static void test_13_11_policy_actions(void **state)
     RUN(rows);
 }
 
-static void test_13_12_policy_duplicates(void **state)
+static void test_policy_duplicates(void **state)
 {
     static const struct admit_row rows[] = {
         { "code 0",
@@ -497,7 +497,7 @@ static void test_13_12_policy_duplicates(void **state)
     RUN(rows);
 }
 
-static void test_13_13_any_event(void **state)
+static void test_any_event(void **state)
 {
     static const struct admit_row rows[] = {
         { "alone", { "spec.policies: [{event: '*', action: RestartJob}]" }, NULL },
@@ -519,7 +519,7 @@ static void test_13_13_any_event(void **state)
     RUN(rows);
 }
 
-static void test_13_14_v15_volumes(void **state)
+static void test_volumes(void **state)
 {
     static const struct admit_row rows[] = {
         { "claim name", { "spec.volumes: [{mountPath: /d, volumeClaimName: c}]" }, NULL },
@@ -556,7 +556,7 @@ static void test_13_14_v15_volumes(void **state)
     RUN(rows);
 }
 
-static void test_13_16_v16_to_v19_queue(void **state)
+static void test_queue(void **state)
 {
     static const struct admit_row rows[] = {
         { "missing",
@@ -576,7 +576,7 @@ static void test_13_16_v16_to_v19_queue(void **state)
     RUN(rows);
 }
 
-static void test_13_17_v20_dependencies(void **state)
+static void test_dependencies(void **state)
 {
     static const struct admit_row rows[] = {
         { "dag", { "spec.tasks[1].dependsOn: {name: [a]}" }, NULL },
@@ -644,7 +644,7 @@ static void test_long_chains(void **state)
     }
 }
 
-static void test_13_18_v10_partitions(void **state)
+static void test_partitions(void **state)
 {
     static const struct admit_row rows[] = {
         { "fine", { "spec.tasks[1].partitionPolicy: {totalPartitions: 3, partitionSize: 1}" }, NULL },
@@ -676,7 +676,7 @@ static void test_13_18_v10_partitions(void **state)
     RUN(rows);
 }
 
-static void test_13_19_v3_topology(void **state)
+static void test_topology(void **state)
 {
     static const struct admit_row rows[] = {
         { "number", { "spec.networkTopology: {highestTierAllowed: 1}" }, NULL },
@@ -701,7 +701,7 @@ static void test_13_19_v3_topology(void **state)
 #define NUMA      "spec.tasks[0].topologyPolicy: single-numa-node"
 #define RESOURCES "spec.tasks[0].template.spec.containers[0].resources: "
 
-static void test_13_20_v9_whole_cpus(void **state)
+static void test_whole_cpus(void **state)
 {
     static const struct admit_row rows[] = {
         { "half",
@@ -729,7 +729,7 @@ static void test_13_20_v9_whole_cpus(void **state)
     RUN(rows);
 }
 
-static void test_13_21_v8_template(void **state)
+static void test_template(void **state)
 {
     static const struct admit_row rows[] = {
         { "privileged", { "spec.tasks[0].template.spec.containers[0].securityContext: {privileged: true}" }, NULL },
@@ -746,7 +746,7 @@ static void test_13_21_v8_template(void **state)
     RUN(rows);
 }
 
-static void test_v7_v11_b50_names(void **state)
+static void test_b50_names(void **state)
 {
     /* 40 letters each */
 #define LONG40 "aaaaaaaaaabbbbbbbbbbccccccccccdddddddddd"
@@ -837,7 +837,7 @@ static void test_b52_useless_policies(void **state)
 #define JDB_MIN "volcano.sh/jdb-min-available"
 #define JDB_MAX "volcano.sh/jdb-max-unavailable"
 
-static void test_13_24_budgets(void **state)
+static void test_budgets(void **state)
 {
     static const struct admit_row rows[] = {
         { "number", { "metadata.annotations: {" JDB_MIN ": '2'}" }, NULL },
@@ -893,7 +893,7 @@ static void test_documents_do_not_hide_each_other(void **state)
 
 /* ---- update ---- */
 
-static void test_13_22_update(void **state)
+static void test_update(void **state)
 {
     static const struct update_row rows[] = {
         { { 0 }, { "nothing", { 0 }, NULL } },
@@ -948,7 +948,7 @@ static void test_13_22_update(void **state)
     run_updates(rows, ARRAY_LEN(rows));
 }
 
-static void test_13_23_update_counts(void **state)
+static void test_update_counts(void **state)
 {
     static const struct update_row rows[] = {
         { { 0 }, { "job", { "spec.minAvailable: 6" }, "spec.minAvailable: greater than total replicas" } },
@@ -1058,37 +1058,37 @@ static void test_update_with_many_labels(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_13_01_job_defaults, forget),
-        cmocka_unit_test_teardown(test_13_02_task_names, forget),
-        cmocka_unit_test_teardown(test_13_03_task_minimum, forget),
-        cmocka_unit_test_teardown(test_13_04_host_network_dns, forget),
+        cmocka_unit_test_teardown(test_job_defaults, forget),
+        cmocka_unit_test_teardown(test_task_names, forget),
+        cmocka_unit_test_teardown(test_task_minimum, forget),
+        cmocka_unit_test_teardown(test_host_network_dns, forget),
         cmocka_unit_test_teardown(test_defaults_touch_nothing_else, forget),
         cmocka_unit_test_teardown(test_defaulting_twice_is_once, forget),
         cmocka_unit_test_teardown(test_odd_jobs_are_survived, forget),
         cmocka_unit_test_teardown(test_base_is_fine, forget),
-        cmocka_unit_test_teardown(test_13_06_v1_tasks, forget),
-        cmocka_unit_test_teardown(test_13_07_v5_duplicates, forget),
-        cmocka_unit_test_teardown(test_13_08_v4_v12_minimums, forget),
-        cmocka_unit_test_teardown(test_13_09_policy_trigger, forget),
-        cmocka_unit_test_teardown(test_13_10_policy_events, forget),
-        cmocka_unit_test_teardown(test_13_11_policy_actions, forget),
-        cmocka_unit_test_teardown(test_13_12_policy_duplicates, forget),
-        cmocka_unit_test_teardown(test_13_13_any_event, forget),
-        cmocka_unit_test_teardown(test_13_14_v15_volumes, forget),
-        cmocka_unit_test_teardown(test_13_16_v16_to_v19_queue, forget),
-        cmocka_unit_test_teardown(test_13_17_v20_dependencies, forget),
+        cmocka_unit_test_teardown(test_tasks, forget),
+        cmocka_unit_test_teardown(test_duplicates, forget),
+        cmocka_unit_test_teardown(test_minimums, forget),
+        cmocka_unit_test_teardown(test_policy_trigger, forget),
+        cmocka_unit_test_teardown(test_policy_events, forget),
+        cmocka_unit_test_teardown(test_policy_actions, forget),
+        cmocka_unit_test_teardown(test_policy_duplicates, forget),
+        cmocka_unit_test_teardown(test_any_event, forget),
+        cmocka_unit_test_teardown(test_volumes, forget),
+        cmocka_unit_test_teardown(test_queue, forget),
+        cmocka_unit_test_teardown(test_dependencies, forget),
         cmocka_unit_test_teardown(test_long_chains, forget),
-        cmocka_unit_test_teardown(test_13_18_v10_partitions, forget),
-        cmocka_unit_test_teardown(test_13_19_v3_topology, forget),
-        cmocka_unit_test_teardown(test_13_20_v9_whole_cpus, forget),
-        cmocka_unit_test_teardown(test_13_21_v8_template, forget),
-        cmocka_unit_test_teardown(test_v7_v11_b50_names, forget),
+        cmocka_unit_test_teardown(test_partitions, forget),
+        cmocka_unit_test_teardown(test_topology, forget),
+        cmocka_unit_test_teardown(test_whole_cpus, forget),
+        cmocka_unit_test_teardown(test_template, forget),
+        cmocka_unit_test_teardown(test_b50_names, forget),
         cmocka_unit_test_teardown(test_b52_useless_policies, forget),
-        cmocka_unit_test_teardown(test_13_24_budgets, forget),
+        cmocka_unit_test_teardown(test_budgets, forget),
         cmocka_unit_test_teardown(test_all_at_once, forget),
         cmocka_unit_test_teardown(test_documents_do_not_hide_each_other, forget),
-        cmocka_unit_test_teardown(test_13_22_update, forget),
-        cmocka_unit_test_teardown(test_13_23_update_counts, forget),
+        cmocka_unit_test_teardown(test_update, forget),
+        cmocka_unit_test_teardown(test_update_counts, forget),
         cmocka_unit_test_teardown(test_b56_partitions_scale, forget),
         cmocka_unit_test_teardown(test_update_equal_is_semantic, forget),
         cmocka_unit_test_teardown(test_b55_update_skipped, forget),

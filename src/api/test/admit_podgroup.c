@@ -81,7 +81,7 @@ static void test_rules(void **state)
     run(updates, ARRAY_LEN(updates), true);
 }
 
-static void test_13_25_redirect(void **state)
+static void test_redirect(void **state)
 {
     static const struct {
         const char *edits[2], *want;
@@ -127,7 +127,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_rules, forget),
-        cmocka_unit_test_teardown(test_13_25_redirect, forget),
+        cmocka_unit_test_teardown(test_redirect, forget),
         cmocka_unit_test_teardown(test_defaults, forget),
     };
 

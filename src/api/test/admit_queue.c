@@ -114,30 +114,30 @@ static void test_defaults(void **state)
     }
 }
 
-static void test_rules_1_to_4(void **state)
+static void test_amounts_and_state(void **state)
 {
     static const struct admit_row rows[] = {
         { "base", { 0 }, NULL },
         { "weight", { "spec.weight: 65536" }, "spec.weight: 65535" },
-        { "1: quantity", { "spec.capability: {cpu: x}" }, "spec.capability.cpu: quantity" },
-        { "1: negative", { "spec.deserved: {cpu: -1}" }, "spec.deserved.cpu: negative" },
-        { "1: whole", { "spec.capability: {nvidia.com/gpu: 500m}" }, "spec.capability[nvidia.com/gpu]: whole" },
-        { "1: any name", { "spec.capability: {pods: 10, storage: 1Gi}" }, NULL },
-        { "2: fine", { "spec.guarantee: {resource: {cpu: 1}}", "spec.deserved: {cpu: 1}" }, NULL },
-        { "2: no deserved",
+        { "quantity", { "spec.capability: {cpu: x}" }, "spec.capability.cpu: quantity" },
+        { "negative", { "spec.deserved: {cpu: -1}" }, "spec.deserved.cpu: negative" },
+        { "whole", { "spec.capability: {nvidia.com/gpu: 500m}" }, "spec.capability[nvidia.com/gpu]: whole" },
+        { "any name", { "spec.capability: {pods: 10, storage: 1Gi}" }, NULL },
+        { "fine", { "spec.guarantee: {resource: {cpu: 1}}", "spec.deserved: {cpu: 1}" }, NULL },
+        { "no deserved",
           { "spec.guarantee: {resource: {cpu: 1}}" },
           "spec.deserved.cpu: deserved[cpu] must be >= guarantee[cpu]=1" },
-        { "2: more than deserved",
+        { "more than deserved",
           { "spec.guarantee: {resource: {cpu: 2}}", "spec.deserved: {cpu: 1500m}" },
           "spec.deserved.cpu: deserved[cpu]=1500m must be >= guarantee[cpu]=2" },
-        { "3: fine", { "spec.deserved: {cpu: 1}", "spec.capability: {cpu: 1, memory: 1}" }, NULL },
-        { "3: more than capability",
+        { "fine", { "spec.deserved: {cpu: 1}", "spec.capability: {cpu: 1, memory: 1}" }, NULL },
+        { "more than capability",
           { "spec.deserved: {cpu: 2}", "spec.capability: {cpu: 1}" },
           "spec.deserved.cpu: deserved[cpu]=2 must be <= capability[cpu]=1" },
-        { "3: no capability", { "spec.deserved: {cpu: 2}" }, NULL },
-        { "4: open", { "status: {state: Open}" }, NULL },
-        { "4: closing", { "status: {state: Closing}" }, "status.state: must be in [Open Closed]" },
-        { "4: nonsense", { "status: {state: Ajar}" }, "status.state: one of" },
+        { "no capability", { "spec.deserved: {cpu: 2}" }, NULL },
+        { "open", { "status: {state: Open}" }, NULL },
+        { "closing", { "status: {state: Closing}" }, "status.state: must be in [Open Closed]" },
+        { "nonsense", { "status: {state: Ajar}" }, "status.state: one of" },
         { "long name",
           { "metadata.name: aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggg" },
           "W metadata.name: 63 characters" },
@@ -149,7 +149,7 @@ static void test_rules_1_to_4(void **state)
 }
 
 /* An update carries the stored state along. */
-static void test_rule_4_update(void **state)
+static void test_state_update(void **state)
 {
     static const struct {
         const char *was, *is, *want;
@@ -173,7 +173,7 @@ static void test_rule_4_update(void **state)
     }
 }
 
-static void test_rule_5_hierarchy(void **state)
+static void test_hierarchy(void **state)
 {
     static const struct admit_row rows[] = {
         { "fine", { "metadata.annotations: {" HIERARCHY ": root/ops, " WEIGHTS ": 1/2.5}" }, NULL },
@@ -199,7 +199,7 @@ static void test_rule_5_hierarchy(void **state)
     RUN(rows);
 }
 
-static void test_rule_6_parent(void **state)
+static void test_parent(void **state)
 {
     static const struct admit_row rows[] = {
         { "root", { "spec.parent: root" }, NULL },
@@ -220,7 +220,7 @@ static void test_rule_6_parent(void **state)
     RUN(rows);
 }
 
-static void test_rule_6_update(void **state)
+static void test_parent_update(void **state)
 {
     static const struct update_row rows[] = {
         { "d1", { "below its own child", { "spec: {parent: d3}" }, "spec.parent: would be its own ancestor" } },
@@ -235,7 +235,7 @@ static void test_rule_6_update(void **state)
     run_updates(rows, ARRAY_LEN(rows));
 }
 
-static void test_rule_7_root(void **state)
+static void test_root(void **state)
 {
     static const struct update_row rows[] = {
         { "root",
@@ -256,7 +256,7 @@ static void test_rule_7_root(void **state)
     run_updates(rows, ARRAY_LEN(rows));
 }
 
-static void test_rule_8_sums(void **state)
+static void test_sums(void **state)
 {
     static const struct admit_row rows[] = {
         { "capability", { "spec.parent: team", "spec.capability: {cpu: 10}" }, NULL },
@@ -310,7 +310,7 @@ static void test_rule_8_sums(void **state)
 }
 
 /* A queue that breaks a newer rule can still be edited where the rule does not look. */
-static void test_rule_8_only_on_change(void **state)
+static void test_sums_only_on_change(void **state)
 {
     static const char *const stored = "{metadata: {name: a}, spec: {parent: team, capability: {cpu: 99}}}";
     struct json *old = doc(stored), *new = doc(stored);
@@ -324,7 +324,7 @@ static void test_rule_8_only_on_change(void **state)
     assert_int_equal(ps.n_errors, 1);
 }
 
-static void test_rule_9_delete(void **state)
+static void test_delete(void **state)
 {
     static const struct {
         const char *name, *want;
@@ -384,15 +384,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_defaults, forget),
-        cmocka_unit_test_teardown(test_rules_1_to_4, forget),
-        cmocka_unit_test_teardown(test_rule_4_update, forget),
-        cmocka_unit_test_teardown(test_rule_5_hierarchy, forget),
-        cmocka_unit_test_teardown(test_rule_6_parent, forget),
-        cmocka_unit_test_teardown(test_rule_6_update, forget),
-        cmocka_unit_test_teardown(test_rule_7_root, forget),
-        cmocka_unit_test_teardown(test_rule_8_sums, forget),
-        cmocka_unit_test_teardown(test_rule_8_only_on_change, forget),
-        cmocka_unit_test_teardown(test_rule_9_delete, forget),
+        cmocka_unit_test_teardown(test_amounts_and_state, forget),
+        cmocka_unit_test_teardown(test_state_update, forget),
+        cmocka_unit_test_teardown(test_hierarchy, forget),
+        cmocka_unit_test_teardown(test_parent, forget),
+        cmocka_unit_test_teardown(test_parent_update, forget),
+        cmocka_unit_test_teardown(test_root, forget),
+        cmocka_unit_test_teardown(test_sums, forget),
+        cmocka_unit_test_teardown(test_sums_only_on_change, forget),
+        cmocka_unit_test_teardown(test_delete, forget),
         cmocka_unit_test_teardown(test_without_cluster, forget),
         cmocka_unit_test_teardown(test_sums_hold, forget),
     };

@@ -46,7 +46,7 @@ static void check(const char *label, const char *uid, const char *pod, const cha
     assert_plan(label, &plan, want);
 }
 
-static void test_062_063_inherits(void **state)
+static void test_inherits(void **state)
 {
     static const struct {
         const char *label, *pod, *owner, *want;
@@ -121,7 +121,7 @@ static void test_there_is_one(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_062_063_inherits), cmocka_unit_test(test_there_is_one) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_inherits), cmocka_unit_test(test_there_is_one) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -213,7 +213,7 @@ static void remove_pod(struct world *w, const char *name)
 
 /* ---- tests ---- */
 
-static void test_060_061_064_who_gets_one(void **state)
+static void test_which_pods_get_a_group(void **state)
 {
     struct world w;
     const char *uid;
@@ -247,7 +247,7 @@ static void test_060_061_064_who_gets_one(void **state)
 }
 
 /* The size of a controller during a rollout grows; it is asked again with each new pod. */
-static void test_066_min_member_follows(void **state)
+static void test_min_member_follows(void **state)
 {
     struct world w;
     (void)state;
@@ -266,7 +266,7 @@ static void test_066_min_member_follows(void **state)
     world_done(&w);
 }
 
-static void test_065_goes_with_the_last_pod(void **state)
+static void test_deleted_with_the_last_pod(void **state)
 {
     struct world w;
     (void)state;
@@ -388,9 +388,9 @@ static void test_second_door(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_060_061_064_who_gets_one),
-        cmocka_unit_test(test_066_min_member_follows),
-        cmocka_unit_test(test_065_goes_with_the_last_pod),
+        cmocka_unit_test(test_which_pods_get_a_group),
+        cmocka_unit_test(test_min_member_follows),
+        cmocka_unit_test(test_deleted_with_the_last_pod),
         cmocka_unit_test(test_is_made_again),
         cmocka_unit_test(test_owner_is_gone_or_hidden),
         cmocka_unit_test(test_failures),

@@ -13,7 +13,7 @@
     "\n  tasks:\n  - {name: master, replicas: 1, template: {spec: {containers: [{name: c, image: i}]}}}\n"             \
     "  - {name: head, replicas: 1, template: {spec: {containers: [{name: head, image: i}]}}}\n"
 
-static void test_13_05_forced_plugins(void **state)
+static void test_forced_plugins(void **state)
 {
     static const struct {
         const char *plugins, *want;
@@ -48,7 +48,7 @@ static struct str refusal(struct arena *a, const char *yaml)
     return problems_join(a, &ps);
 }
 
-static void test_13_15_plugins_refused(void **state)
+static void test_plugins_refused(void **state)
 {
     static const struct {
         const char *job, *says;
@@ -89,8 +89,8 @@ static void test_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_13_05_forced_plugins),
-        cmocka_unit_test(test_13_15_plugins_refused),
+        cmocka_unit_test(test_forced_plugins),
+        cmocka_unit_test(test_plugins_refused),
         cmocka_unit_test(test_again),
     };
 

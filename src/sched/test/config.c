@@ -339,7 +339,7 @@ static void reload(struct sched *s, struct sched_config *c, const char *text)
         sched_configure(s, c);
 }
 
-static void test_50_51_reload(void **state)
+static void test_reload(void **state)
 {
     int64_t now_ms = 1700000000000;
     autoarena a = { 0 };
@@ -369,8 +369,8 @@ static void test_50_51_reload(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),     cmocka_unit_test(test_bad),          cmocka_unit_test(test_old_problems),
-        cmocka_unit_test(test_any_tree), cmocka_unit_test(test_50_51_reload),
+        cmocka_unit_test(test_good),     cmocka_unit_test(test_bad),    cmocka_unit_test(test_old_problems),
+        cmocka_unit_test(test_any_tree), cmocka_unit_test(test_reload),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
