@@ -153,4 +153,23 @@ int budget_count(const struct budget_observed *o, struct budget *ret);
 /* The status, with these numbers and without disruptedPods that are gone. */
 void budget_plan(const struct budget_observed *o, struct plan *plan);
 
+/* ---- eviction.c: pods that must leave their node ---- */
+
+struct taint_observed {
+    const struct json *pod;    /* on a node */
+    const struct json *taints; /* of that node; NULL: none */
+    int64_t together_ms;       /* how long the pod and the taints have been seen together */
+};
+
+/* A pod that does not tolerate a NoExecute taint of its node is deleted, as Kubernetes' taint manager does; one that
+ * tolerates it for a while when that has passed. True: it tolerates them for a while: count how long. Pods that have ended
+ * stay: nothing of them runs on the node. */
+bool taint_plan(const struct taint_observed *o, int64_t now_ms, struct plan *plan);
+/* The taints went before their time was up; NULL: so did the pod. */
+void taint_cancel_plan(const struct json *pod, int64_t now_ms, struct plan *plan);
+
+/* A pod whose node does not exist for that long is deleted after 40 s, as in Kubernetes: nobody runs it, and nobody would
+ * confirm that it has ended. */
+void orphan_plan(const struct json *pod, int64_t missing_ms, struct plan *plan);
+
 #endif

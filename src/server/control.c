@@ -85,8 +85,11 @@ static void control_log_failure(const struct server *s, const struct op *op, con
 
 void control_own(struct plan *plan)
 {
-    VEC_FOREACH(op, &plan->ops)
+    VEC_FOREACH(op, &plan->ops) {
         op->body = json_clone(plan->arena, op->body);
+        op->namespace = arena_str(plan->arena, op->namespace);
+        op->name = arena_str(plan->arena, op->name);
+    }
 }
 
 int control_apply(struct server *s, struct plan *plan)

@@ -1,13 +1,13 @@
-/* orphans.c - pods whose node is gone: nobody runs them, and nobody would confirm that they have ended
+/* orphans.c - sees to pods whose node is gone, as controller/eviction.c plans it
  *
- * A Node that is not there for a while (ORPHAN_MS, as in Kubernetes) takes its pods along. It may come back before: one
- * that is being registered again, or that somebody deleted by mistake.
+ * A Node that is not there for a while takes its pods along. It may come back before: one that is being registered again,
+ * or that somebody deleted by mistake.
  */
 #include "server/server_internal.h"
 
 #include "base/log.h"
 
-enum { ORPHAN_LOOK_MS = 10 * 1000, ORPHAN_MS = 40 * 1000 };
+enum { ORPHAN_LOOK_MS = 10 * 1000 };
 
 struct orphan_node {
     int64_t since_ms; /* mono */
@@ -17,7 +17,7 @@ struct orphan_node {
 
 struct orphan_look {
     struct server *server;
-    struct held *pods; /* to be deleted */
+    struct plan plan; /* deletes */
     int64_t now_ms;
 };
 
@@ -42,14 +42,17 @@ static void orphan_look_at(void *ctx, const struct object *pod)
     struct orphan_look *look = ctx;
     struct server *s = look->server;
     struct str node = json_member_text(json_get(pod->root, "spec"), "nodeName");
+    size_t n_ops = look->plan.ops.n;
     struct orphan_node *n;
 
     if (!node.n || store_get(s->opt.store, type_by_kind(STR("v1"), STR("Node")), STR_NULL, node))
         return;
     n = orphan_node_need(s, node, look->now_ms);
     n->seen = s->orphans.looks;
-    if (look->now_ms - n->since_ms >= ORPHAN_MS)
-        held_one(look->pods, pod);
+    orphan_plan(pod->root, look->now_ms - n->since_ms, &look->plan);
+    if (look->plan.ops.n > n_ops)
+        log_info("Deleted a pod whose node is gone", LOG_STR("namespace", pod->namespace), LOG_STR("pod", pod->name),
+                 LOG_STR("node", node));
 }
 
 /* Those that are back, or have no pods any more. */
@@ -65,9 +68,7 @@ static void orphan_forget(struct server *s, bool all)
 int64_t orphans_turn(struct server *s)
 {
     autoarena a = { 0 };
-    autoheld pods = { .arena = &a };
-    struct orphan_look look = { s, &pods, clock_mono_ms(s->opt.clock) };
-    struct store_delete_options opt = { .grace_s = 0, .propagation = PROPAGATE_BACKGROUND };
+    struct orphan_look look = { s, { .arena = &a }, clock_mono_ms(s->opt.clock) };
 
     if (look.now_ms < s->orphans.due_ms)
         return s->orphans.due_ms - look.now_ms;
@@ -75,11 +76,7 @@ int64_t orphans_turn(struct server *s)
     s->orphans.looks++;
     store_list(s->opt.store, type_by_kind(STR("v1"), STR("Pod")), STR_NULL, orphan_look_at, &look);
     orphan_forget(s, false);
-    VEC_FOREACH(o, &pods.objects) {
-        log_info("Deleted a pod whose node is gone", LOG_STR("namespace", (*o)->namespace), LOG_STR("pod", (*o)->name),
-                 LOG_STR("node", json_member_text(json_get((*o)->root, "spec"), "nodeName")));
-        (void)store_delete(s->opt.store, (*o)->type, (*o)->namespace, (*o)->name, &opt, NULL, NULL); /* else later */
-    }
+    (void)control_apply(s, &look.plan); /* else later */
     return ORPHAN_LOOK_MS;
 }
 

@@ -1,9 +1,7 @@
-/* taints.c - NoExecute taints: pods that do not tolerate those of their node are deleted
+/* taints.c - sees to NoExecute taints, as controller/eviction.c plans it
  *
- * As Kubernetes' taint manager has it. A pod goes at once when one of the taints is not tolerated, and when the shortest
- * tolerationSeconds of the tolerations that cover them has passed. That time counts from when the pod and the taint were
- * first seen together; it is not stored, so a server that starts again counts anew. Pods that have ended stay: nothing
- * of them runs on the node.
+ * A pod that tolerates a taint for a while has that time from when the two were first seen together; it is not stored,
+ * so a server that starts again counts anew.
  */
 #include "server/server_internal.h"
 
@@ -21,7 +19,7 @@ struct tainted_pod { /* it is tolerated for a while */
 
 struct taint_look {
     struct server *server;
-    struct held *pods; /* to be deleted */
+    struct plan plan; /* evictions */
     int64_t now_ms, due_ms;
 };
 
@@ -62,28 +60,24 @@ static struct tainted_pod *tainted_need(struct server *s, const struct object *p
     return t;
 }
 
-static void taint_event(struct server *s, const struct object *pod, const char *what)
+static void taint_cancel(struct server *s, const struct tainted_pod *t)
 {
+    const struct object *pod = store_get(s->opt.store, type_by_kind(STR("v1"), STR("Pod")), t->namespace, t->name);
     autoarena a = { 0 };
     struct plan plan = { .arena = &a };
-    struct op *op = plan_event(&plan, pod->root, "Normal", "TaintManagerEviction", clock_now_ms(s->opt.clock),
-                               "%s Pod %.*s/%.*s", what, STR_ARG(pod->namespace), STR_ARG(pod->name));
 
-    plan_event_from(&plan, op, STR("taint-eviction-controller"), STR_NULL);
-    (void)store_apply(s->opt.store, op, NULL, NULL); /* an Event that is lost is lost */
+    taint_cancel_plan(pod && str_eq(pod->uid, t->uid) ? pod->root : NULL, clock_now_ms(s->opt.clock), &plan);
+    (void)control_apply(s, &plan); /* an Event that is lost is lost */
 }
 
 /* Those whose taint is gone, or who tolerate it for ever by now. */
 static void tainted_forget(struct server *s, bool all)
 {
     MAP_FOREACH(struct tainted_pod *, t, &s->taints.waiting) {
-        const struct object *pod;
-
         if (!all && t->seen == s->taints.looks)
             continue;
-        pod = all ? NULL : store_get(s->opt.store, type_by_kind(STR("v1"), STR("Pod")), t->namespace, t->name);
-        if (pod && str_eq(pod->uid, t->uid) && !json_find(pod->root, "metadata", "deletionTimestamp", NULL))
-            taint_event(s, pod, "Cancelling deletion of");
+        if (!all)
+            taint_cancel(s, t);
         map_remove(&s->taints.waiting, t->uid);
         free(t);
     }
@@ -95,57 +89,24 @@ static void taint_look_at(void *ctx, const struct object *pod)
 {
     struct taint_look *look = ctx;
     struct server *s = look->server;
-    const struct json *spec = json_get(pod->root, "spec");
-    struct str node = json_member_text(spec, "nodeName");
-    int64_t seconds, due_ms;
+    struct str node = json_member_text(json_get(pod->root, "spec"), "nodeName");
+    const struct tainted_pod *before = map_get(&s->taints.waiting, pod->uid);
+    int64_t now_ms = clock_now_ms(s->opt.clock);
+    struct taint_observed seen = { .pod = pod->root };
+    size_t n = look->plan.ops.n;
 
-    if (!node.n || json_find(pod->root, "metadata", "deletionTimestamp", NULL) || pod_has_ended(pod->root))
+    if (!node.n)
         return;
-    seconds = taint_tolerated_s(taints_of(store_get(s->opt.store, node_type(), STR_NULL, node)),
-                                json_get(spec, "tolerations"));
-    if (seconds == INT64_MAX)
-        return;
-    if (seconds > 0) {
-        struct tainted_pod *t = tainted_need(s, pod, look->now_ms);
-
-        t->seen = s->taints.looks;
-        due_ms = t->since_ms + MIN_OF(seconds, INT32_MAX) * 1000;
-        if (look->now_ms < due_ms) {
-            look->due_ms = MIN_OF(look->due_ms, due_ms);
-            return;
-        }
-    }
-    held_one(look->pods, pod);
-}
-
-static void taint_evict(struct server *s, const struct object *pod)
-{
-    autoarena a = { 0 };
-    struct store_delete_options opt = { .uid = pod->uid, .grace_s = -1, .propagation = PROPAGATE_BACKGROUND };
-    struct json *patch = json_object(&a), *status = json_set(patch, "status", json_object(&a)), *c;
-    autobuf now = { 0 };
-
-    log_info("Deleting a pod that does not tolerate a NoExecute taint", LOG_STR("namespace", pod->namespace),
-             LOG_STR("pod", pod->name), LOG_STR("node", json_member_text(json_get(pod->root, "spec"), "nodeName")));
-    taint_event(s, pod, "Marking for deletion");
-    c = json_push(json_set(status, "conditions", json_array(&a)), json_object(&a));
-    json_add(c, STR("type"), json_str(&a, STR("DisruptionTarget")));
-    json_add(c, STR("observedGeneration"),
-             json_int(&a, json_i64(json_find(pod->root, "metadata", "generation", NULL), 0)));
-    json_add(c, STR("status"), json_str(&a, STR("True")));
-    json_add(c, STR("reason"), json_str(&a, STR("DeletionByTaintManager")));
-    json_add(c, STR("message"), json_str(&a, STR("Taint manager: deleting due to NoExecute taint")));
-    clock_print(&now, clock_now_ms(s->opt.clock));
-    json_add(c, STR("lastTransitionTime"), json_str(&a, buf_view(&now)));
-    (void)store_apply(s->opt.store,
-                      &(struct op){ .kind = OP_PATCH_STATUS,
-                                    .type = pod->type,
-                                    .namespace = pod->namespace,
-                                    .name = pod->name,
-                                    .uid = pod->uid,
-                                    .body = patch },
-                      NULL, NULL); /* it goes, with or without */
-    (void)store_delete(s->opt.store, pod->type, pod->namespace, pod->name, &opt, NULL, NULL); /* else later */
+    seen.taints = taints_of(store_get(s->opt.store, node_type(), STR_NULL, node));
+    seen.together_ms = before ? look->now_ms - before->since_ms : 0;
+    look->plan.wake_ms = 0;
+    if (taint_plan(&seen, now_ms, &look->plan))
+        tainted_need(s, pod, look->now_ms)->seen = s->taints.looks;
+    if (look->plan.wake_ms)
+        look->due_ms = MIN_OF(look->due_ms, look->now_ms + look->plan.wake_ms - now_ms);
+    if (look->plan.ops.n > n)
+        log_info("Deleting a pod that does not tolerate a NoExecute taint", LOG_STR("namespace", pod->namespace),
+                 LOG_STR("pod", pod->name), LOG_STR("node", node));
 }
 
 /* Are there such taints at all? Looked at when a Node has changed. */
@@ -169,8 +130,7 @@ static bool taints_have_changed(struct server *s)
 int64_t taints_turn(struct server *s)
 {
     autoarena a = { 0 };
-    autoheld pods = { .arena = &a };
-    struct taint_look look = { s, &pods, clock_mono_ms(s->opt.clock), 0 };
+    struct taint_look look = { s, { .arena = &a }, clock_mono_ms(s->opt.clock), 0 };
 
     if (taints_have_changed(s)) {
         s->taints.is_on = false;
@@ -184,9 +144,9 @@ int64_t taints_turn(struct server *s)
     look.due_ms = look.now_ms + TAINT_LOOK_MS;
     s->taints.looks++;
     store_list(s->opt.store, type_by_kind(STR("v1"), STR("Pod")), STR_NULL, taint_look_at, &look);
+    control_own(&look.plan); /* forgetting writes */
     tainted_forget(s, false);
-    VEC_FOREACH(o, &pods.objects)
-        taint_evict(s, *o);
+    (void)control_apply(s, &look.plan); /* else later */
     s->taints.due_ms = look.due_ms;
     return look.due_ms - look.now_ms;
 }
