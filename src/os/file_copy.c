@@ -24,7 +24,7 @@ static ssize_t copy_by_hand(int from, int to, off_t at, size_t max)
 }
 
 /* From one place to the same place; ends early where the file has become shorter. */
-static int copy_part(int from, int to, off_t at, off_t end, bool (*is_stopped)(void *ctx), void *ctx)
+static int copy_part(int from, int to, off_t at, off_t end, const struct copy_stop *stop)
 {
     bool by_hand = false;
 
@@ -40,7 +40,7 @@ static int copy_part(int from, int to, off_t at, off_t end, bool (*is_stopped)(v
         if (n <= 0)
             return (int)n;
         at += n;
-        if (is_stopped && is_stopped(ctx)) {
+        if (stop && stop->is_stopped(stop->ctx)) {
             errno = ECANCELED;
             return -1;
         }
@@ -48,7 +48,7 @@ static int copy_part(int from, int to, off_t at, off_t end, bool (*is_stopped)(v
     return 0;
 }
 
-int file_copy(int from, int to, bool (*is_stopped)(void *ctx), void *ctx)
+static int copy_contents(int from, int to, const struct copy_stop *stop)
 {
     struct stat st;
     off_t at = 0, end;
@@ -56,7 +56,7 @@ int file_copy(int from, int to, bool (*is_stopped)(void *ctx), void *ctx)
     if (fstat(from, &st) < 0)
         return -1;
     if (!st.st_size)
-        return copy_part(from, to, 0, PIECE, is_stopped, ctx);
+        return copy_part(from, to, 0, PIECE, stop);
     if (ioctl(to, FICLONE, from) == 0)
         return 0;
     while (at < st.st_size) {
@@ -67,20 +67,20 @@ int file_copy(int from, int to, bool (*is_stopped)(void *ctx), void *ctx)
         at = data < 0 ? at : data;
         end = lseek(from, at, SEEK_HOLE);
         end = end <= at ? st.st_size : MIN_OF(end, st.st_size);
-        if (copy_part(from, to, at, end, is_stopped, ctx) < 0)
+        if (copy_part(from, to, at, end, stop) < 0)
             return -1;
         at = end;
     }
     return ftruncate(to, st.st_size);
 }
 
-int file_copy_new(int from, const struct stat *st, int dir, const char *name, bool (*is_stopped)(void *ctx), void *ctx)
+int file_copy_new(int from, const struct stat *st, int dir, const char *name, const struct copy_stop *stop)
 {
     int to = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), error;
 
     if (to < 0)
         return -1;
-    if (file_copy(from, to, is_stopped, ctx) == 0) {
+    if (copy_contents(from, to, stop) == 0) {
         (void)futimens(to, (struct timespec[]){ st->st_atim, st->st_mtim }); /* now is as good */
         return to;
     }

@@ -87,20 +87,27 @@ static int root_copy_open_file(int path_fd)
     return open(self, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-static int root_copy_file(struct root_copy *c, int path_fd, const struct stat *st, int parent, const char *name)
+struct copy_place { /* where one thing goes */
+    int parent;
+    const char *name;
+    struct buf *path; /* of where it comes from, for those who are told */
+    int depth;
+};
+
+static int root_copy_file(struct root_copy *c, int path_fd, const struct stat *st, const struct copy_place *at)
 {
     autoclose int from = root_copy_open_file(path_fd), to = -1;
 
-    if (from < 0 || root_copy_make_room(parent, name) < 0)
+    if (from < 0 || root_copy_make_room(at->parent, at->name) < 0)
         return -1;
-    to = file_copy_new(from, st, parent, name, NULL, NULL);
+    to = file_copy_new(from, st, at->parent, at->name, NULL);
     if (to < 0)
         return -1;
     own(c, to, st->st_mode);
     return 0;
 }
 
-/* A link of a directory 'depth' levels below the top. ".." is looked at in front only: behind a name it may mean anything. */
+/* A link in a directory 'depth' levels below the top. ".." is looked at in front only: behind a name it may mean anything. */
 static bool leads_out(struct str to, int depth)
 {
     bool is_front = true;
@@ -118,8 +125,7 @@ static bool leads_out(struct str to, int depth)
     return false;
 }
 
-static int root_copy_link(struct root_copy *c, int path_fd, int parent, const char *name, const struct buf *path,
-                          int depth)
+static int root_copy_link(struct root_copy *c, int path_fd, const struct copy_place *at)
 {
     char to[LINK_BYTES + 1];
     ssize_t n = readlinkat(path_fd, "", to, LINK_BYTES);
@@ -127,20 +133,20 @@ static int root_copy_link(struct root_copy *c, int path_fd, int parent, const ch
     if (n < 0)
         return -1;
     to[n] = '\0';
-    if (c->keeps_links_in && leads_out((struct str){ to, (size_t)n }, depth)) {
-        root_copy_leave_out(c, path, "link points outside the copied tree");
+    if (c->keeps_links_in && leads_out((struct str){ to, (size_t)n }, at->depth - 1)) {
+        root_copy_leave_out(c, at->path, "link points outside the copied tree");
         return 0;
     }
-    if (root_copy_make_room(parent, name) < 0 || symlinkat(to, parent, name) < 0)
+    if (root_copy_make_room(at->parent, at->name) < 0 || symlinkat(to, at->parent, at->name) < 0)
         return -1;
     if (c->owner != (uid_t)-1)
-        (void)!fchownat(parent, name, c->owner, c->group, AT_SYMLINK_NOFOLLOW);
+        (void)!fchownat(at->parent, at->name, c->owner, c->group, AT_SYMLINK_NOFOLLOW);
     return 0;
 }
 
 /* ---- trees ---- */
 
-static int copy_any(struct root_copy *c, int path_fd, int parent, const char *name, struct buf *path, int depth);
+static int copy_any(struct root_copy *c, int path_fd, const struct copy_place *at);
 
 static void copy_entries(struct root_copy *c, DIR *d, int to, struct buf *path, int depth)
 {
@@ -150,7 +156,7 @@ static void copy_entries(struct root_copy *c, DIR *d, int to, struct buf *path, 
         autoclose int fd = openat(dirfd(d), entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
         buf_fmt(path, "/%s", entry->d_name);
-        if (fd < 0 || copy_any(c, fd, to, entry->d_name, path, depth + 1) < 0)
+        if (fd < 0 || copy_any(c, fd, &(struct copy_place){ to, entry->d_name, path, depth + 1 }) < 0)
             root_copy_leave_out(c, path, strerror(errno));
         path->n = n;
         path->p[n] = '\0';
@@ -158,8 +164,7 @@ static void copy_entries(struct root_copy *c, DIR *d, int to, struct buf *path, 
 }
 
 /* Made closed, and opened to others when all is in it. */
-static int copy_dir(struct root_copy *c, int path_fd, const struct stat *st, int parent, const char *name,
-                    struct buf *path, int depth)
+static int copy_dir(struct root_copy *c, int path_fd, const struct stat *st, const struct copy_place *at)
 {
     autodir *d = dir_take(openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     autoclose int to = -1;
@@ -167,42 +172,50 @@ static int copy_dir(struct root_copy *c, int path_fd, const struct stat *st, int
 
     if (!d)
         return -1;
-    if (depth >= DEPTH_MAX) {
-        root_copy_leave_out(c, path, "directory is nested too deep");
+    if (at->depth >= DEPTH_MAX) {
+        root_copy_leave_out(c, at->path, "directory is nested too deep");
         return 0;
     }
-    is_new = mkdirat(parent, name, 0700) == 0;
+    is_new = mkdirat(at->parent, at->name, 0700) == 0;
     if (!is_new && errno != EEXIST)
         return -1;
-    to = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    to = openat(at->parent, at->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (to < 0)
         return -1;
-    copy_entries(c, d, to, path, depth);
+    copy_entries(c, d, to, at->path, at->depth);
     if (is_new)
         own(c, to, st->st_mode);
     return 0;
 }
 
-static int copy_any(struct root_copy *c, int path_fd, int parent, const char *name, struct buf *path, int depth)
+static int copy_any(struct root_copy *c, int path_fd, const struct copy_place *at)
 {
     struct stat st;
 
     if (fstat(path_fd, &st) < 0)
         return -1;
     if (S_ISREG(st.st_mode))
-        return root_copy_file(c, path_fd, &st, parent, name);
+        return root_copy_file(c, path_fd, &st, at);
     if (S_ISDIR(st.st_mode))
-        return copy_dir(c, path_fd, &st, parent, name, path, depth);
+        return copy_dir(c, path_fd, &st, at);
     if (S_ISLNK(st.st_mode))
-        return root_copy_link(c, path_fd, parent, name, path, depth - 1);
-    root_copy_leave_out(c, path, "not a file, directory or link");
+        return root_copy_link(c, path_fd, at);
+    root_copy_leave_out(c, at->path, "not a file, directory or link");
     return 0;
 }
 
+struct copy_job {
+    int source;
+    struct stat st; /* of it */
+    struct str from, to;
+};
+
 /* Where to, and under which name. "x/" is a directory: there already, or made of one. */
-static int open_place(const struct root_copy *c, struct str from, bool is_dir, struct str to, int *ret_dir,
-                      struct str *ret_name, struct err *e)
+static int open_place(const struct root_copy *c, const struct copy_job *job, int *ret_dir, struct str *ret_name,
+                      struct err *e)
 {
+    struct str from = job->from, to = job->to;
+
     *ret_dir = open_at(c->to_root, to, O_PATH | O_DIRECTORY);
     *ret_name = last_name(from);
     if (*ret_dir >= 0 && !root_copy_is_name(*ret_name)) /* "/", ".": what is in it */
@@ -213,7 +226,7 @@ static int open_place(const struct root_copy *c, struct str from, bool is_dir, s
         return 0;
     if (errno != ENOENT && errno != ENOTDIR)
         return err_errno(e, "%.*s", STR_ARG(to));
-    if (!is_dir && root_copy_trim(to).n < to.n)
+    if (!S_ISDIR(job->st.st_mode) && root_copy_trim(to).n < to.n)
         return err_set(e, ERR_NOT_FOUND, "%.*s: no such directory", STR_ARG(to));
     *ret_name = last_name(to);
     *ret_dir = open_at(c->to_root, above(to), O_PATH | O_DIRECTORY);
@@ -246,19 +259,18 @@ static int write_stream(int path_fd, const char *to)
     return (int)n;
 }
 
-static int copy_to(struct root_copy *c, int source, const struct stat *st, struct str from, struct str to,
-                   struct err *e)
+static int copy_to(struct root_copy *c, const struct copy_job *job, struct err *e)
 {
     autobuf path = { 0 }, name = { 0 };
     autoclose int dir = -1;
     struct str own_name;
 
-    if (open_place(c, from, S_ISDIR(st->st_mode), to, &dir, &own_name, e) < 0)
+    if (open_place(c, job, &dir, &own_name, e) < 0)
         return -1;
     buf_str(&name, own_name);
-    buf_str(&path, root_copy_trim(from));
-    if (copy_any(c, source, dir, name.p, &path, 0) < 0)
-        return err_errno(e, "copy %.*s to %.*s", STR_ARG(from), STR_ARG(to));
+    buf_str(&path, root_copy_trim(job->from));
+    if (copy_any(c, job->source, &(struct copy_place){ dir, name.p, &path, 0 }) < 0)
+        return err_errno(e, "copy %.*s to %.*s", STR_ARG(job->from), STR_ARG(job->to));
     return 0;
 }
 
@@ -271,7 +283,7 @@ int root_copy(struct root_copy *c, struct str from, struct str to, struct err *e
     if (source < 0 || fstat(source, &st) < 0)
         return err_errno(e, "%.*s", STR_ARG(from));
     if (!is_stream(c, arena_cstr(&a, to)))
-        return copy_to(c, source, &st, from, to, e);
+        return copy_to(c, &(struct copy_job){ source, st, from, to }, e);
     if (!S_ISREG(st.st_mode))
         return err_set(e, ERR_INVALID, "%.*s is not a plain file; only a plain file can be written to %.*s",
                        STR_ARG(from), STR_ARG(to));

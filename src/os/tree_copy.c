@@ -97,7 +97,9 @@ static void tree_copy_leave(struct tree_copy_copying *k, const struct tree_entry
 static int tree_copy_file(struct tree_copy_copying *k, int dir, const struct tree_entry *entry)
 {
     autoclose int from = openat(entry->dir, entry->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    autoclose int to = from < 0 ? -1 : file_copy_new(from, &entry->st, dir, entry->name, tree_copy_is_stopped, k);
+    autoclose int to = from < 0 ? -1
+                                : file_copy_new(from, &entry->st, dir, entry->name,
+                                                &(struct copy_stop){ tree_copy_is_stopped, k });
 
     if (to < 0)
         return -1;

@@ -167,23 +167,31 @@ static int read_memfd(int fd, uint64_t size, struct buf *out, struct err *e)
     return 0;
 }
 
-/* 'got' bytes arrived after the header, in in->payload; a long payload comes in the first descriptor. */
-static int wire_unpack(const struct wire_header *head, size_t got, bool was_cut, struct taken *t, struct wire_in *in,
-                       struct wire_msg *ret, struct err *e)
+struct wire_arrival {
+    struct wire_header head;
+    size_t got; /* bytes after the header, in wire_in.payload */
+    bool was_cut;
+    struct taken fds;
+};
+
+/* A long payload comes in the first descriptor. */
+static int wire_unpack(const struct wire_arrival *from, struct wire_in *in, struct wire_msg *ret, struct err *e)
 {
+    const struct wire_header *head = &from->head;
+    const struct taken *t = &from->fds;
     size_t skip = 0;
 
-    if (head->magic != MAGIC || was_cut || head->size > WIRE_MAX)
+    if (head->magic != MAGIC || from->was_cut || head->size > WIRE_MAX)
         return err_set(e, ERR_INVALID, "invalid message header");
     if (head->size > WIRE_INLINE) {
         buf_reset(&in->payload);
-        if (!t->n || got)
+        if (!t->n || from->got)
             return err_set(e, ERR_INVALID, "message without its payload");
         if (read_memfd(t->fds[0], head->size, &in->payload, e) < 0)
             return -1;
         skip = 1;
-    } else if (got != head->size) {
-        return err_set(e, ERR_INVALID, "message has %zu bytes, its header says %llu", got,
+    } else if (from->got != head->size) {
+        return err_set(e, ERR_INVALID, "message has %zu bytes, its header says %llu", from->got,
                        (unsigned long long)head->size);
     }
     if (t->n - skip > WIRE_FDS)
@@ -200,16 +208,15 @@ static int wire_unpack(const struct wire_header *head, size_t got, bool was_cut,
 
 int wire_recv(int fd, bool waits, struct wire_in *in, struct wire_msg *ret, struct err *e)
 {
-    struct wire_header head = { 0 };
+    struct wire_arrival a = { .got = 0 };
     union control control;
-    struct taken t = { .n = 0 };
     bool was_reset = false;
     ssize_t n = 0;
 
     if (in->payload.cap > KEEP)
         buf_done(&in->payload);
     buf_reset(&in->payload);
-    struct iovec parts[2] = { { &head, sizeof(head) }, { buf_reserve(&in->payload, WIRE_INLINE), WIRE_INLINE } };
+    struct iovec parts[2] = { { &a.head, sizeof(a.head) }, { buf_reserve(&in->payload, WIRE_INLINE), WIRE_INLINE } };
     struct msghdr h = { .msg_iov = parts, .msg_iovlen = 2, .msg_control = &control, .msg_controllen = sizeof(control) };
 
     /* Who goes without having read all leaves an error, which is told once and before the last words that are still
@@ -223,15 +230,16 @@ int wire_recv(int fd, bool waits, struct wire_in *in, struct wire_msg *ret, stru
     if (n < 0 && errno != ECONNRESET)
         return err_errno(e, "receive a message");
     if (n >= 0)
-        take_fds(&h, &t);
-    if (n < 0 || (n == 0 && !t.n)) /* descriptors alone come from somebody who is there */
+        take_fds(&h, &a.fds);
+    if (n < 0 || (n == 0 && !a.fds.n)) /* descriptors alone come from somebody who is there */
         return err_set(e, ERR_GONE, "the other side is gone");
-    in->payload.n = (size_t)n > sizeof(head) ? (size_t)n - sizeof(head) : 0;
+    a.got = in->payload.n = (size_t)n > sizeof(a.head) ? (size_t)n - sizeof(a.head) : 0;
+    a.was_cut = h.msg_flags & (MSG_TRUNC | MSG_CTRUNC);
     in->payload.p[in->payload.n] = '\0';
-    if (wire_unpack(&head, in->payload.n, h.msg_flags & (MSG_TRUNC | MSG_CTRUNC), &t, in, ret, e) == 1)
+    if (wire_unpack(&a, in, ret, e) == 1)
         return 1;
-    for (size_t i = 0; i < t.n; i++)
-        close(t.fds[i]);
+    for (size_t i = 0; i < a.fds.n; i++)
+        close(a.fds.fds[i]);
     return -1;
 }
 

@@ -109,7 +109,7 @@ int agent_found_net(const struct agent_found *f, const struct net_options *opt, 
 {
     const struct spawner_kept *k = kept_of(f);
 
-    return net_adopt(opt, k->note, k->fds + KEPT_NET, k->n_fds - KEPT_NET, ret, e);
+    return net_adopt(opt, &(struct net_kept){ k->note, k->fds + KEPT_NET, k->n_fds - KEPT_NET }, ret, e);
 }
 
 int agent_keep(struct agent *g, struct err *e)

@@ -160,7 +160,7 @@ static void agent_filter_begin(struct agent *g, struct str batch)
 
     buf_reset(&f->tried);
     buf_str(&f->tried, batch);
-    if (filter_begin(g->run.id, batch, !f->is_second, net_ns_fd(g->net), &f->nft, &e) < 0) {
+    if (filter_begin(&(struct filter_table){ g->run.id, !f->is_second, net_ns_fd(g->net) }, batch, &f->nft, &e) < 0) {
         f->nft = NULL;
         agent_filter_failed(g, &e);
         return;

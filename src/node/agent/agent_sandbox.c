@@ -341,7 +341,7 @@ void agent_pod_join(struct agent_pod *p, const struct shim_event *ev)
         agent_pod_made(p);
         return;
     }
-    if (net_join_by(p->agent->net, ev->net_fd, ev->nl_fd, p->address, NULL, &e) < 0) {
+    if (net_join_by(p->agent->net, ev->net_fd, ev->nl_fd, p->address, &e) < 0) {
         agent_pod_unmake(p);
         p->stage = STAGE_NEW;
         life_failed(p->life, false, STR("FailedCreatePodSandBox"), str_of(e.text), agent_pod_now(p));

@@ -134,11 +134,9 @@ static void cgroup_inherit(const struct cgroup_hier *h, const char *path)
     cgroup_v1_inherit(h->ours, dir); /* the pod between has the same */
 }
 
-static int make_in(const struct cgroup_hier *h, const char *path, int depth, bool is_first,
-                   const struct cgroup_limits *limits, bool *ret_is_new, struct err *e)
+static int make_in(const struct cgroup_hier *h, const char *path, const struct cgroup_limits *limits, bool *ret_is_new,
+                   struct err *e)
 {
-    if (depth == 2 && is_first && prepare_parent(h, path, limits != NULL, e) < 0)
-        return -1;
     if (mkdirat(h->ours, path, 0755) == 0)
         *ret_is_new = true;
     else if (errno != EEXIST)
@@ -155,8 +153,10 @@ int cgroup_make(struct cgroups *c, const char *path, const struct cgroup_limits 
 
     if (cgroup_path_check(path, &depth, e) < 0 || (limits && check_limits(limits, e) < 0))
         return -1;
+    if (depth == 2 && c->n && prepare_parent(&c->hiers[0], path, limits != NULL, e) < 0)
+        return -1;
     for (size_t i = 0; i < c->n; i++) {
-        if (make_in(&c->hiers[i], path, depth, i == 0, limits, &is_new[i], e) == 0)
+        if (make_in(&c->hiers[i], path, limits, &is_new[i], e) == 0)
             continue;
         for (size_t k = 0; k <= i; k++)
             if (is_new[k])

@@ -200,21 +200,26 @@ static void cgroup_open_explain(struct cgroups *c, const struct trouble *t)
         c->why = arena_str(&c->arena, buf_view(&text)).p;
 }
 
-static int open_any(const char *name, bool adopts, struct str place, struct cgroups **ret, const char **ret_why,
-                    struct err *e)
+struct cgroup_opening {
+    const char *name;
+    bool adopts;
+    struct str place; /* see cgroups_adopt() */
+};
+
+static int open_any(const struct cgroup_opening *o, struct cgroups **ret, const char **ret_why, struct err *e)
 {
     struct trouble trouble = { CGROUP_HITCH_NONE, NULL };
     struct cgroup_host host;
     struct cgroups *c;
 
-    if (!cgroup_name_is_good(str_of(name)))
-        return err_set(e, ERR_INVALID, "cgroup name \"%s\": must consist of a-z, 0-9, '-' and '.'", name);
+    if (!cgroup_name_is_good(str_of(o->name)))
+        return err_set(e, ERR_INVALID, "cgroup name \"%s\": must consist of a-z, 0-9, '-' and '.'", o->name);
     c = xcalloc(1, sizeof(*c));
-    c->name = arena_str(&c->arena, str_of(name)).p;
-    if (cgroup_open_read_host(c, place, &host, e) < 0)
+    c->name = arena_str(&c->arena, str_of(o->name)).p;
+    if (cgroup_open_read_host(c, o->place, &host, e) < 0)
         goto fail;
     find_bases(c, &host, &trouble);
-    if (!adopts && cgroup_open_take_over(c, e) < 0)
+    if (!o->adopts && cgroup_open_take_over(c, e) < 0)
         goto fail;
     make_all(c, &trouble);
     drop_spare(c);
@@ -231,12 +236,12 @@ fail:
 
 int cgroups_open(const char *name, struct cgroups **ret, const char **ret_why, struct err *e)
 {
-    return open_any(name, false, STR_NULL, ret, ret_why, e);
+    return open_any(&(struct cgroup_opening){ .name = name }, ret, ret_why, e);
 }
 
 int cgroups_adopt(const char *name, struct str place, struct cgroups **ret, const char **ret_why, struct err *e)
 {
-    return open_any(name, true, place, ret, ret_why, e);
+    return open_any(&(struct cgroup_opening){ name, true, place }, ret, ret_why, e);
 }
 
 struct str cgroups_place(const struct cgroups *c)

@@ -80,7 +80,7 @@ static const char *list_next(DIR *list)
     return NULL;
 }
 
-static void cgroup_cgroup_tree_walk(int dir, cgroup_visit_f visit, void *arg, int depth)
+static void walk_groups(int dir, cgroup_visit_f visit, void *arg, int depth)
 {
     DIR *list;
 
@@ -91,14 +91,14 @@ static void cgroup_cgroup_tree_walk(int dir, cgroup_visit_f visit, void *arg, in
         autoclose int child = cgroup_dir_open(dir, name);
 
         if (child >= 0)
-            cgroup_cgroup_tree_walk(child, visit, arg, depth + 1);
+            walk_groups(child, visit, arg, depth + 1);
     }
     closedir(list);
 }
 
 void cgroup_tree_walk(int dir, cgroup_visit_f visit, void *arg)
 {
-    cgroup_cgroup_tree_walk(dir, visit, arg, 0);
+    walk_groups(dir, visit, arg, 0);
 }
 
 /* cgroup file systems count a link per group below, so this is one call and no listing. */

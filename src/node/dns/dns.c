@@ -81,7 +81,7 @@ static void dns_push(struct dns_reply *r, ldns_pkt_section section, ldns_rr *tak
 }
 
 /* A record at the name asked for, with one piece of data. */
-static void dns_dns_answer(struct dns_reply *r, ldns_rr_type type, ldns_rdf *take_data)
+static void push_answer(struct dns_reply *r, ldns_rr_type type, ldns_rdf *take_data)
 {
     ldns_rr *rr = record_new(dns_must(ldns_rdf_clone(r->owner)), type, DNS_TTL_S);
 
@@ -149,14 +149,14 @@ static void write_ns(struct dns_reply *r)
 {
     struct dns_name server = server_name(r);
 
-    dns_dns_answer(r, LDNS_RR_TYPE_NS, data_name(&server));
+    push_answer(r, LDNS_RR_TYPE_NS, data_name(&server));
     if (r->zone->server.s_addr)
         extra_address(r, &server, r->zone->server);
 }
 
 static void write_address(struct dns_reply *r)
 {
-    dns_dns_answer(r, LDNS_RR_TYPE_A, data_address(r->node->address));
+    push_answer(r, LDNS_RR_TYPE_A, data_address(r->node->address));
 }
 
 /* An answer by UDP that is cut is asked for again by TCP. With one count for both, each would see only half of the
@@ -167,13 +167,13 @@ static void dns_write_all(struct dns_reply *r)
     struct dns_order order = dns_zone_order(r->zone, e->addresses.n, e->turn_a[r->by_tcp]++);
 
     for (size_t i = 0; i < e->addresses.n && !is_full(r); i++)
-        dns_dns_answer(r, LDNS_RR_TYPE_A, data_address(e->addresses.v[dns_order_at(&order, i)]));
+        push_answer(r, LDNS_RR_TYPE_A, data_address(e->addresses.v[dns_order_at(&order, i)]));
 }
 
 static void write_members(struct dns_reply *r)
 {
     for (size_t i = 0; i < r->node->n && !is_full(r); i++)
-        dns_dns_answer(r, LDNS_RR_TYPE_A, data_address(r->node->first[i].address));
+        push_answer(r, LDNS_RR_TYPE_A, data_address(r->node->first[i].address));
 }
 
 static void answer_srv(struct dns_reply *r, uint16_t port, const struct dns_name *target)
@@ -249,12 +249,12 @@ static void answer_names(struct dns_reply *r, const struct dns_entry *e, bool na
     size_t n = dns_entry_at(e, r->node->address, &first);
 
     if (named && e->address.s_addr == r->node->address.s_addr)
-        dns_dns_answer(r, LDNS_RR_TYPE_PTR, data_name(&e->wire));
+        push_answer(r, LDNS_RR_TYPE_PTR, data_name(&e->wire));
     for (size_t i = 0; i < n && !is_full(r); i++) {
         struct dns_name name = dns_name_under(first[i]->name, &e->wire);
 
         if (first[i]->is_named == named && name.n)
-            dns_dns_answer(r, LDNS_RR_TYPE_PTR, data_name(&name));
+            push_answer(r, LDNS_RR_TYPE_PTR, data_name(&name));
     }
 }
 
@@ -271,14 +271,14 @@ static void write_reverse(struct dns_reply *r)
 
 static void write_alias(struct dns_reply *r)
 {
-    dns_dns_answer(r, LDNS_RR_TYPE_CNAME, data_name(&r->node->entry->alias));
+    push_answer(r, LDNS_RR_TYPE_CNAME, data_name(&r->node->entry->alias));
 }
 
 static void write_version(struct dns_reply *r)
 {
     static const char text[] = "\0051.1.0"; /* of the Kubernetes specification of these names */
 
-    dns_dns_answer(r, LDNS_RR_TYPE_TXT, dns_must(ldns_rdf_new_frm_data(LDNS_RDF_TYPE_STR, sizeof(text) - 1, text)));
+    push_answer(r, LDNS_RR_TYPE_TXT, dns_must(ldns_rdf_new_frm_data(LDNS_RDF_TYPE_STR, sizeof(text) - 1, text)));
 }
 
 static const struct {

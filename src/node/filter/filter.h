@@ -74,8 +74,12 @@ bool filter_selects(struct arena *a, const struct json *policy, struct str names
  * have to load modules first, and it cannot be stopped: what was begun may come into force until its end is told. */
 struct filter_run;
 enum { FILTER_PATIENCE_MS = 10000 }; /* then somebody should be told */
-/* As the first or the second of the two tables; the other one goes. If it fails, that one is still whole. */
-int filter_begin(const char *id, struct str batch, bool is_second, int ns_fd, struct filter_run **ret, struct err *e);
+struct filter_table { /* of the two of a network; the other one goes. If it fails, that one is still whole */
+    const char *id;
+    bool is_second;
+    int ns_fd; /* of the network; -1: here */
+};
+int filter_begin(const struct filter_table *t, struct str batch, struct filter_run **ret, struct err *e);
 int filter_fd(const struct filter_run *r); /* readable: it has ended */
 /* How it went. One that has not ended is left alone and fails, for those who give up its network. */
 int filter_end(struct filter_run *r, struct err *e);

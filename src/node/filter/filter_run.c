@@ -86,25 +86,25 @@ static void write_delete(const char *name, struct buf *out)
     nft_batch(&t, out);
 }
 
-static void write_batches(struct filter_run *r, const char *id, struct str batch, bool is_second)
+static void write_batches(struct filter_run *r, const struct filter_table *t, struct str batch)
 {
     char new[TABLE_NAME], old[TABLE_NAME];
 
-    name_table(new, id, is_second);
-    name_table(old, id, !is_second);
+    name_table(new, t->id, t->is_second);
+    name_table(old, t->id, !t->is_second);
     nft_for_table(batch, new, &r->new);
     write_delete(old, &r->old);
 }
 
-int filter_begin(const char *id, struct str batch, bool is_second, int ns_fd, struct filter_run **ret, struct err *e)
+int filter_begin(const struct filter_table *t, struct str batch, struct filter_run **ret, struct err *e)
 {
     struct filter_run *r = xcalloc(1, sizeof(*r));
 
     r->users = 2;
-    r->ns_fd = ns_fd < 0 ? -1 : fcntl(ns_fd, F_DUPFD_CLOEXEC, 0);
+    r->ns_fd = t->ns_fd < 0 ? -1 : fcntl(t->ns_fd, F_DUPFD_CLOEXEC, 0);
     r->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    write_batches(r, id, batch, is_second);
-    if (r->fd < 0 || (ns_fd >= 0 && r->ns_fd < 0) || filter_run_start(r) < 0) {
+    write_batches(r, t, batch);
+    if (r->fd < 0 || (t->ns_fd >= 0 && r->ns_fd < 0) || filter_run_start(r) < 0) {
         (void)err_errno(e, "start the packet filter thread");
         r->users = 1;
         filter_run_leave(r);

@@ -25,19 +25,19 @@ static uint8_t protocol_number(char letter)
     return 0;
 }
 
-struct filter_filter_service {
+struct sorted_service {
     const struct filter_service *s;
     uint32_t address;
     VEC(struct filter_endpoint) endpoints; /* sorted, those with an address and a port */
 };
 struct service_list {
-    VEC(struct filter_filter_service) list;
+    VEC(struct sorted_service) list;
 };
 
 /* The ports of one address are next to each other; equal ones sort by name, so that the same one wins. */
 static int service_cmp(const void *x, const void *y)
 {
-    const struct filter_filter_service *a = x, *b = y;
+    const struct sorted_service *a = x, *b = y;
     int c = (a->address > b->address) - (a->address < b->address);
 
     if (!c)
@@ -49,7 +49,7 @@ static int service_cmp(const void *x, const void *y)
     return c ? c : str_cmp(a->s->name, b->s->name);
 }
 
-static bool same_place(const struct filter_filter_service *a, const struct filter_filter_service *b)
+static bool same_place(const struct sorted_service *a, const struct sorted_service *b)
 {
     return a->address == b->address && a->s->protocol == b->s->protocol && a->s->port == b->s->port;
 }
@@ -77,7 +77,7 @@ static size_t sort_unique(struct filter_endpoint *v, size_t n)
 
 static void filter_service_add(struct filter_world *w, const struct filter_service *s, struct service_list *out)
 {
-    struct filter_filter_service *new;
+    struct sorted_service *new;
 
     if (!s->address.s_addr || !s->port || !protocol_number(s->protocol))
         return;
@@ -117,7 +117,7 @@ static struct filter_service_target target_of(const struct filter_endpoint *p)
 }
 
 /* A number below that of the endpoints, and the endpoint of that number. */
-static void load_any(struct nft *t, const struct filter_filter_service *s)
+static void load_any(struct nft *t, const struct sorted_service *s)
 {
     struct nft_set map = { .key_type = NFT_TYPE_INTEGER,
                            .key_bytes = 4,
@@ -140,7 +140,7 @@ static void load_any(struct nft *t, const struct filter_filter_service *s)
     nft_map(t, 0, &map, 0);
 }
 
-static void write_service(struct filter_world *w, const struct filter_filter_service *s, const char *chain)
+static void write_service(struct filter_world *w, const struct sorted_service *s, const char *chain)
 {
     struct filter_service_target only = target_of(&s->endpoints.v[0]);
 

@@ -353,20 +353,19 @@ size_t net_fds(const struct net *n, int ret[NET_FDS])
     return count;
 }
 
-static int net_net_adopt(struct net *n, const struct net_options *opt, struct str note, const int *fds, size_t n_fds,
-                         struct err *e)
+static int adopt_parts(struct net *n, const struct net_options *opt, const struct net_kept *kept, struct err *e)
 {
-    struct wire_read r = { .rest = note };
+    struct wire_read r = { .rest = kept->note };
     struct net_options own = *opt;
     int64_t base = wire_get_i64(&r), prefix = wire_get_i64(&r), mtu = wire_get_i64(&r), kind = wire_get_i64(&r);
     struct str why = wire_get_str(&r);
     autobuf text = { 0 };
 
     if (!wire_is_read(&r) || prefix < SUBNET_PREFIX_MIN || prefix > SUBNET_PREFIX_MAX || kind < 0 ||
-        kind >= NET_OUT_MAX || !n_fds)
+        kind >= NET_OUT_MAX || !kept->n_fds)
         return err_set(e, ERR_INVALID, "saved state is invalid");
     own.mtu = (int)MIN_OF(mtu, MTU_MAX);
-    n->ns_fd = fcntl(fds[0], F_DUPFD_CLOEXEC, 3);
+    n->ns_fd = fcntl(kept->fds[0], F_DUPFD_CLOEXEC, 3);
     n->subnet = (struct subnet){ .base = (uint32_t)base, .prefix = (int)prefix };
     subnet_init(&n->subnet);
     if (n->ns_fd < 0 || net_read_options(n, &own, e) < 0 || nl_open_in(&n->nl, n->ns_fd, e) < 0)
@@ -375,21 +374,20 @@ static int net_net_adopt(struct net *n, const struct net_options *opt, struct st
     buf_str(&text, why);
     if (n->has_out)
         net_egress_adopt(&n->out, (enum net_egress_kind)kind, why.n ? text.p : "",
-                         n_fds > 1 ? fcntl(fds[1], F_DUPFD_CLOEXEC, 3) : -1);
+                         kept->n_fds > 1 ? fcntl(kept->fds[1], F_DUPFD_CLOEXEC, 3) : -1);
     if (kind != NET_OUT_HOST)
         return 0;
     return nat_complete(
         -1, &(struct nat_options){ .id = opt->id, .comment = "", .pods = &n->subnet, .group = net_group(opt->id) }, e);
 }
 
-int net_adopt(const struct net_options *opt, struct str note, const int *fds, size_t n_fds, struct net **ret,
-              struct err *e)
+int net_adopt(const struct net_options *opt, const struct net_kept *kept, struct net **ret, struct err *e)
 {
     struct net *n = xcalloc(1, sizeof(*n));
 
     n->ns_fd = -1;
     map_u64_init(&n->ports, map_seed_default());
-    if (net_net_adopt(n, opt, note, fds, n_fds, e) < 0) {
+    if (adopt_parts(n, opt, kept, e) < 0) {
         net_let_go(n);
         return err_wrap(e, "pod network");
     }
@@ -540,7 +538,11 @@ static int make_joined(struct net *n, int ns_fd, int *nl_fd, const struct net_po
 
 int net_join(struct net *n, int ns_fd, struct in_addr address, const char **ret_link, struct err *e)
 {
-    return net_join_by(n, ns_fd, -1, address, ret_link, e);
+    if (net_join_by(n, ns_fd, -1, address, e) < 0)
+        return -1;
+    if (ret_link)
+        *ret_link = ((const struct net_port *)map_u64_get(&n->ports, address.s_addr))->name;
+    return 0;
 }
 
 static struct net_port *port_new(const struct net *n, struct in_addr address)
@@ -554,7 +556,7 @@ static struct net_port *port_new(const struct net *n, struct in_addr address)
     return port;
 }
 
-int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address, const char **ret_link, struct err *e)
+int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address, struct err *e)
 {
     int64_t at = subnet_index(&n->subnet, address);
     autoclose int nl_fd = take_nl_fd;
@@ -572,8 +574,6 @@ int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address
         return err_wrap(e, "join %s", text);
     }
     map_u64_put(&n->ports, address.s_addr, port);
-    if (ret_link)
-        *ret_link = port->name;
     return 0;
 }
 

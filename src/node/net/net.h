@@ -67,11 +67,15 @@ int net_helper_restart(struct net *n, struct err *e);
 /* A network outlives its program when somebody keeps its descriptors open (net_fds()) and what is to be known of it
  * (net_note()): then the next program goes on with it, and holds the addresses of the pods that are still there. */
 enum { NET_FDS = 2 };
+struct net_kept {
+    struct str note;
+    const int *fds;
+    size_t n_fds;
+};
 void net_note(const struct net *n, struct buf *out);
 size_t net_fds(const struct net *n, int ret[NET_FDS]); /* borrowed */
-/* The descriptors are copied. ERR_INVALID: that is no note of a network. */
-int net_adopt(const struct net_options *opt, struct str note, const int *fds, size_t n_fds, struct net **ret,
-              struct err *e);
+/* The descriptors are copied. ERR_INVALID: the note is not that of a network. */
+int net_adopt(const struct net_options *opt, const struct net_kept *kept, struct net **ret, struct err *e);
 /* This address belongs to a pod that has joined. ERR_EXISTS: to another one. */
 int net_hold(struct net *n, struct in_addr address, struct err *e);
 void net_let_go(struct net *n); /* instead of net_close(): it stays as it is. NULL is fine */
@@ -110,7 +114,7 @@ void net_give_address(struct net *n, struct in_addr a);
 int net_join(struct net *n, int ns_fd, struct in_addr address, const char **ret_link, struct err *e);
 /* The same by a netlink socket (NETLINK_ROUTE) that was opened in the namespace: saves the thread that would go
  * there to open one. */
-int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address, const char **ret_link, struct err *e);
+int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address, struct err *e);
 
 /* Cut the pod off at once; the kernel removes its link with the namespace, or we do, with others, by and by. Also
  * when the namespace is gone already, and when the pod never joined. */

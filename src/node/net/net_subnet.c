@@ -67,7 +67,7 @@ static bool net_subnet_is_taken(const struct routes *r, const struct subnet *s)
     return false;
 }
 
-static int net_net_subnet_choose(const struct routes *r, struct subnet *ret, struct err *e)
+static int choose_free(const struct routes *r, struct subnet *ret, struct err *e)
 {
     for (size_t i = 0; i < CANDIDATES; i++) {
         if (candidate(i, ret, e) < 0)
@@ -89,7 +89,7 @@ int net_subnet_choose(struct nl *l, const char *wanted, struct subnet *ret, stru
     if (wanted)
         return subnet_parse(str_of(wanted), ret, e);
     if (!l || net_each_route(l, add_route, &r, e) == 0)
-        rc = net_net_subnet_choose(&r, ret, e);
+        rc = choose_free(&r, ret, e);
     arena_done(&r.arena);
     return rc;
 }

@@ -72,10 +72,9 @@ size_t net_fds(const struct net *n, int ret[NET_FDS])
     return 1;
 }
 
-int net_adopt(const struct net_options *opt, struct str note, const int *fds, size_t n_fds, struct net **ret,
-              struct err *e)
+int net_adopt(const struct net_options *opt, const struct net_kept *kept, struct net **ret, struct err *e)
 {
-    assert_true(str_is(note, "net") && n_fds == 1 && fake.kept_net);
+    assert_true(str_is(kept->note, "net") && kept->n_fds == 1 && fake.kept_net);
     *ret = fake.kept_net;
     fake.kept_net = NULL;
     memset((*ret)->is_taken, 0, sizeof((*ret)->is_taken)); /* who holds what is to be told anew */
@@ -158,9 +157,9 @@ void net_give_address(struct net *n, struct in_addr at)
     fake.n_addresses--;
 }
 
-int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr at, const char **ret_link, struct err *e)
+int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr at, struct err *e)
 {
-    assert_true(ns_fd >= 0 && take_nl_fd >= 0 && !ret_link);
+    assert_true(ns_fd >= 0 && take_nl_fd >= 0);
     close(take_nl_fd);
     ask_address("join", at);
     if (fake.fails_join.code)
@@ -199,11 +198,11 @@ struct filter_run {
     struct err result;
 };
 
-int filter_begin(const char *id, struct str batch, bool is_second, int ns_fd, struct filter_run **ret, struct err *e)
+int filter_begin(const struct filter_table *t, struct str batch, struct filter_run **ret, struct err *e)
 {
     if (fake.nft)
         fail_msg("two batches at a time");
-    if (is_second == fake.is_second)
+    if (t->is_second == fake.is_second)
         fail_msg("the table in force is overwritten");
     ask("nft", "");
     if (fake.fails_nft.code)

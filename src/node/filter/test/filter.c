@@ -560,7 +560,7 @@ static void apply(struct arena *a, const struct filter_input *in)
 
     filter_batch(a, in, &batch);
     stage.is_second = !stage.is_second;
-    OK(filter_begin(in->id, buf_view(&batch), stage.is_second, net_ns_fd(stage.net), &r, &e));
+    OK(filter_begin(&(struct filter_table){ in->id, stage.is_second, net_ns_fd(stage.net) }, buf_view(&batch), &r, &e));
     OK(end_in_time(r, &e));
 }
 
@@ -1009,12 +1009,12 @@ static void works_beside(void **state)
     nft_table_replace(&bad);
     nft_rule(&bad, "absent");
     nft_batch(&bad, &batch);
-    OK(filter_begin(in.id, buf_view(&batch), !stage.is_second, ns, &r, &e));
+    OK(filter_begin(&(struct filter_table){ in.id, !stage.is_second, ns }, buf_view(&batch), &r, &e));
     assert_int_equal(end_in_time(r, &e), -1);
     assert_int_equal(try(STR("a>b:8080")), ECONNREFUSED);
 
     for (int i = 0; i < 20; i++) { /* left alone, mostly before it has ended */
-        OK(filter_begin(in.id, buf_view(&batch), !stage.is_second, ns, &r, &e));
+        OK(filter_begin(&(struct filter_table){ in.id, !stage.is_second, ns }, buf_view(&batch), &r, &e));
         (void)filter_end(r, NULL);
     }
 }
@@ -1209,7 +1209,7 @@ static void many_pods(void **state)
         double cpu = cpu_ms();
 
         t = wall_ms();
-        OK(filter_begin(in.id, buf_view(&batch), i, net_ns_fd(stage.net), &r, &e));
+        OK(filter_begin(&(struct filter_table){ in.id, i, net_ns_fd(stage.net) }, buf_view(&batch), &r, &e));
         OK(end_in_time(r, &e));
         if (getenv("PUMICE_TEST_NUMBERS"))
             print_message("%s: %.1f ms, cpu %.1f ms\n", i ? "replace" : "apply", wall_ms() - t, cpu_ms() - cpu);

@@ -444,7 +444,7 @@ static void who_goes_on_joins(void **state)
     a = add_pod(old);
     net_note(old, &note);
     n_fds = net_fds(old, fds);
-    NET_OK(net_adopt(&opt, buf_view(&note), fds, n_fds, &n, &e));
+    NET_OK(net_adopt(&opt, &(struct net_kept){ buf_view(&note), fds, n_fds }, &n, &e));
     net_let_go(old);
     open_net = n;
     NET_OK(net_hold(n, a->address, &e));
