@@ -135,6 +135,18 @@ void definition_plan(const struct definition_observed *o, int64_t now_ms, struct
 /* Of one that is being deleted: delete its objects, then remove its finalizer. */
 void definition_end_plan(const struct json *definition, const struct observed_objects *objects, struct plan *plan);
 
+/* ---- limits.c: what the LimitRanges of a namespace say ---- */
+
+/* Containers of the pod that do not say how much they ask for get the defaults, and an annotation names them. */
+void limit_ranges_default(const struct observed_objects *ranges, struct arena *a, struct json *pod);
+
+bool limit_ranges_apply_to(const struct resource_type *t); /* pods and claims */
+/* ERR_FORBIDDEN: it is less or more than it may be, with all that is wrong by the first range that it breaks. */
+int limit_ranges_check(const struct observed_objects *ranges, const struct observed_object *object, struct err *e);
+
+/* Of a LimitRange that is written: fill in the bounds that follow from others, and tell which contradict each other. */
+void limit_range_admit(struct arena *a, struct json *range, struct problems *ps);
+
 /* ---- budget.c: how many pods of a PodDisruptionBudget may be evicted now ---- */
 
 struct budget_observed {
