@@ -182,8 +182,8 @@ static void spawner_died(struct agent *g)
 static void look_at_helpers(struct agent *g)
 {
     if (g->spawner)
-        spawner_look(g->spawner);
-    keeper_look(g->run.keeper);
+        spawner_resume(g->spawner);
+    keeper_resume(g->run.keeper);
     if (g->opt.puller)
         puller_look(g->opt.puller);
 }

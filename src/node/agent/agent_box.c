@@ -416,16 +416,16 @@ static int add_libraries(struct building *b, struct err *e)
 
 static int build_mounts(struct building *b, struct err *e)
 {
-    struct volume_mount *v;
-    size_t n;
+    struct volume_mounts mounts;
 
-    if (volumes_mounts(b->p->volumes, b->arena, b->container, &b->env, &v, &n, e) < 0)
+    if (volumes_mounts(b->p->volumes, b->container, &b->env, &mounts, e) < 0)
         return -1;
-    b->ret->mount_fds = arena_array(b->arena, int, n + b->grant.libraries.n + MOUNTS_EXTRA);
-    if (add_etc(b, v, n, e) < 0 || add_termination(b, v, n, e) < 0 || add_libraries(b, e) < 0)
+    b->ret->mount_fds = arena_array(b->arena, int, mounts.n + b->grant.libraries.n + MOUNTS_EXTRA);
+    if (add_etc(b, mounts.v, mounts.n, e) < 0 || add_termination(b, mounts.v, mounts.n, e) < 0 ||
+        add_libraries(b, e) < 0)
         return -1;
-    for (size_t i = 0; i < n; i++)
-        if (agent_box_add_mount(b, v[i].fd, NULL, v[i].target, v[i].is_read_only, v[i].is_recursive_host, e) < 0)
+    VEC_FOREACH(m, &mounts)
+        if (agent_box_add_mount(b, m->fd, NULL, m->target, m->is_read_only, m->is_recursive_host, e) < 0)
             return -1;
     return 0;
 }

@@ -69,7 +69,8 @@ int agent_pod_volumes(struct agent_pod *p, struct err *e)
     if (needs_disk(p) && mkdir(dir.p, 0700) < 0 && errno != EEXIST) /* the other one is there */
         return err_errno(e, "make %s", dir.p);
     agent_source_init(p, &source);
-    if (volumes_make(arena_fmt(&a, "%s/volumes", dir.p).p, p->object->root, &source, true, &p->volumes, e) < 0)
+    source.may_mount = true;
+    if (volumes_make(arena_fmt(&a, "%s/volumes", dir.p).p, p->object->root, &source, &p->volumes, e) < 0)
         return -1;
     agent_storage_count_volumes(p);
     return fs_group ? volumes_own(p->volumes, (gid_t)json_i64(fs_group, 0), e) : 0;

@@ -66,13 +66,14 @@ static struct agent_pod *pod_with(struct agent *g, const struct agent_place *whe
 
 uint64_t agent_attach_to(struct agent *g, const struct agent_session_spec *spec, struct err *e)
 {
+    struct shim_attachment attachment = { spec->where.container, spec->fds, spec->wants_input };
     struct agent_pod *p = pod_with(g, &spec->where, e);
     struct agent_session *s;
 
     if (!p)
         return 0;
     s = agent_session_begin(p, spec);
-    if (shim_attach(p->shim, s->id, spec->where.container, spec->fds, spec->wants_input, e) == 0)
+    if (shim_attach(p->shim, s->id, &attachment, e) == 0)
         return s->id;
     agent_session_forget(s);
     return 0;

@@ -162,6 +162,6 @@ void box_prepare(void);
 /* In that process, before each fork of a process that makes containers: refresh what has changed. */
 void box_refresh(void);
 /* In the forked process, before each container: check that the inherited list of mounts is still current. */
-void box_look(void);
+void box_recheck(void);
 
 #endif

@@ -367,7 +367,7 @@ static int fill_hide(struct box *b, struct err *e)
     if (b->over >= 0 && !b->has_bare) /* the overlay hides them */
         return 0;
     VEC_FOREACH(path, &b->spec->hidden)
-        if ((S_ISREG(box_over_look(b, *path)) ? fill_replace_file(b, *path, e) : mask_path(b, *path, e)) < 0)
+        if ((S_ISREG(box_over_type(b, *path)) ? fill_replace_file(b, *path, e) : mask_path(b, *path, e)) < 0)
             return -1;
     return 0;
 }

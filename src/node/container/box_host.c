@@ -108,7 +108,7 @@ static int bare_layer(struct host *h, const struct box_layer *l, bool is_dir)
             box_part(h->box, part);
         return mount;
     }
-    h->box->has_bare |= is_dir && l->has_over && S_ISDIR(box_over_look(h->box, l->path));
+    h->box->has_bare |= is_dir && l->has_over && S_ISDIR(box_over_type(h->box, l->path));
     mount = box_mount_clone(l->lower, "", false);
     if (mount < 0 && errno == EINVAL)
         mount = box_mount_clone(l->lower, "", true);
@@ -254,7 +254,7 @@ static int compose_dir(struct host *h, const struct composed *dir, const char *n
         0) /* empty (/media, /opt …): a directory serves as well as an overlay, and is cheaper */
         return 0;
     whole = arena_fmt(&h->box->arena, "%.*s/" OVER_WHOLE, STR_ARG(path));
-    if (has_mounts_below(h, path) && S_ISCHR(box_over_look(h->box, whole)))
+    if (has_mounts_below(h, path) && S_ISCHR(box_over_type(h->box, whole)))
         return attach_whole(h, dir->to, name, path) < 0 ? err_errno(e, "mount \"%.*s\"", STR_ARG(path)) : 0;
     if (!has_mounts_below(h, path) || dir->depth >= MAX_DEPTH || n_files > MAX_FILES)
         return attach_layer(h, fd, dir->to, name, path) < 0 ? err_errno(e, "mount \"%.*s\"", STR_ARG(path)) : 0;
@@ -277,7 +277,7 @@ static int compose_link(int from, int to, const char *name)
 
 static int compose_file(struct host *h, const struct composed *dir, const char *name, struct str path)
 {
-    bool is_changed = S_ISREG(box_over_look(h->box, path));
+    bool is_changed = S_ISREG(box_over_type(h->box, path));
     autoclose int fd = is_changed ? path_open_in(h->box->over, path, O_PATH | O_NOFOLLOW)
                                   : openat(dir->from, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     autoclose int made = fd < 0 ? -1 : openat(dir->to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
@@ -293,7 +293,7 @@ static int compose_entry(struct host *h, const struct composed *dir, const char 
     if (fstatat(dir->from, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
     path = arena_fmt(&h->box->arena, "%.*s/%s", STR_ARG(dir->path), name);
-    if (S_ISCHR(box_over_look(h->box, path)))
+    if (S_ISCHR(box_over_type(h->box, path)))
         return 0;
     if (S_ISDIR(st.st_mode))
         return compose_dir(h, dir, name, path, e);

@@ -93,7 +93,7 @@ int box_overlay(struct box *b, const struct box_layer *l, struct err *e);
 int box_plain_dir(struct box *b, const char *what, mode_t mode, unsigned attr, struct err *e);
 /* What 'over' has at a path of the host: S_IFCHR a whiteout, S_IFREG another file, S_IFDIR a directory with more; 0:
  * nothing. */
-mode_t box_over_look(const struct box *b, struct str path);
+mode_t box_over_type(const struct box *b, struct str path);
 bool box_over_hides(const struct box *b, struct str path); /* does it hide all that the host has in this directory? */
 void box_part(struct box *b, int take_mount);              /* add it to b->parts */
 int box_use_tmp_state(struct box *b, struct err *e);
@@ -126,10 +126,10 @@ struct box_mounts {
 int box_mounts_find(struct arena *a, const struct box_mounts **ret, struct err *e);
 bool box_has_own(struct str path); /* /proc, /sys … and paths below: the host's are never shown */
 
-/* Parts of box_prepare(), box_refresh(), box_look(). */
+/* Parts of box_prepare(), box_refresh(), box_recheck(). */
 void box_mounts_prepare(void);
 void box_mounts_refresh(void);
-void box_mounts_look(void);
+void box_mounts_recheck(void);
 
 /* ---- box_caps.c, box_seccomp.c ---- */
 

@@ -203,7 +203,7 @@ void box_mounts_refresh(void)
     known.is_listed = list_mounts(&known.arena, &known.list, NULL) == 0;
 }
 
-void box_mounts_look(void)
+void box_mounts_recheck(void)
 {
     if (known.is_listed && mounts_has_news(known.next))
         known.is_listed = false;

@@ -15,7 +15,7 @@ void box_refresh(void)
     box_fill_refresh();
 }
 
-void box_look(void)
+void box_recheck(void)
 {
-    box_mounts_look();
+    box_mounts_recheck();
 }

@@ -100,7 +100,7 @@ static void lower_paths(char *ret, size_t size, int lower, int over)
     (void)snprintf(ret + n, size - (size_t)n, "/proc/self/fd/%d", lower);
 }
 
-mode_t box_over_look(const struct box *b, struct str path)
+mode_t box_over_type(const struct box *b, struct str path)
 {
     autoclose int fd = b->over < 0 ? -1 : path_open_in(b->over, path, O_PATH | O_NOFOLLOW);
     struct stat st;

@@ -28,12 +28,12 @@ struct level { /* a directory that is being read */
     bool stays; /* it leads to something that is shown */
 };
 
-struct hide_walk_look {
+struct hide_search {
     const struct hide_walk *how;
     /* Decide by name and type (DT_…) alone; UNSURE: stat it. May be NULL. */
-    enum hide_walk_verdict (*glance)(const struct hide_walk_look *l, const struct level *in, const char *name,
+    enum hide_walk_verdict (*glance)(const struct hide_search *l, const struct level *in, const char *name,
                                      unsigned char kind);
-    enum hide_walk_verdict (*judge)(const struct hide_walk_look *l, struct level *in, const char *name,
+    enum hide_walk_verdict (*judge)(const struct hide_search *l, struct level *in, const char *name,
                                     const struct stat *st);
     struct buf path; /* of the current entry */
     int depth_max;
@@ -45,7 +45,7 @@ struct hide_walk_look {
 
 /* ---- closed files of the machine ---- */
 
-static bool hide_walk_is_shown(const struct hide_walk_look *l)
+static bool hide_walk_is_shown(const struct hide_search *l)
 {
     struct str path = buf_view(&l->path);
 
@@ -59,7 +59,7 @@ static bool hide_walk_is_shown(const struct hide_walk_look *l)
 }
 
 /* Files that we may not read ourselves are safe: pods read with our rights. */
-static enum hide_walk_verdict judge_machine(const struct hide_walk_look *l, struct level *in, const char *name,
+static enum hide_walk_verdict judge_machine(const struct hide_search *l, struct level *in, const char *name,
                                             const struct stat *st)
 {
     bool is_dir = S_ISDIR(st->st_mode), is_closed = !(st->st_mode & (is_dir ? S_IXOTH : S_IROTH));
@@ -74,7 +74,7 @@ static enum hide_walk_verdict judge_machine(const struct hide_walk_look *l, stru
 }
 
 /* In "/": skip directories that are searched separately, have no secrets, or are not shown. */
-static enum hide_walk_verdict glance_some(const struct hide_walk_look *l, const struct level *in, const char *name,
+static enum hide_walk_verdict glance_some(const struct hide_search *l, const struct level *in, const char *name,
                                           unsigned char kind)
 {
     static const char *const others[] = { "etc", "var", "usr", "proc", "sys", "dev", "run", "tmp", "snap" };
@@ -124,13 +124,13 @@ static bool is_environment(int dir)
     return false;
 }
 
-static bool is_settled_dot(const struct hide_walk_look *l, const struct level *in, const char *name)
+static bool is_settled_dot(const struct hide_search *l, const struct level *in, const char *name)
 {
     return l->how->has_dots && in->depth == 0 && name[0] == '.';
 }
 
 /* Decide without a stat for most of a home. */
-static enum hide_walk_verdict glance_home(const struct hide_walk_look *l, const struct level *in, const char *name,
+static enum hide_walk_verdict glance_home(const struct hide_search *l, const struct level *in, const char *name,
                                           unsigned char kind)
 {
     if (is_settled_dot(l, in, name))
@@ -142,7 +142,7 @@ static enum hide_walk_verdict glance_home(const struct hide_walk_look *l, const 
     return kind == DT_REG && l->is_far ? (l->is_private ? HIDE : SHOW) : UNSURE;
 }
 
-static enum hide_walk_verdict judge_home(const struct hide_walk_look *l, struct level *in, const char *name,
+static enum hide_walk_verdict judge_home(const struct hide_search *l, struct level *in, const char *name,
                                          const struct stat *st)
 {
     if (is_settled_dot(l, in, name))
@@ -174,16 +174,16 @@ static bool is_far(int dir)
     return false;
 }
 
-static int walk_entries(struct hide_walk_look *l, struct level *in);
+static int walk_entries(struct hide_search *l, struct level *in);
 
-static int hide_this(struct hide_walk_look *l, struct level *in)
+static int hide_this(struct hide_search *l, struct level *in)
 {
     in->n_hidden++;
     return l->how->hide(l->how->ctx, buf_view(&l->path));
 }
 
 /* Homes are large, and time is limited. Directories that were not searched are hidden. */
-static int hide_walk_leave_out(struct hide_walk_look *l, struct level *in, const struct stat *st)
+static int hide_walk_leave_out(struct hide_search *l, struct level *in, const struct stat *st)
 {
     bool is_closed = l->is_private || !(st->st_mode & S_IXOTH);
 
@@ -191,13 +191,13 @@ static int hide_walk_leave_out(struct hide_walk_look *l, struct level *in, const
 }
 
 /* A directory of a home with too much to hide is hidden as a whole: stop reading it. */
-static bool is_hidden_whole(const struct hide_walk_look *l, const struct level *in)
+static bool is_hidden_whole(const struct hide_search *l, const struct level *in)
 {
     return l->is_home && in->depth && !in->stays && in->n_hidden > DIR_HIDDEN;
 }
 
 /* 'st': zero for a directory that was not stat'ed. */
-static int walk_into(struct hide_walk_look *l, struct level *in, const char *name, struct stat *st, bool stays)
+static int walk_into(struct hide_search *l, struct level *in, const char *name, struct stat *st, bool stays)
 {
     autoclose int fd = openat(in->fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct level next = { .above = in, .fd = fd, .depth = in->depth + 1, .stays = stays };
@@ -216,7 +216,7 @@ static int walk_into(struct hide_walk_look *l, struct level *in, const char *nam
     return is_hidden_whole(l, &next) ? hide_this(l, in) : 0;
 }
 
-static int walk_entry(struct hide_walk_look *l, struct level *in, const char *name, unsigned char kind)
+static int walk_entry(struct hide_search *l, struct level *in, const char *name, unsigned char kind)
 {
     enum hide_walk_verdict verdict = l->glance ? l->glance(l, in, name, kind) : UNSURE;
     enum hide_place place = PLACE_PLAIN;
@@ -245,7 +245,7 @@ static bool hide_walk_is_name(const struct dirent64 *entry)
     return entry->d_type != DT_LNK && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-static bool is_walk_done(const struct hide_walk_look *l, const struct level *in)
+static bool is_walk_done(const struct hide_search *l, const struct level *in)
 {
     bool has_time = l->left > 0 || (in->depth == 0 && l->of_each);
 
@@ -253,7 +253,7 @@ static bool is_walk_done(const struct hide_walk_look *l, const struct level *in)
 }
 
 /* By getdents64(): a DIR stream for each directory would cost as much as all the rest. */
-static int walk_entries(struct hide_walk_look *l, struct level *in)
+static int walk_entries(struct hide_search *l, struct level *in)
 {
     _Alignas(struct dirent64) char entries[READ_BYTES];
     size_t length = l->path.n;
@@ -279,7 +279,7 @@ static int walk_entries(struct hide_walk_look *l, struct level *in)
     return rc;
 }
 
-static int walk_top(struct hide_walk_look *l, const char *top)
+static int walk_top(struct hide_search *l, const char *top)
 {
     autoclose int fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct stat st;
@@ -298,7 +298,7 @@ static int walk_top(struct hide_walk_look *l, const char *top)
 
 int hide_walk_machine(const struct hide_walk *how, const char *top)
 {
-    struct hide_walk_look l = {
+    struct hide_search l = {
         .how = how, .judge = judge_machine, .depth_max = MACHINE_DEPTH, .left = INT_MAX, .of_one = INT_MAX
     };
 
@@ -307,26 +307,26 @@ int hide_walk_machine(const struct hide_walk *how, const char *top)
 
 int hide_walk_some(const struct hide_walk *how, const char *top)
 {
-    struct hide_walk_look l = { .how = how,
-                                .glance = glance_some,
-                                .judge = judge_machine,
-                                .depth_max = SOME_DEPTH,
-                                .left = SOME_ENTRIES,
-                                .of_one = SOME_OF_ONE,
-                                .of_each = SOME_ENTRIES };
+    struct hide_search l = { .how = how,
+                             .glance = glance_some,
+                             .judge = judge_machine,
+                             .depth_max = SOME_DEPTH,
+                             .left = SOME_ENTRIES,
+                             .of_one = SOME_OF_ONE,
+                             .of_each = SOME_ENTRIES };
 
     return walk_top(&l, top);
 }
 
 int hide_walk_home(const struct hide_walk *how, const char *top, bool is_private, bool *ret_shown)
 {
-    struct hide_walk_look l = { .how = how,
-                                .glance = glance_home,
-                                .judge = judge_home,
-                                .depth_max = HOME_DEPTH,
-                                .left = HOME_ENTRIES,
-                                .is_home = true,
-                                .is_private = is_private };
+    struct hide_search l = { .how = how,
+                             .glance = glance_home,
+                             .judge = judge_home,
+                             .depth_max = HOME_DEPTH,
+                             .left = HOME_ENTRIES,
+                             .is_home = true,
+                             .is_private = is_private };
     int rc = walk_top(&l, top);
 
     *ret_shown |= l.has_shown;

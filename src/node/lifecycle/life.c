@@ -418,7 +418,7 @@ void life_lost(struct life *l, struct str message, int64_t now_ms)
 
 /* ---- the next action ---- */
 
-static void check_deadline(struct life *l, struct life_look *k)
+static void check_deadline(struct life *l, struct life_pass *k)
 {
     static const char *const words = "Pod was active on the node longer than the specified deadline";
     int64_t limit_ms = life_seconds(json_get(l->pod->root, "spec"), "activeDeadlineSeconds", 0);
@@ -429,13 +429,13 @@ static void check_deadline(struct life *l, struct life_look *k)
     life_stop(l, -1, STR("DeadlineExceeded"), str_of(words), k->now_ms);
 }
 
-static bool life_act(struct life_look *k, enum life_action_kind kind)
+static bool life_act(struct life_pass *k, enum life_action_kind kind)
 {
     *k->ret = (struct life_action){ .kind = kind };
     return true;
 }
 
-static bool box_step(struct life *l, struct life_look *k)
+static bool box_step(struct life *l, struct life_pass *k)
 {
     if (l->box == LIFE_BOX_NONE && !l->stop.is_on && life_is_due(k, l->make_ms)) {
         l->box = LIFE_BOX_MAKING;
@@ -452,7 +452,7 @@ static bool box_step(struct life *l, struct life_look *k)
     return false;
 }
 
-static bool life_walk(struct life *l, struct life_look *k)
+static bool life_walk(struct life *l, struct life_pass *k)
 {
     check_deadline(l, k);
     if (box_step(l, k))
@@ -470,7 +470,7 @@ static bool life_walk(struct life *l, struct life_look *k)
 
 bool life_step(struct life *l, int64_t now_ms, struct life_action *ret)
 {
-    struct life_look k = { .now_ms = now_ms, .due_ms = INT64_MAX, .ret = ret };
+    struct life_pass k = { .now_ms = now_ms, .due_ms = INT64_MAX, .ret = ret };
     bool did;
 
     *ret = (struct life_action){ .kind = LIFE_NOTHING };

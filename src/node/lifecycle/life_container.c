@@ -66,7 +66,7 @@ static bool is_starting(const struct life_con *c)
     return c->state == LIFE_CON_STARTING;
 }
 
-void life_action_of(struct life_look *k, enum life_action_kind kind, const struct life_con *c)
+void life_action_of(struct life_pass *k, enum life_action_kind kind, const struct life_con *c)
 {
     *k->ret = (struct life_action){ .kind = kind,
                                     .container = c->spec,
@@ -94,7 +94,7 @@ static void grow_backoff(struct life_con *c, int64_t now_ms)
     c->backoff_set_ms = now_ms;
 }
 
-static bool try_start(struct life_con *c, struct life_look *k)
+static bool try_start(struct life_con *c, struct life_pass *k)
 {
     if (life_con_is_active(c) || c->is_over || !life_is_due(k, c->start_ms))
         return false;
@@ -114,7 +114,7 @@ static bool someone_starts(const struct life *l)
 }
 
 /* Ephemeral containers wait for no others: they are for debugging pods that do not start. */
-static bool ephemeral_step(struct life *l, struct life_look *k)
+static bool ephemeral_step(struct life *l, struct life_pass *k)
 {
     VEC_FOREACH(c, &l->cons)
         if (c->is_ephemeral && try_start(c, k))
@@ -122,7 +122,7 @@ static bool ephemeral_step(struct life *l, struct life_look *k)
     return false;
 }
 
-bool life_start_step(struct life *l, struct life_look *k)
+bool life_start_step(struct life *l, struct life_pass *k)
 {
     if (l->stop.is_on || l->box != LIFE_BOX_MADE || l->is_broken)
         return false;
@@ -487,7 +487,7 @@ void life_start_failed(struct life *l, struct str container, const struct life_f
 
 /* ---- hooks ---- */
 
-bool life_hook_step(struct life *l, struct life_con *c, struct life_hook *h, int64_t timeout_ms, struct life_look *k)
+bool life_hook_step(struct life *l, struct life_con *c, struct life_hook *h, int64_t timeout_ms, struct life_pass *k)
 {
     const struct json *sleep = json_get(h->spec, "sleep");
 
@@ -520,7 +520,7 @@ static void post_over(struct life *l, struct life_con *c, bool is_ok, int64_t no
     l->is_changed = true;
 }
 
-bool life_post_step(struct life *l, struct life_con *c, struct life_look *k)
+bool life_post_step(struct life *l, struct life_con *c, struct life_pass *k)
 {
     if (c->state != LIFE_CON_RUNNING || life_con_is_up(c))
         return false;

@@ -30,13 +30,13 @@ enum {
 enum life_phase { LIFE_PENDING, LIFE_RUNNING, LIFE_SUCCEEDED, LIFE_FAILED, LIFE_PHASE_MAX };
 extern const char *const life_phase_names[LIFE_PHASE_MAX];
 
-struct life_look { /* one walk of life_step() */
+struct life_pass { /* one walk of life_step() */
     int64_t now_ms;
     int64_t due_ms; /* the earliest time in the future that was checked */
     struct life_action *ret;
 };
 
-static inline bool life_is_due(struct life_look *k, int64_t at_ms)
+static inline bool life_is_due(struct life_pass *k, int64_t at_ms)
 {
     if (at_ms <= k->now_ms)
         return true;
@@ -218,8 +218,8 @@ static inline bool life_con_is_up(const struct life_con *c)
 }
 bool life_con_is_started(const struct life_con *c); /* up, and its startup probe succeeded */
 bool life_con_is_ready(const struct life_con *c);
-bool life_start_step(struct life *l, struct life_look *k);
-bool life_post_step(struct life *l, struct life_con *c, struct life_look *k);
+bool life_start_step(struct life *l, struct life_pass *k);
+bool life_post_step(struct life *l, struct life_con *c, struct life_pass *k);
 void life_con_killed(struct life *l, struct life_con *c, struct str message, int64_t now_ms); /* for life_lost() */
 /* Restore its state from an earlier status. */
 void life_con_take(struct life *l, struct life_con *c, const struct json *old, int64_t now_ms);
@@ -227,13 +227,13 @@ void life_con_take(struct life *l, struct life_con *c, const struct json *old, i
 void life_con_found(struct life *l, struct life_con *c, const struct json *old, const struct life_found *f);
 void life_con_again(struct life_con *c, int64_t now_ms); /* for a new sandbox: start from the beginning */
 void life_check_init(struct life_con *c);                /* mark a sidecar as done if the next container may start */
-void life_action_of(struct life_look *k, enum life_action_kind kind, const struct life_con *c);
+void life_action_of(struct life_pass *k, enum life_action_kind kind, const struct life_con *c);
 /* One step of a hook. True: an action was set. */
-bool life_hook_step(struct life *l, struct life_con *c, struct life_hook *h, int64_t timeout_ms, struct life_look *k);
+bool life_hook_step(struct life *l, struct life_con *c, struct life_hook *h, int64_t timeout_ms, struct life_pass *k);
 
 /* life_probe.c */
 void life_probes_begin(struct life_con *c);
-bool life_probe_step(struct life *l, struct life_con *c, struct life_look *k);
+bool life_probe_step(struct life *l, struct life_con *c, struct life_pass *k);
 struct life_result { /* of a probe or hook */
     uint64_t id;
     bool is_ok;
@@ -248,7 +248,7 @@ void life_begin_stop(struct life *l, int64_t grace_ms, int64_t now_ms);
 void life_con_stop(struct life *l, struct life_con *c, int64_t grace_ms, int64_t now_ms, const char *fmt, ...)
     __attribute__((format(printf, 5, 6)));
 void life_con_join_stop(struct life *l, struct life_con *c, int64_t now_ms); /* of the pod */
-bool life_stop_step(struct life *l, struct life_con *c, struct life_look *k);
+bool life_stop_step(struct life *l, struct life_con *c, struct life_pass *k);
 
 /* life_phase.c */
 enum life_shown { LIFE_SHOWS_WAITING, LIFE_SHOWS_RUNNING, LIFE_SHOWS_ENDED };

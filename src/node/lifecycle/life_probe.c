@@ -48,7 +48,7 @@ static bool is_probe_wanted(const struct life_con *c, enum life_probe_kind kind)
     return life_con_is_started(c) != (kind == LIFE_STARTUP);
 }
 
-static bool life_probe_ask(struct life *l, struct life_con *c, struct life_probe *p, struct life_look *k)
+static bool life_probe_ask(struct life *l, struct life_con *c, struct life_probe *p, struct life_pass *k)
 {
     if (!life_is_due(k, p->next_ms))
         return false;
@@ -61,7 +61,7 @@ static bool life_probe_ask(struct life *l, struct life_con *c, struct life_probe
     return true;
 }
 
-bool life_probe_step(struct life *l, struct life_con *c, struct life_look *k)
+bool life_probe_step(struct life *l, struct life_con *c, struct life_pass *k)
 {
     if (!life_con_is_up(c))
         return false;

@@ -70,21 +70,21 @@ static bool waits_for_turn(const struct life *l, const struct life_con *c)
     return false;
 }
 
-static bool stop_send(struct life_con *c, int signo, struct life_look *k)
+static bool stop_send(struct life_con *c, int signo, struct life_pass *k)
 {
     life_action_of(k, LIFE_SIGNAL, c);
     k->ret->signo = signo;
     return true;
 }
 
-static bool kill_now(struct life_con *c, struct life_look *k)
+static bool kill_now(struct life_con *c, struct life_pass *k)
 {
     c->stop.is_killed = true;
     return stop_send(c, SIGKILL, k);
 }
 
 /* Has the hook ended? It may take the whole grace period. '*ret_given': an action was set instead. */
-static bool is_past_hook(struct life *l, struct life_con *c, struct life_look *k, bool *ret_given)
+static bool is_past_hook(struct life *l, struct life_con *c, struct life_pass *k, bool *ret_given)
 {
     if (c->pre.state == LIFE_HOOK_NONE || c->pre.state == LIFE_HOOK_DONE)
         return true;
@@ -98,14 +98,14 @@ static bool is_past_hook(struct life *l, struct life_con *c, struct life_look *k
 }
 
 /* A starting container cannot get SIGTERM. A start is quick, or it hangs: kill it at the end of the grace period. */
-static bool stop_starting(const struct life *l, struct life_con *c, struct life_look *k)
+static bool stop_starting(const struct life *l, struct life_con *c, struct life_pass *k)
 {
     if (!l->stop.is_on || c->stop.is_killed || (!l->stop.is_forced && !life_is_due(k, l->stop.until_ms)))
         return false;
     return kill_now(c, k);
 }
 
-bool life_stop_step(struct life *l, struct life_con *c, struct life_look *k)
+bool life_stop_step(struct life *l, struct life_con *c, struct life_pass *k)
 {
     struct life_end_of_con *s = &c->stop;
     bool was_given = false;

@@ -141,7 +141,7 @@ int keeper_fd(const struct keeper *k)
     return k ? k->lifeline : -1;
 }
 
-void keeper_look(const struct keeper *k)
+void keeper_resume(const struct keeper *k)
 {
     if (k)
         proc_go_on(k->pid);

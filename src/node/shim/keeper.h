@@ -28,7 +28,7 @@ int keeper_start(const struct keeper_options *opt, struct keeper **ret, struct e
 /* The program's end of the lifeline, for processes that are not forked from the program to hold. It hangs up if the
  * keeper is killed; they still end with the program, and a new keeper gets a lifeline of its own. NULL: -1. */
 int keeper_fd(const struct keeper *k);
-void keeper_look(
+void keeper_resume(
     const struct keeper *k); /* call it now and then: resumes a keeper that was stopped by a signal. NULL is fine */
 /* The program has cleaned up itself: end the keeper without calling 'finish', and wait for it. NULL is fine. */
 void keeper_stop(struct keeper *k);

@@ -150,14 +150,15 @@ int shim_exec_on(struct shim *s, uint64_t id, const struct shim_command *command
     return wire_send(s->fd, &m, e);
 }
 
-int shim_attach(struct shim *s, uint64_t id, struct str container, const int fds[3], bool wants_input, struct err *e)
+int shim_attach(struct shim *s, uint64_t id, const struct shim_attachment *attachment, struct err *e)
 {
+    const int *fds = attachment->fds;
     struct wire_msg m = { .kind = ORDER_ATTACH, .n_fds = 3, .fds = { fds[0], fds[1], fds[2] } };
     autobuf text = { 0 };
 
     wire_put_i64(&text, (int64_t)id);
-    wire_put_str(&text, container);
-    wire_put_i64(&text, wants_input);
+    wire_put_str(&text, attachment->container);
+    wire_put_i64(&text, attachment->wants_input);
     m.payload = buf_view(&text);
     return wire_send(s->fd, &m, e);
 }

@@ -60,8 +60,8 @@ int spawner_start(const struct spawner_options *opt, struct spawner **ret, struc
 int spawner_program(char **argv);
 /* End the spawner and all its shims, and wait for it. NULL is fine. */
 void spawner_stop(struct spawner *s);
-void spawner_look(const struct spawner *s); /* call it now and then: resumes a spawner that was stopped by a signal */
-int spawner_fd(const struct spawner *s);    /* readable: the spawner is dead; it never sends anything */
+void spawner_resume(const struct spawner *s); /* call it now and then: resumes a spawner that was stopped by a signal */
+int spawner_fd(const struct spawner *s);      /* readable: the spawner is dead; it never sends anything */
 
 /* ---- those that outlive their program ---- */
 
@@ -147,10 +147,15 @@ int shim_exec(struct shim *s, uint64_t id, const struct shim_command *command, i
  * SHIM_RESULT has a text only if the command was not run: why. */
 int shim_exec_on(struct shim *s, uint64_t id, const struct shim_command *command, const int fds[3], struct err *e);
 /* Copy the container's output from now on to fds[1] and fds[2] (of a terminal all to the first), which must be pipes.
- * Output that is not read in time is dropped there; the log has all of it. 'wants_input': its input is sent over
- * the socket fds[0]: one byte with a descriptor to write to, which is the terminal if it has one. SHIM_RESULT follows
+ * Output that is not read in time is dropped there; the log has all of it. 'wants_input': its input is sent over the
+ * socket fds[0]: one byte with a descriptor to write to, which is the terminal if it has one. SHIM_RESULT follows
  * when the container has ended, or at once with the reason of a failure. */
-int shim_attach(struct shim *s, uint64_t id, struct str container, const int fds[3], bool wants_input, struct err *e);
+struct shim_attachment {
+    struct str container;
+    const int *fds; /* 3 */
+    bool wants_input;
+};
+int shim_attach(struct shim *s, uint64_t id, const struct shim_attachment *attachment, struct err *e);
 /* Relay bytes between a stream socket, which stays the caller's, and a port of the pod (127.0.0.1, else ::1), until
  * both sides have ended: SHIM_RESULT follows; its text has the error of a failed connection. With a datagram socket:
  * relay all datagrams to the port (127.0.0.1), and the answers back, until it is cancelled. */

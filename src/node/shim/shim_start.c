@@ -225,7 +225,7 @@ static int launch_container(struct shim_pod *p, struct con *c, struct err *e)
     c->spec.has_host_pids = p->opt.has_host_pids;
     pod_set_ids(p, &c->spec);
     if (open_streams(c, &ends, e) == 0) {
-        box_look();
+        box_recheck();
         c->pid = pod_clone(p, c->group, flags, &c->pidfd, e);
         if (c->pid == 0)
             be_container(p, c, &ends, e);

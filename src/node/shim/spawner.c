@@ -158,7 +158,7 @@ void spawner_stop(struct spawner *s)
     spawner_leave(s);
 }
 
-void spawner_look(const struct spawner *s)
+void spawner_resume(const struct spawner *s)
 {
     if (s->is_child)
         proc_go_on(s->pid);

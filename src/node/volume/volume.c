@@ -308,11 +308,11 @@ static void undo_make(struct volume_set *s)
     volumes_free(s, s->made_dir);
 }
 
-int volumes_make(const char *dir, const struct json *pod, const struct volume_source *source, bool may_mount,
-                 struct volume_set **ret, struct err *e)
+int volumes_make(const char *dir, const struct json *pod, const struct volume_source *source, struct volume_set **ret,
+                 struct err *e)
 {
     autoarena a = { 0 };
-    struct volume_set *s = set_new(dir, pod, may_mount);
+    struct volume_set *s = set_new(dir, pod, source->may_mount);
     struct volume_call c = { .set = s, .arena = &a, .pod = pod, .source = source };
     bool has_any = json_count(json_find(pod, "spec", "volumes", NULL)) > 0;
 

@@ -41,6 +41,7 @@ struct volume_source {
     const struct json *allocatable; /* status.allocatable of the node, for unset limits; or NULL */
     const char *claims_dir;         /* directory for claims: <claims_dir>/<namespace>/<claim>; NULL: none */
     bool allows_host_path;
+    bool may_mount; /* use tmpfs where this page says so; else plain directories. For volumes_make() */
 };
 
 struct volume_mount {  /* one volumeMount of a container, ready to mount */
@@ -53,15 +54,15 @@ struct volume_mount {  /* one volumeMount of a container, ready to mount */
 struct volume_set;
 struct vars; /* node/env/vars.h */
 
-/* Create all volumes of the pod, if it has any, below 'dir' (created if missing, 0755; its parent must exist).
- * 'may_mount': use tmpfs where described above; else plain directories. A 'dir' of an earlier run is reused:
- * emptyDirs keep their files, the others are updated. A failed first attempt leaves nothing behind.
+/* Create all volumes of the pod, if it has any, below 'dir' (created if missing, 0755; its parent must exist). A
+ * 'dir' of an earlier run is reused: emptyDirs keep their files, the others are updated. A failed first attempt
+ * leaves nothing behind.
  *
  * ERR_NOT_FOUND: a required object does not exist (yet): a ConfigMap, Secret or one of its keys, a claim, a host
  * path; the caller retries later. ERR_FORBIDDEN: a host path, where none is allowed; a claim that an ephemeral volume
  * would share. All errors name the volume: "volume \"cfg\": configmap \"x\" not found". */
-int volumes_make(const char *dir, const struct json *pod, const struct volume_source *source, bool may_mount,
-                 struct volume_set **ret, struct err *e);
+int volumes_make(const char *dir, const struct json *pod, const struct volume_source *source, struct volume_set **ret,
+                 struct err *e);
 
 /* NULL is fine. 'removes': unmount and delete, including 'dir'; claims and host paths stay. If there are many files,
  * some may stay: they are deleted with the pod's directory by the caller. Failures are logged. */
@@ -74,8 +75,12 @@ int volumes_sweep(const char *dir, struct err *e);
  * container, for subPathExpr. A missing subPath is created as a directory; in a configMap and similar volumes it is
  * ERR_NOT_FOUND. The descriptors are valid until the next call for a container of the same name, or volumes_free().
  * Clone the mounts (open_tree) before entering another mount namespace: the kernel refuses it afterwards. */
-int volumes_mounts(struct volume_set *v, struct arena *a, const struct json *container, const struct vars *env,
-                   struct volume_mount **ret, size_t *ret_n, struct err *e);
+struct volume_mounts {
+    struct volume_mount *v; /* in the arena of 'env' */
+    size_t n;
+};
+int volumes_mounts(struct volume_set *s, const struct json *container, const struct vars *env,
+                   struct volume_mounts *ret, struct err *e);
 
 /* A ConfigMap, Secret or the pod itself changed: update the files. A volume that fails keeps its old files; the
  * others are updated, and the first error is returned. */

@@ -123,7 +123,6 @@ static int open_in_host(const struct volume_set *s, const struct volume *v, stru
 /* For whom mounts are read: a container. */
 struct mount_reader {
     struct volume_set *set;
-    struct arena *arena;
     const struct vars *env;
     struct volume_held *held;
 };
@@ -134,7 +133,7 @@ static int open_sub_path(const struct mount_reader *r, const struct volume *v, s
     struct str path;
     int rc;
 
-    if (volume_path_clean(r->arena, text, &path, e) < 0)
+    if (volume_path_clean(r->env->arena, text, &path, e) < 0)
         return err_wrap(e, "subPath");
     if (v->kind->is_host)
         rc = open_in_host(r->set, v, path, ret_fd, e);
@@ -151,7 +150,7 @@ static int read_mount(const struct mount_reader *r, const struct volume *v, cons
     struct str propagation = json_member_text(mount, "mountPropagation"), sub;
     struct stat st;
 
-    if (volume_target_clean(r->arena, json_member_text(mount, "mountPath"), &ret->target, e) < 0)
+    if (volume_target_clean(r->env->arena, json_member_text(mount, "mountPath"), &ret->target, e) < 0)
         return -1;
     if (str_is(propagation, "Bidirectional"))
         return err_set(e, ERR_INVALID, "mountPropagation Bidirectional is not supported on this node");
@@ -205,24 +204,23 @@ static int read_mounts(const struct mount_reader *r, const struct json *list, st
     return sort_mounts(mounts, i, e);
 }
 
-int volumes_mounts(struct volume_set *s, struct arena *a, const struct json *container, const struct vars *env,
-                   struct volume_mount **ret, size_t *ret_n, struct err *e)
+int volumes_mounts(struct volume_set *s, const struct json *container, const struct vars *env,
+                   struct volume_mounts *ret, struct err *e)
 {
     const struct json *list = json_get(container, "volumeMounts");
     struct str name = json_member_text(container, "name");
-    struct volume_mount *mounts = arena_array(a, struct volume_mount, json_count(list));
+    struct volume_mount *mounts = arena_array(env->arena, struct volume_mount, json_count(list));
     struct volume_held *held = held_of(s, name);
 
     volume_mount_held_done(held);
     if (json_count(json_get(container, "volumeDevices")))
         return err_set(e, ERR_INVALID, "container \"%.*s\": volumeDevices are not supported on this node",
                        STR_ARG(name));
-    if (read_mounts(&(struct mount_reader){ s, a, env, held }, list, mounts, e) < 0) {
+    if (read_mounts(&(struct mount_reader){ s, env, held }, list, mounts, e) < 0) {
         volume_mount_held_done(held);
         return err_wrap(e, "container \"%.*s\"", STR_ARG(name));
     }
-    *ret = mounts;
-    *ret_n = json_count(list);
+    *ret = (struct volume_mounts){ mounts, json_count(list) };
     return 0;
 }
 

@@ -145,7 +145,7 @@ int keeper_fd(const struct keeper *k)
     return -1;
 }
 
-void keeper_look(const struct keeper *k)
+void keeper_resume(const struct keeper *k)
 {
 }
 

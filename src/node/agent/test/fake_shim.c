@@ -130,7 +130,7 @@ int spawner_fd(const struct spawner *s)
     return s->fd;
 }
 
-void spawner_look(const struct spawner *s)
+void spawner_resume(const struct spawner *s)
 {
 }
 
@@ -385,9 +385,9 @@ int shim_exec_on(struct shim *s, uint64_t id, const struct shim_command *command
     return 0;
 }
 
-int shim_attach(struct shim *s, uint64_t id, struct str container, const int fds[3], bool wants_input, struct err *e)
+int shim_attach(struct shim *s, uint64_t id, const struct shim_attachment *attachment, struct err *e)
 {
-    ask("attach %.*s/%.*s", STR_ARG(s->pod), STR_ARG(container));
+    ask("attach %.*s/%.*s", STR_ARG(s->pod), STR_ARG(attachment->container));
     question(s, id);
     return 0;
 }

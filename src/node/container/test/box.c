@@ -538,7 +538,7 @@ static void test_mounts_change(void **state)
     NEEDS_BOX();
     assert_int_equal(mkdir("/srv/late", 0755), 0);
     for (int listed = 0; listed < 2; listed++) {
-        static void (*const lists[])(void) = { box_look, box_refresh };
+        static void (*const lists[])(void) = { box_recheck, box_refresh };
 
         box_refresh();
         mount_at("/srv/late", "/srv/late/file", "late\n");

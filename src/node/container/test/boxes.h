@@ -162,7 +162,7 @@ static inline struct running start(struct fixture *f)
     assert_int_equal(pipe2(out, O_CLOEXEC), 0);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report), 0);
     (void)fflush(NULL);
-    box_look();
+    box_recheck();
     r.pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
     if (r.pid == 0) {
         take_streams(out[1]);

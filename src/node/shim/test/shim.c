@@ -545,19 +545,20 @@ static void test_attach(void **state)
     assert_int_equal(pipe2(err, O_CLOEXEC), 0);
     const int fds[] = { sock[1], out[1], err[1] };
 
-    assert_int_equal(shim_attach(s, 1, STR("none"), fds, false, NULL), 0);
+    assert_int_equal(shim_attach(s, 1, &(struct shim_attachment){ STR("none"), fds, false }, NULL), 0);
     assert_true(str_is(stand_expect(s, SHIM_RESULT, "none").text, "the container is not running"));
-    assert_int_equal(shim_attach(s, 2, STR("deaf"), fds, true, NULL), 0);
+    assert_int_equal(shim_attach(s, 2, &(struct shim_attachment){ STR("deaf"), fds, true }, NULL), 0);
     assert_true(str_has(stand_expect(s, SHIM_RESULT, "deaf").text, STR("set stdin: true")));
 
-    assert_int_equal(shim_attach(s, 3, STR("hears"), fds, true, NULL), 0);
+    assert_int_equal(shim_attach(s, 3, &(struct shim_attachment){ STR("hears"), fds, true }, NULL), 0);
     in = recv_input(sock[0]);
     assert_int_equal(write(in, "ab", 2), 2); /* half a line is seen at once */
     assert_int_equal(read(out[0], text, sizeof(text)), 2);
     close(in);
     assert_int_equal(shim_cancel(s, 3, NULL), 0);
     assert_true(stand_expect(s, SHIM_RESULT, "leaves").is_ok);
-    assert_int_equal(shim_attach(s, 4, STR("hears"), fds, true, NULL), 0); /* it went on, and so does its input */
+    assert_int_equal(shim_attach(s, 4, &(struct shim_attachment){ STR("hears"), fds, true }, NULL),
+                     0); /* it went on, and so does its input */
     in = recv_input(sock[0]);
     assert_int_equal(read(out[0], text, sizeof(text)), 2); /* the half line again */
     assert_int_equal(write(in, "c\n", 2), 2);
@@ -569,9 +570,9 @@ static void test_attach(void **state)
     assert_true(ev.kind == SHIM_RESULT && ev.id == 4);
     (void)stand_expect(s, SHIM_ENDED, "hears");
 
-    assert_int_equal(shim_attach(s, 5, STR("once"), fds, true, NULL), 0);
+    assert_int_equal(shim_attach(s, 5, &(struct shim_attachment){ STR("once"), fds, true }, NULL), 0);
     in = recv_input(sock[0]);
-    assert_int_equal(shim_attach(s, 6, STR("once"), fds, true, NULL), 0);
+    assert_int_equal(shim_attach(s, 6, &(struct shim_attachment){ STR("once"), fds, true }, NULL), 0);
     assert_true(str_has(stand_expect(s, SHIM_RESULT, "twice").text, STR("stdinOnce is true")));
     close(in); /* its input has ended, and so does it */
     assert_int_equal(stand_expect(s, SHIM_RESULT, "once").id, 5);

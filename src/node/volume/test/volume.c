@@ -262,7 +262,7 @@ static void test_memory_without_limits(void **state)
                       "[{name: a, emptyDir: {medium: Memory}}, {name: b, emptyDir: {medium: Memory, sizeLimit: '0'}}, "
                       "{name: c, emptyDir: {medium: Memory, sizeLimit: 1Gi}}, {name: d, emptyDir: {}}]");
     json_remove(json_at(json_find(pod, "spec", "containers", NULL), 0), "resources");
-    assert_int_equal(volumes_make(t->dir, pod, &t->source, true, &t->set, &t->e), 0);
+    assert_int_equal(volumes_make(t->dir, pod, fixture_source(t, true), &t->set, &t->e), 0);
     assert_int_equal(size_of(t, "a"), 4 << 20);
     assert_int_equal(size_of(t, "b"), 4 << 20);
     assert_int_equal(size_of(t, "c"), 16 << 20);
@@ -277,7 +277,7 @@ static void test_without_mounts(void **state)
     assert_int_equal(
         volumes_make(t->dir,
                      fixture_pod(t, "[{name: v, emptyDir: {medium: Memory}}, {name: s, secret: {secretName: s}}]"),
-                     &t->source, false, &t->set, &t->e),
+                     fixture_source(t, false), &t->set, &t->e),
         0);
     assert_string_equal(list_fd(t, fixture_root(t, "s")), "k 644 secret; ");
     assert_int_equal(mode_of(below(t, t->dir, "config")), 0700);
@@ -722,10 +722,10 @@ static void test_taken_over(void **state)
     (void)unlink(below(t, t->dir, "config/v/a"));
 
     fixture_objects(t, "");
-    assert_int_equal(volumes_make(t->dir, fixture_pod(t, volumes), &t->source, can_mount, &t->set, &t->e), -1);
+    assert_int_equal(volumes_make(t->dir, fixture_pod(t, volumes), fixture_source(t, can_mount), &t->set, &t->e), -1);
     assert_true(exists(below(t, t->dir, "data/e/mine"))); /* a failed try harms nobody */
     fixture_objects(t, CM("data: {a: x}"));
-    assert_int_equal(volumes_make(t->dir, fixture_pod(t, volumes), &t->source, can_mount, &t->set, &t->e), 0);
+    assert_int_equal(volumes_make(t->dir, fixture_pod(t, volumes), fixture_source(t, can_mount), &t->set, &t->e), 0);
     assert_string_equal(list_fd(t, fixture_root(t, "v")), "a 644 x; ");
     assert_int_equal(n_entries(below(t, t->dir, "config/v")), 3);
     fd = openat(fixture_root(t, "m"), "mine", O_RDONLY | O_CLOEXEC);
@@ -766,9 +766,9 @@ static void test_dir_of_the_caller(void **state)
     assert_int_equal(fixture_make(t, "[{name: e}, {name: v, configMap: {name: cm}}, {name: x, nfs: {}}]"), -1);
     assert_int_equal(n_entries(t->dir), 0);
     assert_false(has_mounts(t));
-    assert_int_equal(
-        volumes_make(below(t, t->base, "no/pod"), fixture_pod(t, "[{name: e}]"), &t->source, false, &t->set, &t->e),
-        -1);
+    assert_int_equal(volumes_make(below(t, t->base, "no/pod"), fixture_pod(t, "[{name: e}]"), fixture_source(t, false),
+                                  &t->set, &t->e),
+                     -1);
     assert_int_equal(t->e.code, ERR_IO); /* not "try again later" */
 }
 
@@ -801,7 +801,8 @@ static void test_own(void **state)
     assert_int_equal(fstatat(fixture_root(t, "v"), "k", &st, 0), 0);
     assert_int_equal(st.st_gid, 4711);
     volumes_free(t->set, true);
-    assert_int_equal(volumes_make(t->dir, pod, &t->source, can_mount, &t->set, &t->e), 0); /* known from the pod too */
+    assert_int_equal(volumes_make(t->dir, pod, fixture_source(t, can_mount), &t->set, &t->e),
+                     0); /* known from the pod too */
     assert_string_equal(list_fd(t, fixture_root(t, "v")), "k 640 new; ");
 }
 

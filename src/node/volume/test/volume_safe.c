@@ -159,7 +159,7 @@ static void test_names(void **state)
             fail_msg("%s: %s", bad[i], t->set ? "was made" : t->e.text);
     fixture_objects(t, CLAIM_YAML);
     json_set(json_get(pod, "metadata"), "namespace", json_str(&t->a, STR("../x")));
-    assert_int_equal(volumes_make(t->dir, pod, &t->source, false, &t->set, &t->e), -1);
+    assert_int_equal(volumes_make(t->dir, pod, fixture_source(t, false), &t->set, &t->e), -1);
     assert_int_equal(t->e.code, ERR_INVALID);
     assert_false(exists(t->dir));
 }
@@ -625,7 +625,7 @@ static void test_any_pod(void **state)
                 spoil(&r, &t->a, t->objects.v[k]);
         spoil(&r, &t->a, rand_chance(&r, 3, 4) ? json_get(json_get(pod, "spec"), "volumes") : pod);
         spoil(&r, &t->a, container);
-        if (volumes_make(t->dir, pod, &t->source, false, &t->set, &t->e) == 0) {
+        if (volumes_make(t->dir, pod, fixture_source(t, false), &t->set, &t->e) == 0) {
             (void)fixture_mounts(t, container, &m, &n);
             spoil(&r, &t->a, pod);
             (void)volumes_update(t->set, pod, &t->source, &t->e);

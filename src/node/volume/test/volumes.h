@@ -150,11 +150,17 @@ static inline struct json *fixture_pod(struct fixture *t, const char *volumes)
                                .p);
 }
 
+static inline const struct volume_source *fixture_source(struct fixture *t, bool may_mount)
+{
+    t->source.may_mount = may_mount;
+    return &t->source;
+}
+
 static inline int fixture_make(struct fixture *t, const char *volumes)
 {
     volumes_free(t->set, true);
     t->set = NULL;
-    return volumes_make(t->dir, fixture_pod(t, volumes), &t->source, can_mount, &t->set, &t->e);
+    return volumes_make(t->dir, fixture_pod(t, volumes), fixture_source(t, can_mount), &t->set, &t->e);
 }
 
 static inline void fixture_must_make(struct fixture *t, const char *volumes)
@@ -169,13 +175,18 @@ static inline int fixture_mounts(struct fixture *t, const struct json *container
     static const struct {
         const char *name, *value;
     } env[] = { { "POD", "p-0" }, { "EMPTY", "" }, { "UP", "../.." }, { "ROOT", "/etc" } };
+    struct volume_mounts mounts;
     struct vars vars;
     int rc;
 
     vars_init(&vars, &t->a);
     for (size_t i = 0; i < ARRAY_LEN(env); i++)
         assert_int_equal(vars_put(&vars, str_of(env[i].name), str_of(env[i].value), &t->e), 0);
-    rc = volumes_mounts(t->set, &t->a, container, &vars, ret, ret_n, &t->e);
+    rc = volumes_mounts(t->set, container, &vars, &mounts, &t->e);
+    if (rc == 0) {
+        *ret = mounts.v;
+        *ret_n = mounts.n;
+    }
     vars_done(&vars);
     return rc;
 }
