@@ -203,7 +203,7 @@ def runs_restricted_pods_only(ask, admin):
     for path, make in ((pods, pod), (jobs, job)):
         status, answer = ask("POST", path, make("bad", bad))
         assert status == 403, answer
-        assert "hostPath" in answer["message"] and 'violates PodSecurity "restricted", as which ann runs pods here' in answer["message"], answer
+        assert "hostPath" in answer["message"] and 'violates PodSecurity "restricted", which pods of ann must meet' in answer["message"], answer
         same(ask("POST", path, make("good", good))[0], 201)
         same(ask("POST", path, make("bad", bad), admin)[0], 201)
 

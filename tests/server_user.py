@@ -148,7 +148,7 @@ def removal():
     first = users()["ann"]["uid"]
     user("remove", "ann")
     assert "ann" not in users()
-    assert 'there is no user "ann"' in user("remove", "ann", fails=True).stderr
+    assert 'user "ann" not found' in user("remove", "ann", fails=True).stderr
     user("add", "ann", "--view")
     assert users()["ann"]["uid"] != first
 
@@ -164,14 +164,14 @@ def rotation():
         subject = openssl("x509", "-noout", "-subject", "-nameopt", "multiline", stdin=field(f.read(), "client-certificate-data"))
     assert f"pumice:uid:{after['uid']}" in subject, subject
     assert "rotate changes credentials only" in user("rotate", "bob", "--admin", fails=True).stderr
-    assert 'there is no user "nobody"' in user("rotate", "nobody", fails=True).stderr
+    assert 'user "nobody" not found' in user("rotate", "nobody", fails=True).stderr
     for args in ((), ("x",), ("ca", "ca")):
         assert pumice("server", "rotate", *args, "--data-dir", DATA).returncode == 2
     assert "no server data in" in pumice("server", "rotate", "ca", "--data-dir", path("nowhere")).stderr
 
 
 def mistakes():
-    for args, words in ((["add", "ann"], "is there already"), (["add", "x y"], "NAME"), (["add", "system:x"], "NAME"),
+    for args, words in ((["add", "ann"], "already exists"), (["add", "x y"], "NAME"), (["add", "system:x"], "NAME"),
                         (["add", "new", "--edit", "--view"], "give one of them"), (["add", "new", "-n", "lab"], "--namespace"),
                         (["add", "new", "--view", "-n", "A_B"], "--namespace"), (["add", "new", "--group", "system:nodes"], "--group"),
                         (["add", "new", "--expires", "soon"], "--expires"), (["add", "new", "--expires", "1s"], "--expires"),

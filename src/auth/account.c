@@ -1,4 +1,4 @@
-/* account.c - tokens of ServiceAccounts */
+/* account.c - tokens of ServiceAccounts: issue, sign and verify */
 #include "auth/account.h"
 
 #include "api/meta.h"
@@ -102,7 +102,7 @@ static int read_keys(struct accounts *s, struct str text, struct err *e)
         s->n_keys++;
         text = str_from(text, n);
     }
-    return s->n_keys ? 0 : err_set(e, ERR_INVALID, KEYS_FILE ": is empty; put the right file back or remove it");
+    return s->n_keys ? 0 : err_set(e, ERR_INVALID, KEYS_FILE ": is empty; restore or remove it");
 }
 
 int accounts_refresh(struct accounts *s, bool *ret_changed, struct err *e)
@@ -236,15 +236,15 @@ static int bind_to(const struct accounts *s, struct arena *a, const struct objec
         b++;
     if (b == bounds + ARRAY_LEN(bounds) || !str_is(json_member_text(ref, "apiVersion"), "v1"))
         return err_set(e, ERR_SYNTAX,
-                       "spec.boundObjectRef: cannot bind a token to a %.*s; take a v1 Pod, Secret or Node",
+                       "spec.boundObjectRef: cannot bind a token to a %.*s, only to a v1 Pod, Secret or Node",
                        STR_ARG(kind));
     o = account_find(s, b->kind, account->namespace, name);
     if (!o)
         return err_set(e, ERR_NOT_FOUND, "spec.boundObjectRef: %s \"%.*s\" not found", b->kind, STR_ARG(name));
     if (uid.n && !str_eq(uid, o->uid))
         return err_set(e, ERR_CONFLICT,
-                       "spec.boundObjectRef.uid: %.*s is not the uid of %s \"%.*s\"; it may have been deleted and made "
-                       "again",
+                       "spec.boundObjectRef.uid: %.*s is not the uid of %s \"%.*s\"; it may have been deleted and "
+                       "recreated",
                        STR_ARG(uid), b->kind, STR_ARG(name));
     if (str_is(kind, "Pod") &&
         !str_eq(json_text(json_find(o->root, "spec", "serviceAccountName", NULL), STR("default")), account->name))

@@ -1,9 +1,9 @@
-/* account.h - tokens of ServiceAccounts: asked for, signed by us, and looked at again
+/* account.h - tokens of ServiceAccounts: issue, sign and verify
  *
- * A token names its account and, where it is bound to one, the Pod, Secret or Node it was made for, each by name and
- * uid. It is good as long as all of them are there and its time is not over: what was deleted and made again under the
- * same name is somebody else. The keys are in account-keys.pem below the directory (secret_file.h), the newest first;
- * tokens are signed by that one and believed by all, so that a rotation ends no token before its time.
+ * A token names its account and, if it is bound, a Pod, Secret or Node, each by name and uid. It is valid until it
+ * expires or one of these objects is deleted; an object recreated under the same name has another uid and does not
+ * count. The keys are in account-keys.pem below the directory (secret_file.h), the newest first. The newest key signs
+ * tokens and all keys verify them, so a rotation ends no token early.
  */
 #ifndef AUTH_ACCOUNT_H
 #define AUTH_ACCOUNT_H
@@ -23,7 +23,7 @@ struct accounts_options {
 int accounts_open(const struct accounts_options *opt, struct accounts **ret, struct err *e);
 void accounts_free(struct accounts *a); /* NULL is fine */
 
-/* Tokens live no longer than this; who asks for more gets that. 0: the default. Those that were given stay. */
+/* The longest life of new tokens; a request for more is cut to it. 0: the default. Issued tokens are not changed. */
 #define TOKEN_LIFE_MIN_S     INT64_C(600)
 #define TOKEN_LIFE_MAX_S     (INT64_C(876000) * 3600)
 #define TOKEN_LIFE_DEFAULT_S (INT64_C(24) * 3600)
@@ -40,8 +40,8 @@ struct account_request {
 int accounts_request(const struct accounts *s, struct arena *a, const struct account_request *rq, struct json **ret,
                      struct err *e);
 
-/* Whose token is it? False, whatever is wrong with it. 'audiences' are those that the caller speaks for (none: the
- * server itself); '*ret_audiences' (may be NULL) are the ones that the token is for among them. */
+/* Verify a token and return its identity. False: it is invalid. 'audiences' are those of the caller (none: the server
+ * itself); '*ret_audiences' (may be NULL) are the ones among them that the token is for. */
 struct account_audiences {
     const struct str *v;
     size_t n;
@@ -49,14 +49,14 @@ struct account_audiences {
 bool accounts_identify(const struct accounts *s, struct arena *a, struct str token, struct account_audiences audiences,
                        int64_t now_ms, struct identity *ret, struct account_audiences *ret_audiences);
 
-/* Has somebody beside us rotated the keys? Then they are read. */
+/* Reload the keys if another process has rotated them. */
 int accounts_refresh(struct accounts *s, bool *ret_changed, struct err *e);
 
-/* Another key to sign with. Older ones are believed until there are too many (four); 'keeps_old' false: none, and all
+/* Create a new signing key. The last four keys verify tokens; 'keeps_old' false: only the new one does, so that all
  * tokens end now. */
 int accounts_rotate(struct accounts *s, bool keeps_old, struct err *e);
 
-/* What /openid/v1/jwks and /.well-known/openid-configuration answer. */
+/* The documents at /openid/v1/jwks and /.well-known/openid-configuration. */
 struct json *accounts_keys(const struct accounts *s, struct arena *a);
 struct json *accounts_discovery(const struct accounts *s, struct arena *a);
 

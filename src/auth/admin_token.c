@@ -1,4 +1,4 @@
-/* admin_token.c - the administrator's own token */
+/* admin_token.c - the administrator's token in a file */
 #include "auth/admin_token.h"
 
 #include "pki/certificate.h"
@@ -35,7 +35,7 @@ static int admin_token_load(struct admin_token *t, struct err *e)
     if (text.n < TOKEN_BYTES || text.p != t->text.p) {
         secret_wipe(&t->text);
         return err_set(e, ERR_INVALID,
-                       TOKEN_FILE ": is too short for a token; 'pumice server rotate admin-token' makes another");
+                       TOKEN_FILE ": is too short for a token; replace it with 'pumice server rotate admin-token'");
     }
     t->text.n = text.n;
     return 0;

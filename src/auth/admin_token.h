@@ -1,7 +1,7 @@
-/* admin_token.h - the administrator's own token, in a file: good whatever users and roles say
+/* admin_token.h - the administrator's token, in a file: valid regardless of users and roles
  *
- * Without it somebody who has locked himself out could not get in again. It is admin.token below the directory
- * (secret_file.h), made when it is not there, and stands in the administrator's kubeconfig.
+ * It lets an administrator who has locked himself out back in. It is admin.token below the directory (secret_file.h),
+ * is created if it is missing, and is part of the administrator's kubeconfig.
  */
 #ifndef AUTH_ADMIN_TOKEN_H
 #define AUTH_ADMIN_TOKEN_H
@@ -20,13 +20,13 @@ struct admin_token {
 int admin_token_open(int dir, struct admin_token *ret, struct err *e);
 void admin_token_done(struct admin_token *t); /* wiped */
 
-/* Is it this one? As long for every answer. */
+/* Compare in constant time. */
 bool admin_token_is(const struct admin_token *t, struct str token);
 
-/* Has somebody beside us written another? Then it is read. While it cannot be, nobody is the administrator by it. */
+/* Reload the file if another process has replaced it. While that fails no token is the administrator's. */
 int admin_token_refresh(struct admin_token *t, bool *ret_changed, struct err *e);
 
-/* Another one; the old one is of no use any more. */
+/* Replace the token; the old one ends now. */
 int admin_token_rotate(int dir, struct err *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* audit.c - what was asked of the server */
+/* audit.c - the audit log */
 #include "auth/audit.h"
 
 #include "base/clock.h"
@@ -35,7 +35,7 @@ static int audit_open_file(struct audit *a, struct err *e)
     if (fstat(a->fd, &st) < 0 || !S_ISREG(st.st_mode) || fchmod(a->fd, 0600) < 0) {
         close(a->fd);
         a->fd = -1;
-        return err_set(e, ERR_INVALID, "audit log %s: must be a plain file of ours", a->path);
+        return err_set(e, ERR_INVALID, "audit log %s: must be a regular file owned by the user of the server", a->path);
     }
     a->size = (size_t)st.st_size;
     return 0;
@@ -75,7 +75,8 @@ void audit_reopen(struct audit *a)
     if (a->fd >= 0)
         close(a->fd);
     if (audit_open_file(a, &e) < 0)
-        log_error("the audit log is not opened again", LOG_TEXT("error", e.text)); /* tried with the next line */
+        log_error("Failed to reopen audit log", LOG_TEXT("file", a->path),
+                  LOG_TEXT("error", e.text)); /* tried with the next line */
 }
 
 bool audit_has_bodies(const struct audit *a)
@@ -106,8 +107,7 @@ static void lose(struct audit *a, const char *why)
 {
     a->stats.lost++;
     if (a->lost_since++ == 0)
-        log_error("the audit log cannot be written; the server goes on without", LOG_TEXT("file", a->path),
-                  LOG_TEXT("error", why));
+        log_error("Failed to write audit log; its events are lost", LOG_TEXT("file", a->path), LOG_TEXT("error", why));
 }
 
 /* Whole lines only: what a full disk has cut is taken back. */
@@ -148,7 +148,7 @@ static void say_what_was_lost(struct audit *a)
         now.p, (unsigned long long)lost);
     a->lost_since = 0;
     if (audit_append(a, buf_view(&line)))
-        log_warn("the audit log is written again", LOG_U64("lost", lost));
+        log_warn("Audit log is writable again", LOG_U64("lost", lost));
     else
         a->lost_since = lost + 1;
 }

@@ -1,14 +1,14 @@
-/* audit.h - what was asked of the server, by whom, and what came of it: a line for each request
+/* audit.h - the audit log: a line for each request, with its user and its result
  *
  * JSON lines of audit.k8s.io/v1 Events, stage ResponseComplete (ResponseStarted for what has no end, such as a watch),
- * level Metadata, or Request for writes when bodies are asked for. The file is 0600 and is moved aside when it is full:
- * audit.log, audit.log.1 (the one before), … The oldest goes.
+ * level Metadata, or Request for writes if bodies are enabled. The file has mode 0600 and is rotated when it is full:
+ * audit.log, audit.log.1 (the one before), … The oldest is deleted.
  *
- * What never stands there: tokens and other credentials, bodies of Secrets, of TokenRequests and TokenReviews, and of
- * ConfigMaps (as Kubernetes' own policy for clusters has it), and what is longer than a limit.
+ * Never logged: tokens and other credentials, bodies of Secrets, TokenRequests, TokenReviews and ConfigMaps (as in
+ * the audit policy of Kubernetes), and bodies above a limit.
  *
- * A full disk does not stop the server. What could not be written is lost and counted, said once when it begins, and
- * said, in the audit log itself, when it is over.
+ * A full disk does not stop the server. Events that cannot be written are lost and counted. The first is logged as an
+ * error, and when writing works again the audit log gets an event with their number.
  */
 #ifndef AUTH_AUDIT_H
 #define AUTH_AUDIT_H
@@ -31,15 +31,15 @@ struct audit_options {
 int audit_open(const struct audit_options *opt, struct audit **ret, struct err *e);
 void audit_free(struct audit *a); /* NULL is fine */
 
-/* Somebody has moved the file aside: begin another. */
+/* Open the file again, after an administrator has moved it. */
 void audit_reopen(struct audit *a);
 bool audit_has_bodies(const struct audit *a);
 
 struct audit_event {
     struct str id; /* Audit-ID; empty: one is made */
     struct str uri, address, agent;
-    const struct identity *who;           /* NULL: nobody was known */
-    const struct identity *impersonated;  /* NULL: nobody */
+    const struct identity *who;           /* NULL: unauthenticated */
+    const struct identity *impersonated;  /* NULL: none */
     const struct rbac_question *question; /* what was asked for */
     struct str version;                   /* of the API */
     int status;                           /* HTTP */

@@ -1,4 +1,4 @@
-/* auth.c - all of it together, for a server */
+/* auth.c - authentication, authorization, limits and audit of a request */
 #include "auth/auth_internal.h"
 
 #include "pki/authority.h"
@@ -22,8 +22,7 @@ static const struct identity admin = { .user = STR_INIT("kubernetes-admin"), .gr
 static void auth_note(struct auth *auth, int result, const char *what, const struct err *e)
 {
     if (result < 0 && !auth->has_failed)
-        log_error("auth: something could not be done and is tried again", LOG_TEXT("what", what),
-                  LOG_TEXT("error", e->text));
+        log_error("Failed to refresh access control; retrying", LOG_TEXT("step", what), LOG_TEXT("error", e->text));
     auth->has_failed |= result < 0;
 }
 
@@ -37,7 +36,7 @@ static void sync_users(struct auth *auth)
     if (r < 0 || auth->synced == users_generation(auth->users))
         return;
     r = users_sync(auth->users, auth->store, &e);
-    auth_note(auth, r, "bindings of users", &e);
+    auth_note(auth, r, "sync bindings of users", &e);
     auth->synced = r < 0 ? 0 : users_generation(auth->users);
 }
 
@@ -62,7 +61,7 @@ static void fill_roles(struct auth *auth)
     if (auth->filled == rbac_changes(auth->rbac))
         return;
     auth->filled = rbac_changes(auth->rbac);
-    auth_note(auth, rbac_fill(auth->rbac, &e), "rules of aggregated roles", &e);
+    auth_note(auth, rbac_fill(auth->rbac, &e), "fill aggregated roles", &e);
 }
 
 /* ---- opening ---- */
@@ -414,14 +413,13 @@ void auth_metrics(const struct auth *auth, struct buf *out)
         const char *name, *kind, *help;
         uint64_t value;
     } rows[] = {
-        { "pumice_auth_unauthorized_total", "counter", "Requests with credentials that were no good",
-          auth->unauthorized },
-        { "pumice_auth_forbidden_total", "counter", "Requests that were not allowed", auth->forbidden },
-        { "pumice_auth_throttled_total", "counter", "Requests that were told to come again", t.refused },
-        { "pumice_auth_in_flight", "gauge", "Requests that are being answered", t.in_flight },
-        { "pumice_auth_streams", "gauge", "Watches and streams that are open", t.streams },
-        { "pumice_audit_events_total", "counter", "Lines of the audit log", audit.written },
-        { "pumice_audit_lost_total", "counter", "Lines that could not be written to the audit log", audit.lost },
+        { "pumice_auth_unauthorized_total", "counter", "Requests with invalid credentials", auth->unauthorized },
+        { "pumice_auth_forbidden_total", "counter", "Requests that were forbidden", auth->forbidden },
+        { "pumice_auth_throttled_total", "counter", "Requests rejected with 429 Too Many Requests", t.refused },
+        { "pumice_auth_in_flight", "gauge", "Requests in progress", t.in_flight },
+        { "pumice_auth_streams", "gauge", "Open watches and streams", t.streams },
+        { "pumice_audit_events_total", "counter", "Events written to the audit log", audit.written },
+        { "pumice_audit_lost_total", "counter", "Events lost because the audit log could not be written", audit.lost },
     };
 
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)

@@ -35,7 +35,7 @@ struct auth_options {
     struct store *store;                  /* borrowed; must outlive it */
     struct clock *clock;                  /* borrowed; NULL: the real one */
     bool refuses_anonymous;               /* 401 instead of system:anonymous */
-    bool refuses_unix_owner;              /* the owner of the server is nobody special at its UNIX socket */
+    bool refuses_unix_owner;              /* no special rights for the owner of the server at its UNIX socket */
     const struct throttle_limits *limits; /* NULL: as throttle.h has them */
     const struct audit_options *audit;    /* NULL: none is kept */
 };
@@ -43,31 +43,31 @@ struct auth_options {
 int auth_open(const struct auth_options *opt, struct auth **ret, struct err *e);
 void auth_free(struct auth *auth); /* NULL is fine */
 
-/* The requests of one turn are between these two: users and keys are files, which commands beside us change, and are
- * looked at with the first of these requests and not with each. All had begun to come in when the turn began. */
+/* Call these around the requests of one turn. The files of users and keys, which commands may have changed, are checked
+ * at the first of these requests and not at each: all had begun to arrive when the turn began. */
 void auth_hear(struct auth *auth);
 void auth_heard(struct auth *auth);
 
-/* What the HTTP server shows, and whom it asks for a certificate. Until the next auth_turn() that says it changed. */
+/* TLS settings of the HTTP server. Valid until an auth_turn() reports a change. */
 const struct http_server_tls *auth_tls(const struct auth *auth);
 
 /* Of kubernetes-admin (admin_token.h). Until the next auth_turn() or request. */
 struct str auth_admin_token(const struct auth *auth);
 
-/* Milliseconds until it is due again even if nothing happens. What fails is logged and tried again. '*ret_changed': hand
- * auth_tls() to http_server_set_tls(), the administrator another kubeconfig, and pods other tokens. */
+/* Milliseconds until the next turn is due. Failures are logged and retried. '*ret_changed': hand auth_tls() to
+ * http_server_set_tls(), and write the administrator's kubeconfig and the tokens of pods again. */
 int64_t auth_turn(struct auth *auth, bool *ret_changed);
 
 void auth_set_limits(struct auth *auth, const struct throttle_limits *limits);
 void auth_set_token_life(struct auth *auth, int64_t max_s); /* of ServiceAccounts (accounts_set_life) */
-/* The audit log was moved aside by somebody else: a new one is begun. */
+/* The audit log was rotated by another program: open it again. */
 void auth_reopen(struct auth *auth);
 
 /* ---- a request ---- */
 
 struct auth_caller {
-    struct identity who;  /* as whom: this is the one that counts */
-    struct identity real; /* who asked; the same, unless it is as somebody else */
+    struct identity who;  /* the user that counts, perhaps impersonated */
+    struct identity real; /* the authenticated user */
     bool is_impersonated;
     struct throttle_ticket ticket; /* private, and what follows */
     int64_t received_us;
@@ -92,19 +92,19 @@ int auth_call_begin(struct auth *auth, struct arena *a, const struct http_call *
 bool auth_may_send(struct auth *auth, struct arena *a, const struct http_call *call, const struct rbac_question *q,
                    struct identity *ret_real);
 
-/* Only whether it is a page of somebody else's, or by a name of theirs (403): for what is given to everybody. */
+/* Only the check for foreign pages and host names (403): for public answers. */
 int auth_check_site(struct auth *auth, struct arena *a, const struct http_call *call, struct auth_refusal *ret_refusal);
 
 /* '*ret_reason' may be NULL. The last question is the one in the audit log. */
 bool auth_allows(struct auth *auth, struct arena *a, struct auth_caller *caller, const struct rbac_question *q,
                  struct str *ret_reason);
 
-/* What lasts (THROTTLE_STREAM) is dropped (http_call_drop) as soon as the one who asked is nobody any more, his
- * certificate or token has ended, or he may no longer do this. The place among those of his that are open is given back
- * when the call is over. Before the call is answered. */
+/* Watch over a stream (THROTTLE_STREAM): it is dropped (http_call_drop) when its user is deleted, its certificate or
+ * token expires, or its permission is revoked. Its place in the limit of streams is freed when the call is over. Call
+ * it before the call is answered. */
 void auth_hold(struct auth *auth, struct auth_caller *caller, const struct rbac_question *q, struct http_call *call);
 
-struct auth_done { /* what came of it, for the audit log */
+struct auth_done { /* the result, for the audit log */
     const struct rbac_question *question;
     struct str version;
     int status;
@@ -114,16 +114,16 @@ struct auth_done { /* what came of it, for the audit log */
 };
 void auth_call_end(struct auth *auth, struct auth_caller *caller, const struct auth_done *done);
 
-/* Whoever wrote something that acts later, as a line of text for an annotation; and who that is now: with the groups
- * that the user has now, or system:anonymous if the user or ServiceAccount is gone. */
+/* The author of an object that acts later, as a line of text for an annotation; and the identity of that author now:
+ * with the user's present groups, or system:anonymous if the user or ServiceAccount was deleted. */
 struct str auth_author_print(struct auth *auth, struct arena *a, const struct identity *who);
 struct identity auth_author_read(struct auth *auth, struct arena *a, struct str text);
 
-/* ---- more that a server answers ---- */
+/* ---- more ---- */
 
-bool auth_wants_bodies(const struct auth *auth); /* auth_done.body is of use */
+bool auth_wants_bodies(const struct auth *auth); /* auth_done.body is logged */
 
-/* May this one write this role or binding? See rbac_check_write(). */
+/* May this user write this role or binding? See rbac_check_write(). */
 int auth_check_write(struct auth *auth, struct arena *a, const struct auth_caller *caller, const struct json *object,
                      const struct json *old, struct err *e);
 

@@ -1,4 +1,4 @@
-/* auth_author.c - whoever wrote something that acts later: a line of text, and who that is now
+/* auth_author.c - the author of an object that acts later: as a line of text, and as an identity now
  *
  *     {"username":"ann","groups":["students","system:authenticated"],"uid":"…","since":1731800000000}
  *

@@ -1,7 +1,7 @@
 /* auth_internal.h - what the files of auth.h share
  *
  * auth.c        open, turn, close; one request from its credentials to its line in the audit log
- * auth_author.c  whoever wrote something that acts later
+ * auth_author.c  the author of an object that acts later
  * auth_hold.c   watches and streams: they end with what opened them
  */
 #ifndef AUTH_AUTH_INTERNAL_H
@@ -27,7 +27,7 @@ struct auth {
     struct authn authn;
     struct http_server_tls tls;
     struct admin_token admin_token;
-    bool has_fresh_keys; /* since the last turn: others must be told */
+    bool has_fresh_keys; /* since the last turn: the caller must reload them */
     bool is_hearing;     /* between auth_hear() and auth_heard() … */
     bool has_looked;     /* … and files were looked at since */
     int64_t renew_ms;    /* mono */

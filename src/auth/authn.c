@@ -1,4 +1,4 @@
-/* authn.c - who asks */
+/* authn.c - authentication */
 #include "auth/authn.h"
 
 #include "auth/account.h"
@@ -154,7 +154,7 @@ int authn_identify(const struct authn *n, struct arena *a, const struct authn_re
     struct err e;
 
     if (n->users && users_refresh(n->users, &has_changed, &e) < 0 && has_changed) /* said once, not to every guest */
-        log_error("the list of users cannot be read, so nobody of them is known", LOG_TEXT("error", e.text));
+        log_error("Failed to read users; rejecting all of them", LOG_TEXT("error", e.text));
     if (has_certificate && by_certificate(n, a, rq->peer, now_ms, ret))
         return 0;
     if (shown == SHOWN_ONE)
@@ -268,8 +268,7 @@ int authn_check_site(struct arena *a, const struct http_call *call, const char *
     struct str host = http_call_header(call, "Host"), origin = http_call_header(call, "Origin");
 
     if (!authn_host_is_ours(host, names))
-        *ret_why = arena_fmt(a,
-                             "Host \"%.*s\" is no name of this server; ask it by its address, or by one of its names",
+        *ret_why = arena_fmt(a, "Host \"%.*s\" is not a name of this server; use its address or one of its names",
                              STR_ARG(str_cut(host, 100)));
     else if (!authn_origin_is_ours(origin, host) && !shows_token(call))
         *ret_why = arena_fmt(a, "a page of \"%.*s\" may not act here", STR_ARG(str_cut(origin, 100)));

@@ -1,4 +1,4 @@
-/* identity.c - who somebody is */
+/* identity.c - authenticated users */
 #include "auth/identity.h"
 
 #include "base/codec.h"

@@ -1,4 +1,4 @@
-/* identity.h - who somebody is: a name, groups, and what else is known of them
+/* identity.h - an authenticated user: name, groups, extra values
  *
  * An identity and all its text live in one arena. Nothing in it is a credential: it may be logged and shown.
  */
@@ -34,7 +34,7 @@ struct identity identity_copy(struct arena *a, const struct identity *who);
 /* The same in all but the end? */
 bool identity_equal(const struct identity *a, const struct identity *b);
 
-/* Somebody by name and groups; both are copied. 'last_group' (may be empty) is added where it is not among them. */
+/* An identity by name and groups; both are copied. 'last_group' (may be empty) is added where it is not among them. */
 struct identity identity_make(struct arena *a, struct str user, const struct str *groups, size_t n_groups,
                               struct str last_group);
 

@@ -1,4 +1,4 @@
-/* impersonate.c - whoever may, asks as somebody else (kubectl --as) */
+/* impersonate.c - impersonation: requests as another user (kubectl --as) */
 #include "auth/authn.h"
 
 #include "auth/rbac.h"
@@ -40,7 +40,7 @@ static int extra_key(struct arena *a, struct str name, struct str *ret)
 static int once(struct str *at, struct str value, const char *header, struct err *e)
 {
     if (at->n || !value.n)
-        return err_set(e, ERR_INVALID, "%s: must be there once, and not be empty", header);
+        return err_set(e, ERR_INVALID, "%s: must be given once and must not be empty", header);
     *at = value;
     return 0;
 }
@@ -59,8 +59,7 @@ static int take_header(struct arena *a, struct impersonate_asked *k, struct str 
         return 0;
     }
     if (!begins(name, STR(EXTRA_PREFIX)) || extra_key(a, str_from(name, sizeof(EXTRA_PREFIX) - 1), &key) < 0)
-        return err_set(e, ERR_INVALID, "%.*s: is not known here, and such a header is not passed over",
-                       STR_ARG(str_cut(name, 100)));
+        return err_set(e, ERR_INVALID, "%.*s: unknown impersonation header", STR_ARG(str_cut(name, 100)));
     values = arena_array(a, struct str, 1);
     values[0] = value;
     *vec_push(a, &k->extra) = (struct identity_extra){ key, values, 1 };
@@ -76,12 +75,12 @@ static int read_headers(struct arena *a, struct str fields, struct impersonate_a
         if (!begins(name, STR(PREFIX)))
             continue;
         if (++n > ASKED_MAX)
-            return err_set(e, ERR_INVALID, "more than %d headers Impersonate-…", ASKED_MAX);
+            return err_set(e, ERR_INVALID, "more than %d Impersonate-… headers", ASKED_MAX);
         if (take_header(a, k, name, value, e) < 0)
             return -1;
     }
     if (k->is_any && !k->user.n)
-        return err_set(e, ERR_INVALID, "Impersonate-User: is missing; groups, uid and extra are of somebody");
+        return err_set(e, ERR_INVALID, "Impersonate-User: is missing; groups, uid and extra need a user");
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* kubeconfig.c - all that a client of this server needs */
+/* kubeconfig.c - a kubeconfig for a client of this server */
 #include "auth/kubeconfig.h"
 
 #include "pki/certificate.h"

@@ -13,7 +13,7 @@ struct kubeconfig_spec {
     struct str namespace; /* of the context; may be empty */
 };
 
-/* YAML, appended. It holds secrets: for a file of mode 0600, or somebody's own terminal. */
+/* YAML, appended. It holds secrets: for a file of mode 0600, or the user's own terminal. */
 void kubeconfig_print(struct buf *out, const struct kubeconfig_spec *spec);
 
 #endif

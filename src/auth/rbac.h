@@ -1,17 +1,17 @@
-/* rbac.h - what somebody may do: Roles, ClusterRoles and their bindings, as Kubernetes evaluates them
+/* rbac.h - authorization: Roles, ClusterRoles and their bindings, as Kubernetes evaluates them
  *
  * An index over the four kinds of rbac.authorization.k8s.io: from a name or a group to the bindings that name it, from
- * there to the rules. It is told of every object that comes, changes and goes, by hand (rbac_put, rbac_remove) or from a
- * store it follows, and answers from memory: a question costs about a microsecond.
+ * there to the rules. It is kept up to date by calls (rbac_put, rbac_remove) or by watching a store, and answers from
+ * memory: a question costs about a microsecond.
  *
- * What always holds, as there:
+ * As in Kubernetes:
  *   - Nothing is allowed unless a rule allows it, and no rule forbids. The group system:masters may do everything.
  *   - A RoleBinding gives the rules of its role in its own namespace only, also those of a ClusterRole; a
  *     ClusterRoleBinding gives them everywhere and for paths. A Role is found in the namespace of the binding.
  *   - A binding to a role that is not there gives nothing, and gives it when the role comes.
  *   - A ClusterRole with an aggregationRule has the rules of those that it selects, and what these select in turn; its
  *     own are not looked at.
- *   - Nobody may give what he has not: rbac_check_write().
+ *   - A user cannot grant permissions that he does not have: rbac_check_write().
  */
 #ifndef AUTH_RBAC_H
 #define AUTH_RBAC_H
@@ -27,7 +27,7 @@ struct store;
 struct rbac *rbac_new(void);
 void rbac_free(struct rbac *r); /* NULL is fine */
 
-/* ---- being told ---- other kinds are passed over ---- */
+/* ---- updates ---- other kinds are ignored ---- */
 
 void rbac_put(struct rbac *r, const struct json *object); /* new, or instead of the one of that name */
 void rbac_remove(struct rbac *r, const struct json *object);
@@ -76,12 +76,12 @@ struct json *rbac_forbidden_status(struct arena *a, const struct identity *who, 
 void rbac_rules_for(struct rbac *r, struct arena *a, const struct identity *who, struct str namespace,
                     struct json *ret_rules);
 
-/* The rules that a ClusterRole with an aggregationRule has, for whoever keeps the object as users see it. NULL: it has
- * none, or is not there. */
+/* The aggregated rules of a ClusterRole, to be written into the object. NULL: it has no aggregationRule, or does not
+ * exist. */
 struct json *rbac_aggregated(struct rbac *r, struct arena *a, struct str cluster_role);
 
-/* Write these rules into the objects of the store that is followed, where they are others, as Kubernetes' controller
- * does. What can be written is; -1 and the first error if something could not. */
+/* Write these rules into the ClusterRoles of the watched store if they differ, as the controller of Kubernetes does.
+ * Goes on after a failed write, and returns -1 with the first error. */
 int rbac_fill(struct rbac *r, struct err *e);
 uint64_t rbac_changes(const struct rbac *r); /* another number after each role or binding that came, changed or went */
 
@@ -96,17 +96,17 @@ struct rbac_stats rbac_stats(const struct rbac *r);
 void rbac_admit_defaults(struct arena *a, struct json *object);
 void rbac_admit_check(const struct place *object, const struct json *old, struct problems *ps);
 
-/* May this one write it? Whoever makes a role must have its rules or the right to "escalate"; whoever binds one must
- * have its rules or the right to "bind" it. ERR_FORBIDDEN with the words of Kubernetes, ERR_NOT_FOUND: the role to bind
- * is not there. Nothing is asked of a write that changes neither rules, subjects nor role. */
+/* May this user write it? To write a role takes its rules or the verb "escalate"; to bind one takes its rules or the
+ * verb "bind". ERR_FORBIDDEN with the words of Kubernetes, ERR_NOT_FOUND: the role to bind does not exist. A write
+ * that changes neither rules, subjects nor role is always allowed. */
 int rbac_check_write(struct rbac *r, struct arena *a, const struct identity *who, const struct json *object,
                      const struct json *old, struct err *e);
 
-/* ---- what there is from the beginning ---- */
+/* ---- default roles ---- */
 
 /* cluster-admin, admin, edit, view, system:discovery, system:basic-user, system:public-info-viewer, … and their
- * bindings, appended as objects. Made where they are missing when a server starts, so that what an administrator has
- * changed stays changed. */
+ * bindings, appended as objects. A server creates the missing ones when it starts, so that changes by an
+ * administrator stay. */
 void rbac_default_objects(struct arena *a, struct json *ret_list);
 int rbac_make_defaults(struct store *store, struct err *e);
 

@@ -1,4 +1,4 @@
-/* rbac_decide.c - questions, and rules that somebody has */
+/* rbac_decide.c - decisions, and the rules of a user */
 #include "auth/rbac_internal.h"
 
 #include "base/util.h"

@@ -1,4 +1,4 @@
-/* rbac_defaults.c - the roles and bindings that there are from the beginning
+/* rbac_defaults.c - the default roles and bindings
  *
  * Names, and what they give, are those of Kubernetes where it has them, for the kinds that there are here. view, edit
  * and admin are aggregates: a role of somebody's own joins them by a label, as ours for Volcano's kinds do.

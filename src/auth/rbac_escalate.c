@@ -1,4 +1,4 @@
-/* rbac_escalate.c - nobody may give what he has not
+/* rbac_escalate.c - privilege escalation: no user grants permissions that he does not have
  *
  * The rules that are to be given are broken down to single grants (one verb, one resource, one name); each must be
  * covered by a rule that the giver has where the role will be good. What is missing is told, put together again by
@@ -225,7 +225,7 @@ static int confirm(const struct write *w, const struct rule *const *rules, size_
     for (size_t i = 0; i < n; i++)
         break_down(&c, rules[i]);
     if (c.n >= GRANTS_MAX)
-        return escalate_refuse(w, STR("its rules are more than can be looked at: use \"*\", or several roles"), e);
+        return escalate_refuse(w, STR("it has too many rules to check: use \"*\" or several roles"), e);
     return c.missing.n ? escalate_refuse(w, escalate_tell(&c, w->who), e) : 0;
 }
 

@@ -1,4 +1,4 @@
-/* rbac_text.c - why somebody may, or may not: the sentences of Kubernetes
+/* rbac_text.c - why a request is allowed or forbidden: the sentences of Kubernetes
  *
  * Names stand in quotes as Go writes them (%q); buf_quote() writes the same for all that a name may hold.
  */

@@ -1,4 +1,4 @@
-/* runas.c - as whom the pods of somebody run on this machine */
+/* runas.c - the UNIX user and the permissions of a user's pods */
 #include "auth/runas.h"
 
 #include "api/pod/container.h"
@@ -62,7 +62,7 @@ static int64_t read_id(const struct place *run_as, const char *key, struct probl
 
     if (json_to_i64(at.node, &id) == 0 && id > 0 && id < UINT32_MAX)
         return id;
-    problem_error(ps, &at, "must be a number above 0: root is \"any\"");
+    problem_error(ps, &at, "must be greater than 0; for root use \"any\"");
     return UINT32_MAX - 1; /* nobody's */
 }
 
@@ -255,7 +255,7 @@ static void check_id(const struct runas_check *c, const struct place *context, c
     int64_t id;
 
     if (at.node && at.node->type != JSON_NULL && (json_to_i64(at.node, &id) < 0 || id != want))
-        problem_error(c->ps, &at, "must be missing or %lld: pods of %.*s run as that", (long long)want,
+        problem_error(c->ps, &at, "must be absent or %lld: pods of %.*s run as this id", (long long)want,
                       STR_ARG(c->who->user));
 }
 
@@ -269,7 +269,7 @@ static void check_groups(const struct runas_check *c, const struct place *contex
         struct place at = place_item(&groups, j, i++);
 
         if (json_i64(j, -1) != c->decision->gid)
-            problem_error(c->ps, &at, "must be %lld, or the list be missing", (long long)c->decision->gid);
+            problem_error(c->ps, &at, "must be %lld, or the list must be absent", (long long)c->decision->gid);
     }
 }
 
@@ -279,7 +279,7 @@ static void check_in_range(const struct place *at, struct problems *ps)
     int64_t id;
 
     if (json_to_i64(at->node, &id) == 0 && (id < 0 || id > TENANT_ID_MAX))
-        problem_error(ps, at, "must be 0 to %d: the pod runs in a user namespace of so many ids", TENANT_ID_MAX);
+        problem_error(ps, at, "must be 0 to %d, the ids in the user namespace of the pod", TENANT_ID_MAX);
 }
 
 static void runas_check_range(const struct place *pod, struct problems *ps)
@@ -371,8 +371,7 @@ struct runas_decision runas_decide(const struct runas_policy *policy, const stru
     struct place spec = place_member(pod, "spec");
 
     if (d.mode == RUNAS_USER && (d.uid <= 0 || d.gid <= 0)) {
-        problem_error(ps, &spec,
-                      "%.*s has no UNIX user here but root's, as whom pods could run: see 'pumice server user'",
+        problem_error(ps, &spec, "%.*s has no UNIX user other than root to run pods as; see 'pumice server user'",
                       STR_ARG(who->user));
         d.mode = RUNAS_NOBODY;
     } else if (d.mode == RUNAS_NOBODY) {

@@ -1,4 +1,4 @@
-/* throttle.c - how much one client may ask */
+/* throttle.c - rate limits per client */
 #include "auth/throttle.h"
 
 #include "base/map.h"

@@ -1,16 +1,15 @@
-/* throttle.h - how much one client may ask, so that there is something left for the others
+/* throttle.h - rate limits per client, so that one client cannot starve the others
  *
- * Counted by who asks and by where from, both: many names behind one address and many addresses of one name are each
- * one client. Loopback and UNIX sockets are everybody's on this machine, and count for nobody. Each has a number of
- * requests at a time, and a rate with a burst. Watches and streams count as requests in flight of their own kind, since
- * they last. Whoever is refused is told when to come again (429, Retry-After).
+ * Requests count for their user and for their address: a client is a user at any address, and an address with any user.
+ * Loopback and UNIX sockets are shared by all users of this machine and do not count as addresses. Each client has a
+ * maximum of concurrent requests, and a rate with a burst. Watches and streams have a maximum of their own, because
+ * they last. A rejected request gets 429 with Retry-After.
  *
- * Everybody together has a number of requests in flight as well. As it fills up, whoever has more than an equal share of
- * it is refused, and whoever has less is not: one client that fills the server does not stop another's first request.
+ * All clients together have a maximum of concurrent requests too. As the server fills up, requests of clients with more
+ * than an equal share are rejected; a client that fills the server does not block the first request of another.
  *
- * Administrators (system:masters) are not limited, as in Kubernetes: a server that is full can still be looked at, and
- * whoever has its keys need not ask it.
- * Memory is bounded: clients that ask for nothing any more are forgotten.
+ * Administrators (system:masters) are not limited, as in Kubernetes, so that a full server can be inspected.
+ * Memory is bounded: idle clients are forgotten.
  */
 #ifndef AUTH_THROTTLE_H
 #define AUTH_THROTTLE_H
@@ -31,7 +30,7 @@ struct throttle_limits { /* 0: as written here */
 enum throttle_kind { THROTTLE_REQUEST, THROTTLE_STREAM };
 
 struct throttle *throttle_new(const struct throttle_limits *limits); /* NULL: as written above */
-/* From now on; what was begun goes on. */
+/* New limits; requests in progress are not affected. */
 void throttle_set_limits(struct throttle *t, const struct throttle_limits *limits);
 void throttle_free(struct throttle *t); /* NULL is fine */
 
@@ -43,10 +42,10 @@ struct throttle_ticket {
 };
 int throttle_begin(struct throttle *t, const struct identity *who, struct str address, enum throttle_kind kind,
                    int64_t mono_ms, struct throttle_ticket *ret);
-void throttle_end(struct throttle *t, struct throttle_ticket *ticket); /* one that was refused, or ended: nothing */
+void throttle_end(struct throttle *t, struct throttle_ticket *ticket); /* no effect if it was rejected or has ended */
 
-/* Wrong credentials: guessing is slow. 0, or seconds that this address has to wait before it is listened to. Ask before
- * looking at credentials, and tell of each that were wrong. */
+/* Limits guesses of credentials. 0, or the seconds that this address must wait. Call it before credentials are checked,
+ * and report each failure. */
 int throttle_guesses(struct throttle *t, struct str address, int64_t mono_ms);
 void throttle_failed(struct throttle *t, struct str address, int64_t mono_ms);
 

@@ -1,4 +1,4 @@
-/* users.c - the people of a server */
+/* users.c - the users of a server */
 #include "auth/users_internal.h"
 
 #include "api/meta.h"
@@ -60,7 +60,7 @@ static int index_users(struct users *u, struct err *e)
         qsort(u->list.v, u->list.n, sizeof(*u->list.v), users_by_name);
     VEC_FOREACH(user, &u->list) {
         if (map_put(&u->by_name, user->name, user))
-            return err_set(e, ERR_INVALID, USERS_FILE ": user \"%.*s\" is there twice", STR_ARG(user->name));
+            return err_set(e, ERR_INVALID, USERS_FILE ": duplicate user \"%.*s\"", STR_ARG(user->name));
         for (size_t i = 0; i < user->n_tokens; i++)
             map_put(&u->by_token, (struct str){ (const char *)user->tokens[i].hash, USER_TOKEN_HASH }, user);
     }
@@ -241,8 +241,7 @@ static int edit(struct users *u, int (*change)(struct users *u, void *ctx, struc
 
 static int no_such_user(struct err *e, struct str name)
 {
-    return err_set(e, ERR_NOT_FOUND, "there is no user \"%.*s\"; 'pumice server user list' shows those there are",
-                   STR_ARG(name));
+    return err_set(e, ERR_NOT_FOUND, "user \"%.*s\" not found; run 'pumice server user list'", STR_ARG(name));
 }
 
 static struct user *find_own(struct users *u, struct str name)
@@ -280,7 +279,7 @@ static int users_check_spec(const struct user_spec *spec, struct err *e)
             return -1;
         if (str_starts(spec->groups[i], STR("pumice:")) ||
             (str_starts(spec->groups[i], STR("system:")) && !str_is(spec->groups[i], GROUP_MASTERS)))
-            return err_set(e, ERR_INVALID, "--group: \"%.*s\": such groups are given by the server itself",
+            return err_set(e, ERR_INVALID, "--group: \"%.*s\": only the server itself assigns groups with this prefix",
                            STR_ARG(spec->groups[i]));
     }
     for (size_t i = 0; i < spec->n_namespaces; i++) {
@@ -290,7 +289,7 @@ static int users_check_spec(const struct user_spec *spec, struct err *e)
             return err_set(e, ERR_INVALID, "--namespace: %s", why);
     }
     if (spec->n_namespaces && !spec->role)
-        return err_set(e, ERR_INVALID, "--namespace: says where a role is good; give --admin, --edit or --view too");
+        return err_set(e, ERR_INVALID, "--namespace: needs a role; give --admin, --edit or --view too");
     return 0;
 }
 
@@ -305,7 +304,7 @@ static int auth_users_add(struct users *u, void *ctx, struct err *e)
     const struct user_spec *spec = new->spec;
 
     if (users_find(u, spec->name))
-        return err_set(e, ERR_EXISTS, "user \"%.*s\" is there already; 'pumice server user remove' takes it away",
+        return err_set(e, ERR_EXISTS, "user \"%.*s\" already exists; remove it with 'pumice server user remove'",
                        STR_ARG(spec->name));
     *vec_push(&u->arena, &u->list) = (struct user){ .name = spec->name,
                                                     .uid = uuid_make(&u->arena),
@@ -406,7 +405,7 @@ static int add_token(struct users *u, void *ctx, struct err *e)
         if (!user->tokens[i].end_ms || new->now_ms < user->tokens[i].end_ms)
             all[n++] = user->tokens[i];
     if (n >= TOKENS_MAX)
-        return err_set(e, ERR_TOO_BIG, "user \"%.*s\" has %d tokens, which is enough; remove it and add it again",
+        return err_set(e, ERR_TOO_BIG, "user \"%.*s\" has %d tokens, the maximum; remove the user and add it again",
                        STR_ARG(new->name), TOKENS_MAX);
     all[n++] = new->token;
     user->tokens = all;

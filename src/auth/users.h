@@ -1,13 +1,13 @@
-/* users.h - the people of a server: who they are, what they were promised, and how they are known
+/* users.h - the users of a server: names, roles and credentials
  *
  * A user has a name, a uid that no other user ever has, groups, a role, and credentials: a certificate that holds the
  * uid beside the name, tokens of which only the SHA-256 is kept, or a UNIX uid at the other end of a socket. The list
- * is one file, users.json below the directory (secret_file.h). `pumice server user` changes it and the server reads it
- * again when it has changed, before it believes anybody: who was removed is nobody from that moment on, and whoever
- * gets the name later has another uid, so an old certificate stays useless.
+ * is one file, users.json below the directory (secret_file.h). `pumice server user` changes it, and the server reloads
+ * a changed file before it authenticates a request. So a removed user is rejected at once, and a later user of the same
+ * name has another uid, for which old certificates are invalid.
  *
- * Nothing here decides what a user may do. users_bindings() says which RoleBindings a role stands for; the server keeps
- * them in its store, where RBAC finds them and kubectl shows them.
+ * Authorization is not decided here. users_bindings() gives the RoleBindings of a role; the server keeps them in its
+ * store, where RBAC finds them and kubectl shows them.
  */
 #ifndef AUTH_USERS_H
 #define AUTH_USERS_H
@@ -42,14 +42,14 @@ struct user {
 
 /* ---- reading ---- what is returned is good until the next call that is not const ---- */
 
-int users_open(int dir, struct users **ret, struct err *e); /* no file: nobody */
+int users_open(int dir, struct users **ret, struct err *e); /* no file: no users */
 void users_free(struct users *u);                           /* NULL is fine */
 
-/* Read the file again if it is another one. '*ret_changed' may be NULL. A file that cannot be read is an error, and
- * nobody is known until it can be: better than to go on with somebody who was removed. It has changed once, then. */
+/* Reload the file if it has changed. '*ret_changed' may be NULL. While it cannot be read, no user is accepted, since
+ * one may have been removed. '*ret_changed' is set for the first failure only. */
 int users_refresh(struct users *u, bool *ret_changed, struct err *e);
 
-/* Another number each time the file was read: who keeps something that follows from the list compares it. */
+/* Changes whenever the file was reloaded. */
 uint64_t users_generation(const struct users *u);
 
 size_t users_count(const struct users *u);
@@ -59,7 +59,7 @@ const struct user *users_find(const struct users *u, struct str name);
 /* The groups of a certificate name the uid with this in front of it: O=pumice:uid:… */
 #define USER_UID_GROUP "pumice:uid:"
 
-/* By name and what the certificate says; NULL: nobody (any more). */
+/* By name and what the certificate says; NULL: no such user. */
 const struct user *users_by_certificate(const struct users *u, struct str name, const struct str *organizations,
                                         size_t n_organizations);
 const struct user *users_by_token(const struct users *u, struct str token, int64_t now_ms);
@@ -85,27 +85,27 @@ int users_add(struct users *u, const struct user_spec *spec, int64_t now_ms, con
               struct err *e);
 int users_remove(struct users *u, struct str name, struct err *e); /* ERR_NOT_FOUND */
 
-/* Somebody else of the same name, role and groups: a new uid, so that no certificate is good any more, and no tokens. */
+/* Revoke all credentials of a user: it gets a new uid, for which old certificates are invalid, and no tokens. */
 int users_renew(struct users *u, struct str name, struct err *e);
-/* The same for everybody's certificates, but tokens stay: the CA's key was lost. */
+/* Revoke the certificates of all users, because the key of the CA was lost. Tokens stay. */
 int users_renew_all(struct users *u, struct err *e);
 
-/* A new token, which is written nowhere else; 'life_ms' 0: it has no end. */
+/* Create a token, of which only a hash is stored; 'life_ms' 0: it does not expire. */
 int users_add_token(struct users *u, struct str name, int64_t now_ms, int64_t life_ms, struct buf *ret_token,
                     struct err *e);
-/* What goes into a certificate of this user: its groups, and its uid as one. The end is remembered. */
+/* The organizations for a certificate of this user: its groups, and one with its uid. Records when it expires. */
 int users_add_certificate(struct users *u, struct arena *a, struct str name, int64_t end_ms,
                           const struct str **ret_groups, size_t *ret_n, struct err *e);
 
-/* ---- what a role stands for ---- */
+/* ---- role bindings ---- */
 
 /* ClusterRoleBinding pumice:user:NAME, or a RoleBinding of that name in each namespace, with the label below. */
 #define USER_LABEL "pumice/user"
 void user_bindings(struct arena *a, const struct user *user, struct json *ret_list);
 
-/* Make the store say so: bindings of users that are gone go, those that are missing or were changed are written, and a
- * namespace that a role is for is made if it is not there. For the server, when users_refresh() says that something has
- * changed. What can be done is done; -1 and the first error if something could not. */
+/* Sync the bindings in the store with the users: delete those of removed users, write the missing and changed ones, and
+ * create missing namespaces of roles. Call it when users_refresh() reports a change. Goes on after a failed write, and
+ * returns -1 with the first error. */
 struct store;
 int users_sync(const struct users *u, struct store *store, struct err *e);
 

@@ -1,4 +1,4 @@
-/* users_sync.c - the bindings that users were promised, in the store */
+/* users_sync.c - the bindings of users, in the store */
 #include "auth/users.h"
 
 #include "api/meta.h"

@@ -37,7 +37,7 @@ static int read_pair(struct authority *a, const char *file, struct buf *cert, st
         return -1;
     at = all.n ? memmem(all.p, all.n, begin, sizeof(begin) - 1) : NULL;
     if (!at)
-        return err_set(e, ERR_INVALID, "%s: holds no certificate; put the right file back", file);
+        return err_set(e, ERR_INVALID, "%s: has no certificate; restore the file", file);
     buf_append(key, all.p, (size_t)(at - all.p));
     buf_append(cert, at, all.n - (size_t)(at - all.p));
     return 0;

@@ -1,13 +1,13 @@
-/* authority.h - the CA of a server, on disk: its own certificate, and those of its clients
+/* authority.h - the CA of a server, on disk: issues the certificates of the server and its clients
  *
  * Below the directory (0700) are ca.pem and server.pem, each a key and certificates, and ca.crt, a copy of what clients
- * trust; all of them 0600. What is missing, has come near its end or is not for the names that are wanted is made anew.
- * A CA that is damaged is an error and never overwritten: one that is replaced in silence locks everybody out.
+ * trust; all have mode 0600. A certificate that is missing, near its end or for other names is replaced. A damaged CA
+ * is an error and never overwritten: a new CA would lock out all clients.
  *
- * The CA is good for ten years, a server's certificate for one. In its last two years the CA is *renewed*: a new
- * certificate of the same key, so that what clients were given stays good until its own end, and what they are given
- * from then on lasts longer. It is *rotated* (another key) only when somebody asks for that, because clients must be
- * given the new one: old ones are still trusted to know clients by, unless the key has been lost to somebody.
+ * The CA is valid for ten years, a server's certificate for one. In its last two years the CA is *renewed*: a new
+ * certificate of the same key. Issued certificates stay valid until their own end, and new ones last longer. It is
+ * *rotated* (a new key) only on request, because clients must be given the new CA. Client certificates of the old key
+ * stay valid, unless the key was lost.
  */
 #ifndef PKI_AUTHORITY_H
 #define PKI_AUTHORITY_H
@@ -39,10 +39,10 @@ struct str authority_server_key(const struct authority *a);
 int authority_issue(const struct authority *a, const struct certificate_spec *spec, struct buf *ret_cert,
                     struct buf *ret_key, struct err *e);
 
-/* Has somebody beside us rotated it? Then it is read, and '*ret_changed' is true. */
+/* Reload the CA if another process has rotated it; '*ret_changed' is true then. */
 int authority_refresh(struct authority *a, int64_t now_ms, bool *ret_changed, struct err *e);
 
-/* Another key. 'keeps_old': certificates by the old one are still believed. The server's certificate is new too. */
+/* Rotate the CA: a new key, and a new server certificate. 'keeps_old': certificates by the old key stay valid. */
 int authority_rotate(struct authority *a, bool keeps_old, int64_t now_ms, struct err *e);
 
 #endif

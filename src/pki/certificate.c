@@ -162,10 +162,10 @@ int certificate_make_ca(const char *title, int64_t now_ms, int64_t life_ms, stru
     autokey *key = ca_key->n ? read_key(ca_key) : EVP_EC_gen("P-256");
 
     if (!key)
-        return certificate_fail(e, "it is no key");
+        return certificate_fail(e, "not a private key");
     return sign_ca(title, key, now_ms, life_ms, ret_ca) == 0 && write_key(key, ca_key) == 0
                ? 0
-               : certificate_fail(e, "OpenSSL could not make a CA");
+               : certificate_fail(e, "OpenSSL failed to create a CA");
 }
 
 /* In front of what is trusted. */
@@ -224,7 +224,7 @@ int certificate_sign(const struct buf *ca_text, const struct buf *ca_key_text, c
     did = did && set_basics(x, key, spec->common_name, spec->now_ms, life_ms) == 0 &&
           X509_set_issuer_name(x, X509_get_subject_name(ca)) == 1 && set_usage(x, ca, spec->names) &&
           X509_sign(x, ca_key, EVP_sha256()) && write_cert(x, ret_cert) == 0 && write_key(key, ret_key) == 0;
-    return did ? 0 : certificate_fail(e, "OpenSSL could not make a certificate");
+    return did ? 0 : certificate_fail(e, "OpenSSL failed to create a certificate");
 }
 
 int certificate_make(struct certificate_set *set, const char *const *names, int64_t now_ms, int64_t life_ms,
@@ -248,9 +248,9 @@ int certificate_check(const struct certificate_set *set, const char *const *name
     autokey *key = read_key(&set->key), *ca_key = ca ? X509_get_pubkey(ca) : NULL;
 
     if (!ca || !x || !key || !ca_key)
-        return certificate_fail(e, "no certificate, or no key to it");
+        return certificate_fail(e, "certificate or key is missing");
     if (X509_check_private_key(x, key) != 1)
-        return certificate_fail(e, "the key does not fit the certificate");
+        return certificate_fail(e, "the key does not match the certificate");
     if (X509_verify(x, ca_key) != 1)
         return certificate_fail(e, "the CA did not sign the certificate");
     for (; *names; names++)
@@ -267,7 +267,7 @@ int certificate_end(struct str cert, int64_t *ret_ms, struct err *e)
     autox509 *x = read_cert(&(struct buf){ (char *)cert.p, cert.n, cert.n });
 
     if (!x)
-        return certificate_fail(e, "it is no certificate");
+        return certificate_fail(e, "not a certificate");
     *ret_ms = certificate_time_of(X509_get0_notAfter(x));
     return 0;
 }

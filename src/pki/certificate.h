@@ -1,7 +1,6 @@
 /* certificate.h - a CA of our own, and certificates of servers and clients by it, made by OpenSSL
  *
- * Whoever is to trust them is given the CA, so nobody else needs to know it. Keys are EC (P-256), text is PEM. Times
- * are milliseconds since 1970.
+ * Clients get the CA, so no public CA is needed. Keys are EC (P-256), text is PEM. Times are milliseconds since 1970.
  */
 #ifndef PKI_CERTIFICATE_H
 #define PKI_CERTIFICATE_H
@@ -25,12 +24,12 @@ void certificate_set_done(struct certificate_set *s); /* keys are wiped */
 
 /* Make a certificate for these names ("svc.ns.svc", "127.0.0.1"), good for 'life_ms' from 'now_ms' on (and an hour
  * before, for clocks that are behind). The CA in 'set' signs it; where there is none, or one that ends before the
- * certificate would, a new one is made, good for ten times as long, and the old one stays trusted beside it. */
+ * certificate would, a new one is created, valid for ten times as long, and the old one stays trusted. */
 int certificate_make(struct certificate_set *set, const char *const *names, int64_t now_ms, int64_t life_ms,
                      struct err *e);
 
-/* Can it be used, and until when? ERR_INVALID says what is wrong: text that is none, a key that does not fit, a CA that
- * did not sign it, a name that is missing. */
+/* Check the certificate and return its validity. ERR_INVALID says what is wrong: malformed PEM, a key that does not
+ * match, a CA that did not sign it, a missing name. */
 int certificate_check(const struct certificate_set *set, const char *const *names, int64_t *ret_begin_ms,
                       int64_t *ret_end_ms, struct err *e);
 

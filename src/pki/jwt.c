@@ -94,7 +94,7 @@ struct jwt_key *jwt_key_new(struct err *e)
     EVP_PKEY *key = EVP_EC_gen("P-256");
 
     if (!key)
-        (void)jwt_fail(e, "OpenSSL could not make a key");
+        (void)jwt_fail(e, "OpenSSL failed to create a key");
     return key ? jwt_wrap(key) : NULL;
 }
 
@@ -106,7 +106,7 @@ int jwt_key_read(struct str pem, struct jwt_key **ret, struct err *e)
     BIO_free(bio);
     if (!key || !is_p256(key)) {
         EVP_PKEY_free(key);
-        return jwt_fail(e, "it is no private key of the curve P-256");
+        return jwt_fail(e, "not a private key on curve P-256");
     }
     *ret = jwt_wrap(key);
     return 0;
@@ -120,7 +120,7 @@ int jwt_key_print(const struct jwt_key *k, struct buf *out, struct err *e)
 
     if (!bio || PEM_write_bio_PrivateKey(bio, k->key, NULL, NULL, 0, NULL, NULL) != 1) {
         BIO_free(bio);
-        return jwt_fail(e, "OpenSSL could not write a key");
+        return jwt_fail(e, "OpenSSL failed to encode a key");
     }
     n = BIO_get_mem_data(bio, &p);
     buf_append(out, p, (size_t)n);
@@ -247,11 +247,11 @@ int jwt_sign(const struct jwt_key *k, const struct json *claims, struct buf *out
     buf_char(&token, '.');
     print_part(&token, claims);
     if (!sign(k, buf_view(&token), raw))
-        return jwt_fail(e, "OpenSSL could not sign a token");
+        return jwt_fail(e, "OpenSSL failed to sign a token");
     buf_char(&token, '.');
     base64url_print(&token, (struct str){ (char *)raw, sizeof(raw) });
     if (token.n > JWT_MAX)
-        return err_set(e, ERR_TOO_BIG, "the token would have %zu bytes; at most %d are taken", token.n, JWT_MAX);
+        return err_set(e, ERR_TOO_BIG, "token is too long: %zu bytes, at most %d are allowed", token.n, JWT_MAX);
     buf_str(out, buf_view(&token));
     return 0;
 }

@@ -1,4 +1,4 @@
-/* secret_file.c - files with keys in them, read with care and written whole */
+/* secret_file.c - private files with keys: checked when read, replaced atomically */
 #include "pki/secret_file.h"
 
 #include "base/util.h"
@@ -19,8 +19,8 @@ int secret_dir_open(const char *path, int *ret_dir, struct err *e)
     if (dir < 0 || fstat(dir, &st) < 0)
         return io_errno(e, "open %s", path);
     if (st.st_uid != geteuid() || (st.st_mode & 077))
-        return err_set(e, ERR_FORBIDDEN,
-                       "%s: others may look into it or it is theirs; chown it to yourself and chmod 700", path);
+        return err_set(e, ERR_FORBIDDEN, "%s: owned by or open to other users; chown it to yourself and chmod 700",
+                       path);
     *ret_dir = dir;
     dir = -1;
     return 0;
@@ -33,15 +33,15 @@ int secret_file_read(int dir, const char *name, struct buf *out, struct stat *re
     int got;
 
     if (fd < 0)
-        return errno == ENOENT ? err_set(e, ERR_NOT_FOUND, "%s: there is no such file", name)
-                               : io_errno(e, "open %s", name);
+        return errno == ENOENT ? err_set(e, ERR_NOT_FOUND, "%s: no such file", name) : io_errno(e, "open %s", name);
     if (fstat(fd, &st) < 0)
         return io_errno(e, "stat %s", name);
     if (st.st_uid != geteuid() || (st.st_mode & 077))
-        return err_set(e, ERR_FORBIDDEN,
-                       "%s: others may read it or it is theirs; if they have not, chown it to yourself and chmod 600, "
-                       "else replace it",
-                       name);
+        return err_set(
+            e, ERR_FORBIDDEN,
+            "%s: owned by or open to other users; replace it, or, if nobody read it, chown it to yourself and "
+            "chmod 600",
+            name);
     got = file_read_fd(fd, SECRET_FILE_MAX, out);
     if (got)
         return got < 0 ? io_errno(e, "read %s", name) : err_set(e, ERR_TOO_BIG, "%s: is too large", name);

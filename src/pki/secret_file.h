@@ -1,8 +1,7 @@
-/* secret_file.h - files with keys, tokens and names in them: nobody else's to read, never half written
+/* secret_file.h - private files with keys, tokens and users, replaced atomically
  *
- * All of them are in a directory of mode 0700, and have mode 0600. One that others can read or write, that is a link or
- * that belongs to somebody else is refused with a sentence that says what to do: a key that others could have read is a
- * key no longer.
+ * They are in a directory of mode 0700 and have mode 0600. A link, or a file that another user owns or can access, is
+ * refused with a hint what to do: other users may know a key that they could read.
  */
 #ifndef PKI_SECRET_FILE_H
 #define PKI_SECRET_FILE_H

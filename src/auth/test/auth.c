@@ -220,7 +220,7 @@ static void people(void **state)
                         "403 users \"boss\" is forbidden: User \"ann\" cannot impersonate resource \"users\" in API "
                         "group \"\" at the cluster scope");
     assert_string_equal(as("GET /pods", &token, "Impersonate-Group: x"),
-                        "400 Impersonate-User: is missing; groups, uid and extra are of somebody");
+                        "400 Impersonate-User: is missing; groups, uid and extra need a user");
     assert_string_equal(as("GET /pods", &token, ""), "200 ann");
     assert_int_equal(users_remove(users, STR("ann"), NULL), 0);
     assert_string_equal(as("GET /pods", &token, ""), "401 Unauthorized");

@@ -213,13 +213,12 @@ static void as_somebody_else(void **state)
           "serviceaccounts \"bot\" is forbidden: User \"boss\" cannot impersonate resource \"serviceaccounts\" in API "
           "group \"\" in the "
           "namespace \"other\"" },
-        { "Impersonate-Group: dev\n", "Impersonate-User: is missing; groups, uid and extra are of somebody" },
-        { "Impersonate-User: ann\nImpersonate-User: root\n", "Impersonate-User: must be there once, and not be empty" },
-        { "Impersonate-User: \n", "Impersonate-User: must be there once, and not be empty" },
-        { "Impersonate-User: ann\nImpersonate-Shoe-Size: 7\n",
-          "Impersonate-Shoe-Size: is not known here, and such a header is not passed over" },
-        { "Impersonate-User: ann\nImpersonate-Extra-: 7\n",
-          "Impersonate-Extra-: is not known here, and such a header is not passed over" },
+        { "Impersonate-Group: dev\n", "Impersonate-User: is missing; groups, uid and extra need a user" },
+        { "Impersonate-User: ann\nImpersonate-User: root\n",
+          "Impersonate-User: must be given once and must not be empty" },
+        { "Impersonate-User: \n", "Impersonate-User: must be given once and must not be empty" },
+        { "Impersonate-User: ann\nImpersonate-Shoe-Size: 7\n", "Impersonate-Shoe-Size: unknown impersonation header" },
+        { "Impersonate-User: ann\nImpersonate-Extra-: 7\n", "Impersonate-Extra-: unknown impersonation header" },
         { "Impersonate_User: root\n", "boss: boss,system:authenticated" },
     };
     struct str groups[] = { STR("boss") };

@@ -80,7 +80,7 @@ static void fields(void **state)
           "}",
           NULL },
         { "{'spec':{'securityContext':{'runAsUser':0},'containers':[{'name':'c'}]}}",
-          "spec.securityContext.runAsUser: must be missing or 2000" },
+          "spec.securityContext.runAsUser: must be absent or 2000" },
         { "{'spec':{'securityContext':{'runAsGroup':0},'containers':[{'name':'c'}]}}",
           "spec.securityContext.runAsGroup" },
         { "{'spec':{'securityContext':{'fsGroup':4},'containers':[{'name':'c'}]}}", "spec.securityContext.fsGroup" },
