@@ -209,7 +209,7 @@ def fill(s, head):
     for i in range(1000):
         status, answer = s.call("POST", MAPS, config_map(f"{head}{i}", {"a": "x" * 100000}))
         if status != 201:
-            assert status in (500, 503) and "no room" in answer["message"], (status, answer)
+            assert status in (500, 503) and "the disk is full" in answer["message"], (status, answer)
             return kept
         kept.append(f"{head}{i}")
     raise AssertionError("it is never full")
@@ -224,7 +224,7 @@ def survives_a_full_disk():
             s = home.start()
             s.ok("POST", MAPS, config_map("kept"))
             kept = fill(s, "first")
-            is_read_only(s, "no room")
+            is_read_only(s, "the disk is full")
             assert all(s.call("GET", f"{MAPS}/{name}")[0] == 200 for name in kept)
             subprocess.run(["mount", "-o", "remount,size=5m", path], check=True)
             until("it takes writes again", lambda: s.call("POST", MAPS, config_map("after"))[0] == 201)
@@ -232,7 +232,7 @@ def survives_a_full_disk():
             kept += fill(s, "second") + ["after"]
             kill(s)
             run = pumice("server", "--data-dir", home.data, "--listen", "127.0.0.1:0")
-            assert run.returncode == 1 and "no room" in run.stderr and "store.db" in run.stderr, run.stderr
+            assert run.returncode == 1 and "the disk is full" in run.stderr and "store.db" in run.stderr, run.stderr
             subprocess.run(["mount", "-o", "remount,size=30m", path], check=True)
             s = home.start()
             assert all(s.call("GET", f"{MAPS}/{name}")[0] == 200 for name in kept)
@@ -272,7 +272,7 @@ def survives_a_damaged_end():
         assert "server restore" in told and "are paused until the store is restored" in told, told
         assert s.call("GET", f"{MAPS}/first")[0] == s.call("GET", f"{MAPS}/second")[0] == 404
         status, answer = s.call("GET", f"{PODS}/counts-w-0/log")
-        assert status == 503 and "pods go on" in answer["message"] and "restore" in answer["message"], (status, answer)
+        assert status == 503 and "pods keep running" in answer["message"] and "restore" in answer["message"], (status, answer)
         w = Watch(s, f"{MAPS}?watch=1")
         w.until(1)
         w.close()

@@ -1,4 +1,4 @@
-/* backup.c - copies of a store, and putting them back */
+/* backup.c - backup and restore of a store */
 #include "store/backup.h"
 
 #include "store/sqlite_internal.h"
@@ -113,7 +113,7 @@ static int jump(const char *path, uint64_t beyond, uint64_t *ret, struct err *e)
 
     *ret = beyond + RESTORE_JUMP;
     if (*ret > INT64_MAX / 4)
-        return err_set(e, ERR_INVALID, "%s: its revisions come to their end", path);
+        return err_set(e, ERR_INVALID, "%s: no revisions are left", path);
     if (sql_file_read(path, &f, &format, e) < 0)
         return -1;
     if (!(sql = sqlite3_mprintf("UPDATE meta SET value = %lld WHERE name = 'compacted'", (long long)*ret)))

@@ -1,4 +1,4 @@
-/* check.c - is a store whole?
+/* check.c - checks the integrity of a store
  *
  * SQLite looks at its pages, then each record is looked at, in the order of revisions, with what is there kept by name:
  * so that a change of something that is not there is seen as well. Of changes that are compacted only the last of each
@@ -70,13 +70,13 @@ static void check_text(struct check_check *c, const struct object_record *r)
     arena_reset(&c->parsing);
     (void)snprintf(rev, sizeof(rev), "%llu", (unsigned long long)r->rev);
     if (json_parse(&c->parsing, r->text, NULL, &tree, &e) < 0)
-        problem(c, "revision %s: the object does not parse: %s", rev, e.text);
+        problem(c, "revision %s: cannot parse the object: %s", rev, e.text);
     else if (!str_eq(object_name(tree), r->name) || !str_eq(object_namespace(tree), r->namespace) ||
              !str_eq(object_uid(tree), r->uid))
-        problem(c, "revision %s: the object says that it is another than \"%.*s/%.*s\"", rev, STR_ARG(r->namespace),
+        problem(c, "revision %s: the metadata of the object is not that of \"%.*s/%.*s\"", rev, STR_ARG(r->namespace),
                 STR_ARG(r->name));
     else if (!str_is(json_member_text(json_get(tree, "metadata"), "resourceVersion"), rev))
-        problem(c, "revision %s: the object says that it is of another", rev);
+        problem(c, "revision %s: the object has another resourceVersion", rev);
 }
 
 /* Did the change happen to something that was there, or was not? */
@@ -87,8 +87,8 @@ static void check_order(struct check_check *c, struct str kind, const struct log
     bool was_there = map_get(&c->there, key) != NULL;
 
     if (row->record.rev > c->compacted && was_there != (row->what != WATCH_ADDED))
-        problem(c, "revision %llu: \"%.*s\" was %sthere", (unsigned long long)row->record.rev, STR_ARG(key),
-                was_there ? "" : "not ");
+        problem(c, "revision %llu: \"%.*s\" %s", (unsigned long long)row->record.rev, STR_ARG(key),
+                was_there ? "was created twice" : "did not exist");
     if (row->what == WATCH_DELETED)
         (void)map_remove(&c->there, key);
     else
@@ -159,7 +159,7 @@ static int check_open(struct check_check *c, const char *path, struct err *e)
         if (asprintf(&inside, "%s/%s", path, STORE_FILE) < 0)
             abort();
         if (access(inside, F_OK) < 0)
-            return err_errno(e, "there is no store in %s", path);
+            return err_errno(e, "open the store in %s", path);
         if (check_wal(path, inside, &why) < 0) {
             if (e)
                 *e = why;
@@ -181,14 +181,14 @@ int store_check(const char *path, const struct store_check_options *opt, struct 
     if (row_codec_init(&c.codec, c.opt->secret_keys, c.file.path, e) < 0) {
         rc = -1;
     } else if (c.facts.format == 0) {
-        rc = err_set(e, ERR_INVALID, "%s: it is empty", path);
+        rc = err_set(e, ERR_INVALID, "%s: is empty", path);
     } else {
         check_pages(&c);
         check_records(&c);
         if (ret)
             *ret = c.facts;
         if (c.problems)
-            rc = err_set(e, ERR_IO, "%s: %zu problem%s found: put a copy back with \"pumice server restore\"", path,
+            rc = err_set(e, ERR_IO, "%s: %zu problem%s found; restore a backup with \"pumice server restore\"", path,
                          c.problems, c.problems == 1 ? "" : "s");
     }
     row_codec_done(&c.codec);

@@ -207,8 +207,8 @@ struct object *durable_read(struct store *s, uint64_t rev)
     struct err e = { 0 };
 
     if (log->scan(log, rev - 1, rev, true, take_row, &r, &e) < 0)
-        log_error("an old change cannot be read, its watchers list again", LOG_U64("revision", rev),
-                  LOG_TEXT("why", e.text));
+        log_error("Failed to read an old change; its watchers must list again", LOG_U64("revision", rev),
+                  LOG_TEXT("error", e.text));
     return r.object;
 }
 
@@ -230,7 +230,7 @@ static void turn_read_only(struct store *s, const struct err *why)
     struct durable *d = s->durable;
 
     if (!d->failure.code)
-        log_error("the store is read-only", LOG_TEXT("why", why->text));
+        log_error("Store is read-only", LOG_TEXT("error", why->text));
     d->failure = *why;
     d->retry_ms = d->log->is_full ? clock_mono_ms(s->clock) + RETRY_MS : INT64_MAX;
 }
@@ -259,7 +259,7 @@ static int durable_flush(struct store *s, struct err *e)
         return -1;
     batch_done(s, &batch);
     if (d->failure.code)
-        log_info("the store takes writes again");
+        log_info("Store is writable again");
     d->failure = (struct err){ 0 };
     return 0;
 }
@@ -413,7 +413,7 @@ static int replay(struct store *s, struct err *e)
     d->compacted = s->dropped;
     d->dead_end = d->dead.n;
     if (r.unknown)
-        log_warn("objects of kinds that this version does not know are kept and not shown", LOG_U64("rows", r.unknown));
+        log_warn("Kept objects of unknown kinds; they are not served", LOG_U64("rows", r.unknown));
     return 0;
 }
 

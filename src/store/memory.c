@@ -1,4 +1,4 @@
-/* memory.c - the store: all of it that is not about files
+/* memory.c - the store in memory: reads and writes
  *
  * A write builds the new state as a tree in the scratch arena (rules.c), then commits: the next revision, one immutable
  * object shared by the index and the history, readers and watches. A durable store (durable.c) remembers each change
@@ -516,5 +516,5 @@ int store_apply(struct store *s, const struct op *op, struct object **ret, struc
     case OP_KIND_MAX:
         break;
     }
-    return err_set(e, ERR_INTERNAL, "there is no op %d", (int)op->kind);
+    return err_set(e, ERR_INTERNAL, "unknown op %d", (int)op->kind);
 }

@@ -1,11 +1,10 @@
 /* object.h - an immutable, shared Kubernetes object
  *
- * Made once, never changed, kept with object_ref() as long as anybody needs it. The tree and its text belong to the
- * object.
+ * It never changes and is reference-counted with object_ref(). The tree and its text belong to the object.
  *
  * A store that holds 100,000 pods cannot keep their trees: a tree is three times its text. So an object of a durable
- * store has its text as well, and the store drops trees that nobody but itself holds ("cold"). Whoever gets an object
- * from the store gets it with its tree, unless the function says otherwise, and keeps the tree by object_ref().
+ * store has its text as well, and the store drops trees to which only itself has a reference ("cold"). Functions of the
+ * store return objects with their trees unless they say otherwise; object_ref() keeps the tree.
  */
 #ifndef STORE_OBJECT_H
 #define STORE_OBJECT_H

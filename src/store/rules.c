@@ -130,7 +130,8 @@ int rules_type(const struct json *body, const struct resource_type **ret, struct
     const struct resource_type *type = type_by_kind(api_version, kind);
 
     if (!type)
-        return err_set(e, ERR_INVALID, "there is no kind \"%.*s\" in \"%.*s\"", STR_ARG(kind), STR_ARG(api_version));
+        return err_set(e, ERR_INVALID, "no matches for kind \"%.*s\" in version \"%.*s\"", STR_ARG(kind),
+                       STR_ARG(api_version));
     if (type->use != TYPE_STORED) /* the kinds that are questions */
         return err_set(e, ERR_INVALID, "objects of kind %s are not stored", type->kind);
     *ret = type;
@@ -248,7 +249,7 @@ static int restore_deletion(struct arena *a, struct type_rules rules, struct jso
     if (rules.has_grace && json_i64(json_get(meta, "deletionGracePeriodSeconds"), 0) <= 0)
         json_set(meta, "deletionGracePeriodSeconds", json_int(a, 1));
     if (rules_is_over(tree))
-        return err_set(e, ERR_INVALID, "metadata.deletionTimestamp: without finalizers the object would be gone");
+        return err_set(e, ERR_INVALID, "metadata.deletionTimestamp: must not be set without finalizers");
     return 0;
 }
 

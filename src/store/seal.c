@@ -1,4 +1,4 @@
-/* seal.c - records that are not to be read from the disk: AES-256-GCM */
+/* seal.c - encryption of records: AES-256-GCM */
 #include "store/seal.h"
 
 #include "base/codec.h"
@@ -47,7 +47,7 @@ static int load_key(const char *path, struct seal_key *ret, struct err *e)
     if (fd < 0 || fstat(fd, &st) < 0)
         return err_errno(e, "open the key %s", path);
     if (st.st_mode & 077)
-        return err_set(e, ERR_FORBIDDEN, "%s has mode %04o, others can read the key: run: chmod 600 %s", path,
+        return err_set(e, ERR_FORBIDDEN, "%s has mode %04o and is open to other users; run: chmod 600 %s", path,
                        (unsigned)st.st_mode & 07777, path);
     if (file_read_fd(fd, 1024, &text) < 0)
         return err_errno(e, "read the key %s", path);
@@ -150,11 +150,10 @@ int unseal(const struct seal_keys *k, struct str id, struct str belongs, struct 
         if (str_is(id, k->v[i].id))
             key = &k->v[i];
     if (!key)
-        return err_set(e, ERR_FORBIDDEN,
-                       "sealed with the key %.*s, which is not among those given: give its file as well", STR_ARG(id));
+        return err_set(e, ERR_FORBIDDEN, "sealed with key %.*s, which was not given; give its file too", STR_ARG(id));
     if (sealed.n < NONCE + PROOF || sealed.n > INT32_MAX ||
         !open_with(key, belongs, sealed, (unsigned char *)buf_reserve(out, sealed.n)))
-        return err_set(e, ERR_IO, "sealed with the key %s, but it was changed since or belongs elsewhere", key->id);
+        return err_set(e, ERR_IO, "sealed with key %s, but modified since or copied from another object", key->id);
     out->n += sealed.n - NONCE - PROOF;
     return 0;
 }

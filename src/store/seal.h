@@ -1,11 +1,11 @@
-/* seal.h - records that are not to be read from the disk: AES-256-GCM
+/* seal.h - encryption of records on disk: AES-256-GCM
  *
  * A key is a file of mode 0600 with 64 hexadecimal digits (openssl rand -hex 32). It is known by its id, the first 16
- * digits of its SHA-256, which stands with each record it sealed. Of several keys the first seals and all open: to
- * change keys, put the new one in front, and leave the old one out when nothing is sealed with it any more.
+ * digits of its SHA-256, which is stored with each record it sealed. The first of several keys seals and all open: to
+ * change keys, put the new one first, and remove the old one when no record is sealed with it.
  *
- * A sealed record is 12 random bytes, the text encrypted, and 16 bytes that prove it. What it belongs to is part of the
- * proof, so a record cannot be moved to another name or revision.
+ * A sealed record is 12 random bytes, the text encrypted, and a tag of 16 bytes. The tag covers the name and the revision
+ * too, so a record cannot be moved to another name or revision.
  */
 #ifndef STORE_SEAL_H
 #define STORE_SEAL_H

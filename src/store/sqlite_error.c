@@ -1,4 +1,4 @@
-/* sqlite_error.c - what SQLite says, as a sentence that helps */
+/* sqlite_error.c - errors of SQLite, with hints */
 #include "store/sqlite_internal.h"
 
 #include "base/util.h"
@@ -10,23 +10,23 @@ static const struct sqlite_advice {
     enum err_code code;
     const char *what, *helps;
 } advices[] = {
-    { SQLITE_FULL, ERR_IO, "there is no room on the disk",
-      "free some; writes are tried again by themselves, nothing that was acknowledged is lost" },
+    { SQLITE_FULL, ERR_IO, "the disk is full",
+      "free some space; writes are retried, and no acknowledged write is lost" },
     { SQLITE_IOERR, ERR_IO, "the disk failed",
-      "see the kernel's log; start again when the disk is well, nothing that was acknowledged was dropped" },
+      "see the kernel's log; restart when the disk works again, no acknowledged write was dropped" },
     { SQLITE_CORRUPT, ERR_IO, "the file is damaged",
-      "see what is with \"pumice server check\" and put a copy back with \"pumice server restore\"" },
-    { SQLITE_NOTADB, ERR_IO, "this is no store, or its first page is damaged",
-      "give another directory, or put a copy back with \"pumice server restore\"" },
-    { SQLITE_BUSY, ERR_CONFLICT, "another process has it open", "end that one, or give another directory" },
-    { SQLITE_LOCKED, ERR_CONFLICT, "another process has it open", "end that one, or give another directory" },
-    { SQLITE_READONLY, ERR_IO, "it cannot be written",
-      "look whether its file system is mounted read-only and whose the directory is" },
+      "inspect it with \"pumice server check\" and restore a backup with \"pumice server restore\"" },
+    { SQLITE_NOTADB, ERR_IO, "not a store, or its first page is damaged",
+      "give another directory, or restore a backup with \"pumice server restore\"" },
+    { SQLITE_BUSY, ERR_CONFLICT, "another process has it open", "stop it or give another directory" },
+    { SQLITE_LOCKED, ERR_CONFLICT, "another process has it open", "stop it or give another directory" },
+    { SQLITE_READONLY, ERR_IO, "it is read-only",
+      "check its file system (mounted read-only?) and the owner of the directory" },
     { SQLITE_CANTOPEN, ERR_IO, "it cannot be opened",
-      "look whether its directory is there and ours, and its file system can be written" },
-    { SQLITE_PERM, ERR_FORBIDDEN, "we may not open it", "look whose it is" },
-    { SQLITE_NOMEM, ERR_IO, "there is not enough memory", "free some" },
-    { SQLITE_TOOBIG, ERR_TOO_BIG, "an object is too big", "make it smaller" },
+      "check that its directory exists and is ours, and that its file system is writable" },
+    { SQLITE_PERM, ERR_FORBIDDEN, "permission denied", "check its owner" },
+    { SQLITE_NOMEM, ERR_IO, "out of memory", "free some memory" },
+    { SQLITE_TOOBIG, ERR_TOO_BIG, "an object is too large", "make it smaller" },
 };
 
 bool sql_is_full(sqlite3 *db, int rc)
@@ -46,7 +46,7 @@ int sql_err(struct err *e, sqlite3 *db, int rc, const char *path)
             return err_set(e, advices[i].code, "%s: %s (%s%s%s): %s", path, advices[i].what, sqlite3_errstr(rc),
                            no ? ", " : "", no ? strerror(no) : "", advices[i].helps);
     return err_set(e, ERR_INTERNAL, "%s: SQLite says %s (%d): %s", path, sqlite3_errstr(rc), rc,
-                   db ? sqlite3_errmsg(db) : "no more is known");
+                   db ? sqlite3_errmsg(db) : "no details");
 }
 
 int sql_exec(sqlite3 *db, const char *sql)

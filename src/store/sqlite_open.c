@@ -1,4 +1,4 @@
-/* sqlite_open.c - the file of a store: whose it is, who has it open, which format it has */
+/* sqlite_open.c - opens the file of a store: owner, lock and format */
 #include "store/sqlite_internal.h"
 
 #include "base/util.h"
@@ -17,12 +17,12 @@ static int check_private(int fd, const char *path, const char *mode, struct err 
     struct stat st;
 
     if (fstat(fd, &st) < 0)
-        return err_errno(e, "look at %s", path);
+        return err_errno(e, "stat %s", path);
     if (st.st_uid != geteuid())
-        return err_set(e, ERR_FORBIDDEN, "%s belongs to user %u, not to us (%u): run: chown %u %s", path,
+        return err_set(e, ERR_FORBIDDEN, "%s belongs to user %u, not to us (%u); run: chown %u %s", path,
                        (unsigned)st.st_uid, (unsigned)geteuid(), (unsigned)geteuid(), path);
     if (st.st_mode & 077)
-        return err_set(e, ERR_FORBIDDEN, "%s has mode %04o, others can get at what is in it: run: chmod %s %s", path,
+        return err_set(e, ERR_FORBIDDEN, "%s has mode %04o and is open to other users; run: chmod %s %s", path,
                        (unsigned)st.st_mode & 07777, mode, path);
     return 0;
 }
@@ -59,7 +59,7 @@ static int need_file(int dir, const char *path, struct err *e)
 
     if (faccessat(dir, STORE_FILE, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
         faccessat(dir, STORE_FILE ".old", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
-        return err_set(e, ERR_IO, "%s is not there, but %s.old is: a restore was not finished. Run it again", path,
+        return err_set(e, ERR_IO, "%s is missing, but %s.old exists: a restore was interrupted; run it again", path,
                        path);
     fd = openat(dir, STORE_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
@@ -73,9 +73,7 @@ static int take_lock(int dir, const char *path, int *ret_fd, struct err *e)
     if (lock_take(dir, STORE_FILE ".lock", 0, ret_fd, e) == 0)
         return 0;
     if (e && e->code == ERR_CONFLICT)
-        return err_set(e, ERR_CONFLICT,
-                       "%s: another process has this store open: end that one, or give another "
-                       "directory",
+        return err_set(e, ERR_CONFLICT, "%s: another process has this store open; stop it or give another directory",
                        path);
     return err_wrap(e, "%s", path);
 }
@@ -118,14 +116,14 @@ static int check_format(sqlite3 *db, const char *path, int64_t *ret, struct err 
         (rc = sql_number(db, "PRAGMA page_count", &pages)) != SQLITE_OK)
         return sql_err(e, db, rc, path);
     if (application != STORE_APPLICATION && (application != 0 || format != 0))
-        return err_set(e, ERR_INVALID, "%s: this is a database of another program: give another directory", path);
+        return err_set(e, ERR_INVALID, "%s: this is a database of another program; give another directory", path);
     if (format > STORE_FORMAT)
         return err_set(e, ERR_INVALID,
-                       "%s: its format is %lld, of a newer pumice; this one knows up to %d: use the newer one, or "
+                       "%s: has format %lld of a newer pumice, this one supports up to %d; use the newer one, or "
                        "another directory",
                        path, (long long)format, STORE_FORMAT);
     if (format < 0)
-        return err_set(e, ERR_INVALID, "%s: there is no format %lld", path, (long long)format);
+        return err_set(e, ERR_INVALID, "%s: unknown format %lld", path, (long long)format);
     *ret = format;
     return 0;
 }

@@ -1,4 +1,4 @@
-/* sqlite_row.c - a change as a row of SQLite: kinds by name, sealed where that is wanted, checked when read */
+/* sqlite_row.c - a change as a row of SQLite: sealed if configured, verified when read */
 #include "store/sqlite_internal.h"
 
 #include "base/util.h"
@@ -179,21 +179,21 @@ static const char *row_fault(const struct log_row *row)
     const struct object_record *r = &row->record;
 
     if (r->rev == 0 || r->rev > INT64_MAX / 2)
-        return "there is no such revision";
+        return "invalid revision";
     if (row->what >= WATCH_BOOKMARK)
-        return "there is no such change";
+        return "invalid change";
     if (!r->name.n || !row_is_name(r->name) || !row_is_name(r->namespace))
-        return "there is no such name";
+        return "invalid name";
     if (r->type && (r->type->scope == SCOPE_CLUSTER) != (r->namespace.n == 0))
-        return "a namespace too many, or none";
+        return "wrong scope";
     return NULL;
 }
 
 static int bad_row(const struct row_codec *c, uint64_t rev, const char *what, struct err *e)
 {
     return err_set(e, ERR_IO,
-                   "%s: the record of revision %llu is damaged (%s): see all with \"pumice server check\" and put a "
-                   "copy back with \"pumice server restore\"",
+                   "%s: the record of revision %llu is damaged (%s); list all damage with \"pumice server check\" and "
+                   "restore a backup with \"pumice server restore\"",
                    c->path, (unsigned long long)rev, what);
 }
 
@@ -204,7 +204,7 @@ static int read_body(struct row_codec *c, sqlite3_stmt *st, struct str kind, str
 
     row->record.uid = column(st, ROW_UID);
     if (sqlite3_column_int64(st, ROW_SUM) != sum_of(kind, row->what, &row->record, body))
-        return bad_row(c, row->record.rev, "the checksum is wrong", e);
+        return bad_row(c, row->record.rev, "wrong checksum", e);
     row->is_stale = row_is_secret(row->record.type) && c->keys && !str_is(key, seal_key_id(c->keys));
     row->record.text = body;
     if (!key.n)

@@ -1,4 +1,4 @@
-/* sqlite_wal.c - is the end of the WAL torn, or was it damaged?
+/* sqlite_wal.c - is the end of the WAL torn or damaged?
  *
  * SQLite reads a WAL up to the first frame whose checksum is wrong and forgets the rest, because that is how a power
  * cut looks. But a bit that turned around in the middle looks the same, and then the rest was acknowledged. The two can
@@ -109,10 +109,11 @@ int sql_wal_check(int dir, const char *path, struct err *e)
         return io_errno(e, "read %s-wal", path);
     if (ends < 2)
         return 0;
-    (void)err_set(e, ERR_IO,
-                  "%s-wal: the file is damaged: behind the damage are %d commits or more that were acknowledged. Put a "
-                  "copy back with \"pumice server restore\"; to go on without them keep a copy of the directory and "
-                  "run: sqlite3 %s 'PRAGMA wal_checkpoint(TRUNCATE)'",
-                  path, ends - 1, path);
+    (void)err_set(
+        e, ERR_IO,
+        "%s-wal: the file is damaged, and at least %d acknowledged commits follow the damage; restore a backup "
+        "with \"pumice server restore\", or, to continue without them, copy the directory and run: sqlite3 %s 'PRAGMA "
+        "wal_checkpoint(TRUNCATE)'",
+        path, ends - 1, path);
     return 1;
 }

@@ -17,7 +17,7 @@
  *
  * A store lives in memory (store_new) or in a directory as well (store_open); both pass one suite (test/conformance*.c).
  * A write of a durable store is seen at once by store_get() and later writes, but it is a promise only when
- * store_flush() has returned 0. Until then nobody may be answered, readers included, and no watch tells of it. So a
+ * store_flush() has returned 0. Until then no request may be answered, readers included, and no watch delivers it. So a
  * server's turn is
  *
  *     while ((r = next_request()))
@@ -49,7 +49,7 @@ struct store_options {
 };
 
 struct store *store_new(const struct store_options *opt);
-void store_free(struct store *s); /* NULL is fine; watches must be closed before. What was not flushed is lost */
+void store_free(struct store *s); /* NULL is fine; watches must be closed before. unflushed writes are lost */
 
 uint64_t store_revision(const struct store *s); /* of the last change; 0: none yet */
 
@@ -61,7 +61,7 @@ uint64_t store_revision(const struct store *s); /* of the last change; 0: none y
  * changed. Fails, and changes nothing, where the store is damaged otherwise (ERR_IO), of a newer version (ERR_INVALID),
  * open in another process (ERR_CONFLICT) or not ours alone (ERR_FORBIDDEN); the sentence names the file and what helps. */
 int store_open(const char *dir, const struct store_options *opt, struct store **ret, struct err *e);
-bool store_is_cut(const struct store *s); /* it has not all that was acknowledged: nobody should act on what it has */
+bool store_is_cut(const struct store *s); /* acknowledged writes are missing: do not act on what is left */
 
 /* Make all writes durable, in one transaction. If that fails they are undone: their objects are as before, their
  * revisions are never given again while the process lives, and the store is read-only: writes fail with the same
@@ -106,12 +106,12 @@ void store_list(const struct store *s, const struct resource_type *type, struct 
                 void (*each)(void *ctx, const struct object *o), void *ctx);
 size_t store_count(const struct store *s, const struct resource_type *type);
 
-/* The same without making trees, as store_find(). store_warm() makes the tree of such an object; it stays until the next write or flush, or as long as somebody has a reference. */
+/* The same without parsing, as store_find(). store_warm() parses such an object; its tree stays until the next write or
+ * flush, or as long as a reference to it exists. */
 void store_walk(const struct store *s, const struct resource_type *type, struct str namespace,
                 void (*each)(void *ctx, const struct object *o), void *ctx);
 void store_warm(const struct store *s, const struct object *o);
-/* Whoever calls it borrows nothing just now: trees that nobody has a reference to may go, as before a write. For reading
- * one after another. */
+/* Free the trees without references, as a write does. The caller must not hold borrowed objects. For long walks. */
 void store_rest(struct store *s);
 
 /* ---- page by page ---- */
@@ -129,7 +129,7 @@ struct store_page {
  * also an object that was changed since and is itself older than the changes kept). 'each' may have been called. */
 int store_page(struct store *s, const struct resource_type *type, const struct store_page *p, struct err *e);
 
-/* How many such a page of now has, if nobody says that it is enough. */
+/* The number of objects of such a page of now, unlimited. */
 size_t store_count_after(const struct store *s, const struct resource_type *type, struct str namespace,
                          struct str after_namespace, struct str after_name);
 
@@ -153,8 +153,8 @@ struct store_delete_options {
 /* Ask for the end of an object. With finalizers (its own, or foregroundDeletion/orphan added by the propagation) or,
  * for a Pod that has been bound to a node and has not ended, with a grace period above 0: deletionTimestamp is set (now
  * and the grace) and the object stays until the last finalizer is removed and the grace is confirmed (a delete with
- * grace 0, as a kubelet does). Else it is gone. A second delete may shorten the grace, never lengthen it, and changes
- * nothing else. ERR_NOT_FOUND, ERR_CONFLICT (preconditions). */
+ * grace 0, as a kubelet does). Else it is deleted at once. A second delete may shorten the grace, never lengthen it,
+ * and changes nothing else. ERR_NOT_FOUND, ERR_CONFLICT (preconditions). */
 int store_delete(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
                  const struct store_delete_options *opt, struct object **ret, struct err *e);
 

@@ -1,4 +1,4 @@
-/* warm.c - which objects have their trees
+/* warm.c - which objects keep their trees
  *
  * A tree is made when somebody asks for it and is kept while somebody holds the object. Borrowers hold nothing, but
  * they are done when the next write or flush begins: then the store looks through its list and cools what only it

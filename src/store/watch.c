@@ -1,4 +1,4 @@
-/* watch.c - the changes that are kept, and reading them
+/* watch.c - the history of changes, and watches that read it
  *
  * Each type has a ring of its changes, numbered from 0 as they happen. A watch is a number: the next change it has not
  * read. So a watch never looks at changes of other types, and an idle one costs nothing. How many changes are kept is

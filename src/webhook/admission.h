@@ -8,8 +8,9 @@
  *     /podgroups/mutate  /podgroups/validate     the queue that the namespace names; queue and topology
  *     /pods/mutate       /pods/validate          pods of our scheduler: the gate they ask for; disruption budgets
  *
- * What is changed is said as single fields (JSON Patch), so that nothing is lost that we do not know. All that is wrong
- * with an object is told at once, but for values of a wrong type: then those, and nothing is defaulted. An object that is being deleted, or whose spec is as it was, is let through.
+ * Changes are patches of single fields (JSON Patch), so that unknown fields are kept. A denial lists all problems of an
+ * object; values of a wrong type are listed alone, and nothing is defaulted then. An object that is
+ * being deleted, or whose spec did not change, is allowed.
  */
 #ifndef WEBHOOK_ADMISSION_H
 #define WEBHOOK_ADMISSION_H

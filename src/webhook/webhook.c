@@ -1,4 +1,4 @@
-/* webhook.c - reviews: asked, looked at twice if need be, answered */
+/* webhook.c - reviews: received, checked again if need be, answered */
 #include "webhook/webhook.h"
 
 #include "api/meta.h"
@@ -186,12 +186,12 @@ static const char *webhook_refusal(const struct webhook *w, const struct http_ca
 {
     *ret_status = 405;
     if (!str_is(call->method, "POST"))
-        return "a review is POSTed\n";
+        return "reviews must be sent with POST\n";
     *ret_status = 415;
     if (!str_starts(http_call_header(call, "Content-Type"), STR("application/json")))
-        return "a review is application/json\n";
+        return "reviews must be application/json\n";
     *ret_status = 503;
-    return w->has_queues ? NULL : "not all queues are listed yet\n";
+    return w->has_queues ? NULL : "queues are not synced yet\n";
 }
 
 static void webhook_on_request(void *ctx, struct http_call *call)
@@ -295,9 +295,9 @@ void webhook_drain(struct webhook *w, int64_t ms)
 bool webhook_is_ready(const struct webhook *w, struct buf *why)
 {
     if (!w->has_queues)
-        buf_fmt(why, "webhook: not all queues are listed yet");
+        buf_fmt(why, "webhook: queues are not synced yet");
     else if (!w->keys.was_used)
-        buf_fmt(why, "webhook: there is no certificate that the API server trusts yet");
+        buf_fmt(why, "webhook: the API server does not trust the certificate yet");
     return w->has_queues && w->keys.was_used;
 }
 

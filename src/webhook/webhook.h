@@ -1,12 +1,12 @@
 /* webhook.h - admission webhooks: a server for the API server
  *
- * Every replica serves; no leader is needed. What is known of queues comes from a watch, and what that would refuse is
- * looked at afresh before it is refused: a queue made a moment ago is there.
+ * Every replica serves; no leader is needed. Queues are cached by a watch. Before a review is denied because of a
+ * queue, the queue is read from the API server, since the cache may lag behind.
  *
- * Certificates are made here and kept in a Secret, so that all replicas show the same; the first that needs one makes
- * it, and when two thirds of its time are over, the next. Into every webhook configuration that has the label
- * app.kubernetes.io/name=pumice the CA is written, also when somebody takes it out. A certificate by another CA is
- * shown only when all configurations have trusted that one for ten seconds.
+ * The certificate is in a Secret that all replicas share. The first replica that needs one creates it, and it is
+ * renewed when two thirds of its life are over. The CA is kept in every webhook configuration with the label
+ * app.kubernetes.io/name=pumice. A certificate of a new CA is served only after all configurations have had that CA for
+ * ten seconds.
  *
  * Call webhook_turn() when webhook_fd() is readable, and at the time it returns.
  */

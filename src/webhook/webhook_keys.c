@@ -77,7 +77,7 @@ static void write_secret(struct webhook *w)
     k->again_ms = webhook_keys_mono() + AGAIN_MS;
     read_secret(k->secret, &fresh);
     if (certificate_make(&fresh, w->shared_names, clock_now_ms(&clock_real), w->life_ms, &e) < 0) {
-        log_error("webhook: no certificate", LOG_TEXT("error", e.text));
+        log_error("Failed to create webhook certificate", LOG_TEXT("error", e.text));
         return;
     }
     op.body = secret_body(w, &a, &fresh);
@@ -107,7 +107,7 @@ static void take_secret(struct webhook *w, const struct object *o)
         }
         k->is_good = true;
     } else if (o) {
-        log_warn("webhook: the Secret is of no use and is written anew", LOG_STR("secret", buf_view(&w->service)),
+        log_warn("Replacing invalid webhook Secret", LOG_STR("secret", buf_view(&w->service)),
                  LOG_TEXT("error", e.text));
         k->is_good = false;
     }
@@ -241,12 +241,12 @@ static void webhook_keys_show(struct webhook *w)
     if (is_own)
         tls = (struct http_server_tls){ buf_view(&cert), buf_view(&key), STR_NULL };
     if (rc < 0 || http_server_set_tls(w->server, &tls, &e) < 0) {
-        log_error("webhook: the certificate cannot be shown", LOG_TEXT("error", e.text));
+        log_error("Failed to serve webhook certificate", LOG_TEXT("error", e.text));
         k->is_good = false;
         return;
     }
     clock_print(&end, k->end_ms);
-    log_info("webhook: certificate", LOG_STR("until", buf_view(&end)));
+    log_info("Serving webhook certificate", LOG_STR("until", buf_view(&end)));
     k->is_used = k->was_used = true;
     buf_reset(&k->shown_ca);
     buf_str(&k->shown_ca, first_of(buf_view(&k->set.ca)));
@@ -313,7 +313,7 @@ static void take_result(struct webhook *w, const struct cluster_event *ev)
     if (ev->err.code == ERR_OK && ev->object && ev->object->type == w->secret_type)
         take_secret(w, ev->object);
     else if (ev->err.code != ERR_OK && !is_race)
-        log_warn("webhook: a write failed and is tried again", LOG_TEXT("error", ev->err.text));
+        log_warn("Failed to write webhook configuration; retrying", LOG_TEXT("error", ev->err.text));
 }
 
 void keys_take(struct webhook *w, const struct cluster_event *ev)

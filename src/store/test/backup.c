@@ -158,7 +158,7 @@ static void half_put_back(void **state)
     (void)snprintf(old, sizeof(old), "%s.old", file);
     assert_int_equal(rename(file, old), 0);
     assert_int_equal(open_at(dir), -1); /* not an empty store */
-    assert_says("was not finished");
+    assert_says("was interrupted");
     assert_int_equal(store_restore_file(copy, dir, NULL, &err), 0);
     assert_int_equal(open_at(dir), 0);
     assert_int_equal(store_count(store, maps), 5);
@@ -211,10 +211,10 @@ static void problems_are_found(void **state)
 static void what_is_no_store(void **state)
 {
     assert_int_equal(store_check(top, NULL, NULL, &err), -1);
-    assert_says("no store in");
+    assert_says("open the store in");
     assert_int_equal(file_write(AT_FDCWD, copy, O_EXCL, 0600, STR("Dear Sir or Madam, I write to you because")), 0);
     assert_int_equal(store_check(copy, NULL, NULL, &err), -1);
-    assert_says("no store");
+    assert_says("not a store");
     assert_int_equal(file_write(AT_FDCWD, copy, O_TRUNC, 0600, STR_NULL), 0);
     assert_int_equal(store_restore_file(copy, dir, NULL, &err), -1);
     assert_says("empty");
