@@ -112,7 +112,7 @@ def tls():
         has(curl(*ca, "-v", "--http2", url + "/echo"), "server accepted http/1.1")
         same(len(curl(*ca, "-N", url + "/stream?n=100&size=100000")), 10_000_000)
         has(curl(*ca, "-T", path("server.crt"), url + "/echo"), "BEGIN CERTIFICATE")
-        has(curl("-i", f"http://127.0.0.1:{e.port}/echo"), "400 Bad Request", "a server that speaks HTTPS")
+        has(curl("-i", f"http://127.0.0.1:{e.port}/echo"), "400 Bad Request", "client sent an HTTP request to an HTTPS server")
         client = subprocess.run(["openssl", "s_client", "-quiet", "-connect", f"127.0.0.1:{e.port}", "-CAfile", path("ca.crt"), "-verify_return_error"],
                                 input=b"GET /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", capture_output=True, timeout=20)
         has(client.stdout.decode(), "tls=1")

@@ -214,7 +214,7 @@ def is_asked_beforehand(s):
         run = pumice("server", "user", "add", name, role, "--namespace", "lab", "--data-dir", s.data, "-o", os.path.join(DIR, name))
         assert run.returncode == 0, run.stderr
     viewer, ann, path = f"--server={DIR}/viewer", f"--server={DIR}/ann", write("plain", job("plain", task("w", "echo plain")))
-    until("the new users are known", lambda: "does not accept" not in Run(ann, "-n", "lab", path).end(1).err)
+    until("the new users are known", lambda: "rejected our credentials" not in Run(ann, "-n", "lab", path).end(1).err)
     wrong = {  # the command line, the exit status, and what is said
         (write("refused", config_map("refused"), job("refused", task("w", "true"), queue="nowhere")),): (1, r"Job refused: .*spec\.queue.*nowhere"),
         (viewer, "-n", "lab", path): (1, r'Job plain: .*forbidden: User "viewer" cannot create'),

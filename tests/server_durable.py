@@ -442,7 +442,7 @@ def refuses_wrong_settings():
         taken.listen()
         address = f"127.0.0.1:{taken.getsockname()[1]}"
         run = pumice("server", "--data-dir", d, "--listen", address)
-        assert run.returncode == 1 and f"another program listens at {address}" in run.stderr, run.stderr
+        assert run.returncode == 1 and f"another program listens on {address}" in run.stderr, run.stderr
 
 
 def follows_its_settings():

@@ -1,4 +1,4 @@
-/* call.c - what a handler asks about a request, and answers */
+/* call.c - what a handler can read of a request, and its answer */
 #include "base/codec.h"
 #include "base/util.h"
 #include "http/server_internal.h"

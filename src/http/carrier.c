@@ -194,10 +194,10 @@ int carrier_open(struct carrier *c, struct http_call *call, const struct carrier
     autobuf accept = { 0 };
 
     if (!websocket_is_asked(call) && !is_spdy_asked(call))
-        return carrier_refuse(call, 426, "this needs an upgrade to a WebSocket or to SPDY/3.1\n");
+        return carrier_refuse(call, 426, "upgrade to WebSocket or SPDY/3.1 required\n");
     c->protocol = carrier_choose(call, protocols);
     if (!c->protocol)
-        return carrier_refuse(call, 403, "none of the protocols that the client offers is spoken here\n");
+        return carrier_refuse(call, 403, "none of the offered protocols is supported\n");
     if (c->protocol->is_websocket && websocket_accept(call, &accept) < 0)
         return carrier_refuse(call, 400, "a WebSocket needs version 13 and a key\n");
     c->websocket = (struct websocket){ .ctx = c, .write = write_stream, .on_message = carrier_on_message };

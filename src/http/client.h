@@ -1,4 +1,4 @@
-/* client.h - an HTTP client of one server, for a loop that waits for nothing
+/* client.h - a non-blocking HTTP client of one server, for an event loop
  *
  * http_send() hands a request over and returns at once. Whatever happens then happens in http_turn(): call it when
  * http_fd() is readable (it can be waited for with poll or epoll, and inside another epoll) and the callbacks of the
@@ -10,8 +10,8 @@
  *         http_turn(client);
  *
  * What always holds:
- *   - on_end is called exactly once for each request, unless it was cancelled: then nothing is called any more. The
- *     exchange that http_send() returned is gone when on_end has returned, or with http_cancel().
+ *   - on_end is called exactly once for each request. A cancelled request gets no more callbacks. The exchange that
+ *     http_send() returned is freed after on_end has returned, or by http_cancel().
  *   - Callbacks may send and cancel anything, their own request included; they must not call http_turn() or
  *     http_client_free().
  *   - An answer with a bad status (404, 500 …) is an answer, not an error. An error means that no whole answer came;
@@ -19,10 +19,10 @@
  *     sent a second time behind the caller's back.
  *   - Every error names the server and, where one can tell, what to do.
  *
- * It speaks HTTP/1.1: as many connections as there are requests at a time, kept open for the next ones. A server that
- * lets an answer wait for too long gets new connections for what comes next: a connection that is dead without saying
- * so takes nobody else with it. A redirect is an answer like any other and is not followed; there are no cookies. Names
- * are looked up by a thread, which is the only one.
+ * It speaks HTTP/1.1: as many connections as there are requests at a time, kept open for the next ones. When an answer
+ * takes too long the next requests get new connections, so that a dead connection does not delay them. A redirect is an
+ * answer like any other and is not followed; there are no cookies. Names are looked up by a thread, which is the only
+ * one.
  *
  * SIGPIPE must be ignored by the program: TLS writes to sockets that the other side may have closed.
  */

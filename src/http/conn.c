@@ -1,4 +1,4 @@
-/* conn.c - a connection's life: what it does next with the bytes that came, and when they have gone out */
+/* conn.c - the life of a connection: which step follows when bytes have come in or gone out */
 #include "base/util.h"
 #include "http/server_internal.h"
 
@@ -133,7 +133,7 @@ static void take_body(struct conn *c)
         is_whole = c->body.n == c->head.length;
     }
     if (used < 0) {
-        conn_refuse(c, (int)-used, used == -413 ? "the body is too long" : "chunks that are none");
+        conn_refuse(c, (int)-used, used == -413 ? "the body is too large" : "malformed chunked encoding");
         return;
     }
     buf_drop(&c->in, (size_t)used);
@@ -183,7 +183,7 @@ static bool conn_take_head(struct conn *c)
         return false;
     }
     if (!c->head.is_chunked && c->head.length > l->body_bytes) {
-        conn_refuse(c, 413, "the body is too long");
+        conn_refuse(c, 413, "the body is too large");
         return false;
     }
     if (!ask_about_body(c))
@@ -322,7 +322,7 @@ static void conn_shake(struct conn *c)
     if (rc == IO_BROKEN)
         c->is_doomed = true;
     else if (rc == IO_PLAIN)
-        conn_refuse(c, 400, "an HTTP request to a server that speaks HTTPS");
+        conn_refuse(c, 400, "client sent an HTTP request to an HTTPS server");
     else if (rc == 0)
         conn_enter(c, CONN_HEAD);
 }

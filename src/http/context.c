@@ -1,4 +1,4 @@
-/* context.c - whom TLS trusts, and who we are */
+/* context.c - TLS contexts: trusted CAs and our certificate */
 #include "http/client_internal.h"
 
 #include "base/util.h"
@@ -120,7 +120,7 @@ enum http_failure context_trouble(struct link *l, const SSL *ssl)
     if (why == FAILURE_VERIFY)
         reason = X509_verify_cert_error_string(verified);
     (void)snprintf(l->trouble, sizeof(l->trouble), "%s",
-                   reason ? reason : "the connection was closed in the TLS handshake");
+                   reason ? reason : "the connection was closed during the TLS handshake");
     ERR_clear_error();
     return why;
 }

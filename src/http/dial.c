@@ -1,4 +1,4 @@
-/* dial.c - how a connection comes to be: address, proxy, TLS
+/* dial.c - opening a connection: address, proxy, TLS
  *
  * The addresses are tried one after the other; each gets its share of the time, the last one all that is left.
  */

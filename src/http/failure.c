@@ -1,4 +1,4 @@
-/* failure.c - what went wrong, in sentences that name the server and what to do */
+/* failure.c - error messages of the client: the server, the failure and a hint */
 #include "http/client_internal.h"
 
 #include "base/util.h"
@@ -7,23 +7,22 @@ static const struct {
     const char *what; /* NULL: as the detail says */
     const char *todo; /* may be NULL */
 } failures[FAILURE_MAX] = {
-    [FAILURE_RESOLVE] = { "no address is known for this name", "check the name and this machine's DNS" },
-    [FAILURE_RESOLVE_PROXY] = { "no address is known for the proxy",
+    [FAILURE_RESOLVE] = { "cannot resolve this name", "check the name and this machine's DNS" },
+    [FAILURE_RESOLVE_PROXY] = { "cannot resolve the name of the proxy",
                                 "check proxy-url, HTTPS_PROXY and this machine's DNS" },
-    [FAILURE_CONNECT] = { NULL, "is the server up, and are address and port right?" },
-    [FAILURE_LATE] = { "no connection in time", "is the address right, and no firewall in between?" },
+    [FAILURE_CONNECT] = { NULL, "check that the server is up, and check address and port" },
+    [FAILURE_LATE] = { "connection timed out", "check the address, and that no firewall is in between" },
     [FAILURE_PROXY] = { NULL, "check the proxy" },
-    [FAILURE_AUTHORITY] = { "the certificate authority cannot be read", "it must be a PEM certificate" },
-    [FAILURE_CERTIFICATE] = { "the client certificate cannot be used",
-                              "check the certificate and its key: PEM, and belonging together" },
+    [FAILURE_AUTHORITY] = { "cannot read the certificate authority", "it must be a PEM certificate" },
+    [FAILURE_CERTIFICATE] = { "cannot use the client certificate", "check that certificate and key are PEM and match" },
     [FAILURE_VERIFY] = { NULL, "give the certificate authority that signed the server's certificate, or the name it is "
                                "for (tls-server-name)" },
-    [FAILURE_SHAKE] = { NULL, "is it a TLS port, and does it accept our certificate?" },
+    [FAILURE_SHAKE] = { NULL, "check that it is a TLS port and accepts our certificate" },
     [FAILURE_IO] = { NULL, NULL },
     [FAILURE_NO_ANSWER] = { "the connection was closed without an answer", NULL },
     [FAILURE_CLOSED] = { "the connection was closed after the request was sent", NULL },
     [FAILURE_CUT_OFF] = { "the answer was cut off", NULL },
-    [FAILURE_NO_HTTP] = { "this is no HTTP server", "is it a TLS port? Then the URL begins with https://" },
+    [FAILURE_NO_HTTP] = { "not an HTTP server", "for a TLS port the URL must begin with https://" },
     [FAILURE_ZIP] = { "the compressed answer is damaged", NULL },
 };
 
@@ -65,11 +64,10 @@ void failure_tell_late(struct http_exchange *x, enum exchange_limit limit)
     x->answer.is_unknown = is_sent(x);
     x->answer.reached = x->has_begun ? HTTP_REACHED : HTTP_UNREACHED;
     if (limit == LIMIT_TOTAL)
-        (void)err_set(&x->answer.err, ERR_IO, "%s: no whole answer in %lld ms", x->client->shown,
+        (void)err_set(&x->answer.err, ERR_IO, "%s: answer incomplete after %lld ms", x->client->shown,
                       (long long)r->total_ms);
     else if (limit == LIMIT_IDLE)
-        (void)err_set(&x->answer.err, ERR_IO, "%s: nothing more came for %lld ms", x->client->shown,
-                      (long long)r->idle_ms);
+        (void)err_set(&x->answer.err, ERR_IO, "%s: no data for %lld ms", x->client->shown, (long long)r->idle_ms);
     else
-        (void)err_set(&x->answer.err, ERR_IO, "%s: no answer in %lld ms", x->client->shown, (long long)r->head_ms);
+        (void)err_set(&x->answer.err, ERR_IO, "%s: no answer within %lld ms", x->client->shown, (long long)r->head_ms);
 }

@@ -1,4 +1,4 @@
-/* feed.c - chunks or messages */
+/* feed.c - streamed answers: chunks or messages */
 #include "http/feed.h"
 
 #include "base/util.h"

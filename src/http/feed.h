@@ -1,6 +1,6 @@
-/* feed.h - an answer that is given bit by bit: in chunks, or in the messages of a WebSocket where the client asks for one
+/* feed.h - a streamed answer: in chunks, or as WebSocket messages if the client asks for one
  *
- * Browsers can read the first only as a whole. Whoever writes need not know which it is. What a client sends by its
+ * Browsers can read chunks only as a whole. The writer need not know which it is. What a client sends by its
  * WebSocket is ignored, but for pings and the close.
  *
  * Of several protocols that it offers the first that is spoken is taken; without any it is messages as they are.

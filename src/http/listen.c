@@ -1,4 +1,4 @@
-/* listen.c - addresses and the sockets that listen at them */
+/* listen.c - addresses and listening sockets */
 #include "base/util.h"
 #include "http/server_internal.h"
 
@@ -65,9 +65,9 @@ static int listen_tcp(const char *address, struct err *e)
             if ((a->ai_family == AF_INET6) == newer)
                 fd = listen_listen_at(a);
     if (fd < 0 && errno == EADDRINUSE)
-        (void)err_set(e, ERR_CONFLICT, "another program listens at %s: stop that one, or give another port", address);
+        (void)err_set(e, ERR_CONFLICT, "another program listens on %s; stop it or give another port", address);
     else if (fd < 0)
-        (void)err_errno(e, "listen at %s", address);
+        (void)err_errno(e, "listen on %s", address);
     freeaddrinfo(list);
     return fd;
 }
@@ -94,7 +94,7 @@ static int listen_unix(const char *name, struct listener_path *ret_path, struct 
     int kept;
 
     if (n < 2 || n >= sizeof(at.sun_path) || (name[0] != '/' && name[0] != '@'))
-        return err_set(e, ERR_INVALID, "unix:%s: must be unix:/PATH or unix:@NAME of at most %zu letters", name,
+        return err_set(e, ERR_INVALID, "unix:%s: must be unix:/PATH or unix:@NAME of at most %zu bytes", name,
                        sizeof(at.sun_path) - 1);
     memcpy(at.sun_path, name, n);
     if (name[0] == '@')
@@ -104,7 +104,7 @@ static int listen_unix(const char *name, struct listener_path *ret_path, struct 
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     /* The mode of the socket before it has a name is that of its name: nobody else can be quicker. */
     if (fd < 0 || fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&at, size) < 0 || listen(fd, BACKLOG) < 0)
-        return err_errno(e, "listen at unix:%s", name);
+        return err_errno(e, "listen on unix:%s", name);
     if (name[0] == '/')
         memcpy(ret_path->text, name, n + 1);
     kept = fd;

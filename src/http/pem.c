@@ -12,7 +12,7 @@ int pem_error(struct err *e, const char *what)
     const char *reason = ERR_reason_error_string(code);
 
     ERR_clear_error();
-    return err_set(e, ERR_INVALID, "%s: %s", what, reason ? reason : "is not PEM of the kind that is wanted");
+    return err_set(e, ERR_INVALID, "%s: %s", what, reason ? reason : "is not PEM of the expected kind");
 }
 
 static BIO *bio_of(struct str text)

@@ -1,4 +1,4 @@
-/* proxy.c - what is said to a proxy: CONNECT, or SOCKS 5
+/* proxy.c - connecting by a proxy: CONNECT or SOCKS 5
  *
  *     HTTP    step 0: ask for the tunnel   step 1: hear that it is there
  *     SOCKS   step 0: ways to log in       step 1: hear which   [step 2: log in   step 3: hear]
@@ -50,7 +50,7 @@ static int proxy_hear(struct link *l, size_t n)
         if (n ? l->in.n >= n : str_ends(buf_view(&l->in), STR("\r\n\r\n")))
             return 0;
         if (l->in.n > SAY_MAX * 4)
-            return broken(l, "the proxy says too much");
+            return broken(l, "the answer of the proxy is too long");
         got = link_recv(l, piece, n ? MIN_OF(n - l->in.n, sizeof(piece)) : sizeof(piece));
         if (got == IO_AGAIN)
             return IO_AGAIN;
@@ -91,7 +91,7 @@ static int tunnel_heard(struct link *l)
     buf_done(&r.text);
     if (used < 0 || !is_whole)
         return broken(l, "the proxy does not speak HTTP");
-    return status >= 200 && status < 300 ? 0 : broken(l, "the proxy answers %d", status);
+    return status >= 200 && status < 300 ? 0 : broken(l, "the proxy answered %d", status);
 }
 
 static int tunnel(struct link *l)
@@ -125,7 +125,8 @@ static int ways_heard(struct link *l)
         return rc;
     way = (unsigned char)l->in.p[1];
     if (l->in.p[0] != 5 || (way != 0 && way != 2))
-        return broken(l, l->in.p[0] != 5 ? "the proxy does not speak SOCKS 5" : "the proxy wants another login");
+        return broken(l, l->in.p[0] != 5 ? "the proxy does not speak SOCKS 5"
+                                         : "the proxy requires another authentication method");
     buf_reset(&l->in);
     l->step = way == 2 ? 2 : 4;
     return 0;
@@ -152,7 +153,7 @@ static int login_heard(struct link *l)
     if (rc != 0)
         return rc;
     if (l->in.p[1] != 0)
-        return broken(l, "the proxy refuses the user");
+        return broken(l, "the proxy rejected the user");
     buf_reset(&l->in);
     l->step = 4;
     return 0;

@@ -1,7 +1,7 @@
 /* request.h - the text of an HTTP/1.1 request, read strictly
  *
- * Pure: bytes in, meaning or a status out. Whatever two readers could understand in two ways is refused, since one of
- * them may stand between the client and us: bare line feeds, folded lines, blanks before a colon, two lengths, a length
+ * Pure: bytes in, meaning or a status out. Ambiguous text is refused, since a proxy between the client and us may
+ * read it in another way: bare line feeds, folded lines, blanks before a colon, two lengths, a length
  * and chunks, signs in numbers, extensions of chunks, trailers.
  */
 #ifndef HTTP_REQUEST_H

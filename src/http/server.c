@@ -1,4 +1,4 @@
-/* server.c - the turn of the HTTP server: who is ready, who is late, who comes in */
+/* server.c - one turn of the HTTP server: ready connections, time limits, new connections */
 #include "http/server.h"
 
 #include "base/util.h"

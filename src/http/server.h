@@ -1,4 +1,4 @@
-/* server.h - an HTTP/1.1 server for a loop that waits for nothing
+/* server.h - a non-blocking HTTP/1.1 server for an event loop
  *
  * Everything happens in http_server_turn(): call it when http_server_fd() is readable (it can be waited for with poll
  * or epoll, and inside another epoll). There is no thread of ours and no other way in.

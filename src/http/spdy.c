@@ -192,7 +192,7 @@ static int inflate_headers(struct spdy *s, struct str block, struct err *e)
     } while (rc == Z_OK && (s->in.avail_in || !s->in.avail_out));
     return rc == Z_OK || (rc == Z_BUF_ERROR && !s->in.avail_in)
                ? 0
-               : err_set(e, ERR_SYNTAX, "SPDY: headers that zlib cannot read");
+               : err_set(e, ERR_SYNTAX, "SPDY: cannot decompress headers");
 }
 
 static bool spdy_take_text(struct str *rest, struct str *ret)
@@ -279,7 +279,7 @@ static int take_syn_stream(struct spdy *s, struct str p, struct err *e)
     if (inflate_headers(s, str_from(p, 10), e) < 0)
         return -1;
     if (!read_headers(buf_view(&s->headers), STR_NULL, &unused))
-        return err_set(e, ERR_SYNTAX, "SPDY: headers that are none");
+        return err_set(e, ERR_SYNTAX, "SPDY: malformed headers");
     if (id % 2 == 0 || id <= s->last_id)
         return err_set(e, ERR_SYNTAX, "SPDY: stream %u after %u", id, s->last_id);
     s->last_id = id;
@@ -337,7 +337,7 @@ static int take_nothing(struct spdy *s, struct str p, struct err *e)
 static int take_syn_reply(struct spdy *s, struct str p, struct err *e)
 {
     (void)s;
-    return err_set(e, ERR_SYNTAX, "SPDY: a SYN_REPLY of %zu bytes to nothing", p.n);
+    return err_set(e, ERR_SYNTAX, "SPDY: unexpected SYN_REPLY of %zu bytes", p.n);
 }
 
 static int (*const takers[])(struct spdy *s, struct str payload, struct err *e) = {

@@ -1,4 +1,4 @@
-/* spdy_dictionary.c - what SPDY/3 says are likely words in headers: zlib's dictionary
+/* spdy_dictionary.c - the header dictionary of SPDY/3 for zlib
  *
  * Words with their lengths in front (32 bits), then text without any. The protocol fixes every byte.
  */

@@ -1,4 +1,4 @@
-/* target.c - the server of a client: from options to what is needed to reach it */
+/* target.c - the server of a client: from options to address, TLS and proxy */
 #include "http/client_internal.h"
 
 #include "base/util.h"
@@ -22,7 +22,7 @@ static int set_socket(struct http_client *c, struct str text, struct err *e)
     struct str path = str_from(text, unix_prefix.n);
 
     if (!str_starts(path, STR("/")) || path.n >= sizeof(((struct sockaddr_un *)0)->sun_path))
-        return err_set(e, ERR_INVALID, "\"%.*s\" must be unix:/PATH of at most %zu letters", STR_ARG(text),
+        return err_set(e, ERR_INVALID, "\"%.*s\" must be unix:/PATH of at most %zu bytes", STR_ARG(text),
                        sizeof(((struct sockaddr_un *)0)->sun_path) - 1);
     c->socket = url_own(path);
     return url_parse(STR("http://localhost"), &c->server, e); /* a request names some host */

@@ -1,4 +1,4 @@
-/* tenant.c - who pays for the bytes that connections hold
+/* tenant.c - which client is charged for the bytes that connections hold
  *
  * A tenant is a user, or the address that a connection comes from while nobody has said who asks. Whatever a connection
  * holds counts for one tenant: what came and was not used yet, heads and bodies being received, what its client has not
@@ -160,7 +160,7 @@ static void tenant_make_room(struct http_server *s, struct server_tenant *t, con
 static void refuse_alone(struct conn *c)
 {
     if (c->state == CONN_HEAD || c->state == CONN_BODY)
-        conn_refuse(c, 429, "too much of this client is being received; try again");
+        conn_refuse(c, 429, "too many bytes from this client in flight; try again");
     else if (c->state != CONN_ANSWERED && c->state != CONN_LINGERS && c->state != CONN_WAITS &&
              !(c->state == CONN_CALL && !c->has_begun))
         tenant_drop(c);

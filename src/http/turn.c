@@ -1,4 +1,4 @@
-/* turn.c - the turn: who is ready, who is late
+/* turn.c - one turn of the client: ready connections, time limits
  *
  * All connections are in one epoll, together with a timer that stands for the limit that is due first. What is due at
  * once wakes by an event: setting a timer costs ten times as much. So one descriptor says it all to the loop outside.

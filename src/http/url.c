@@ -113,7 +113,7 @@ int url_parse(struct str text, struct url *ret, struct err *e)
 
     if (http_url_parse(text, &u) < 0) {
         url_done(&u);
-        return err_set(e, ERR_INVALID, "\"%.*s\" is no URL; it should look like https://host:6443", STR_ARG(text));
+        return err_set(e, ERR_INVALID, "\"%.*s\" is not a URL; it must look like https://host:6443", STR_ARG(text));
     }
     *ret = u;
     return 0;

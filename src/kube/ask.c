@@ -1,4 +1,4 @@
-/* ask.c - one question, one answer */
+/* ask.c - one request, one answer */
 #include "kube/ask.h"
 
 #include "base/clock.h"
@@ -144,7 +144,7 @@ static int ask_check(const struct kube_ask *k, const struct ask_reply *r, struct
         status = NULL; /* a proxy's page, perhaps */
     decode_status(r->status, status, e);
     if (r->status == 401)
-        return err_wrap(e, "%.*s: the API server does not accept who we are", STR_ARG(k->config->origin));
+        return err_wrap(e, "%.*s: the API server rejected our credentials", STR_ARG(k->config->origin));
     return -1;
 }
 

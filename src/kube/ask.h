@@ -3,8 +3,8 @@
  * Each call waits until its answer is there. For programs that stay and watch, see cluster.h.
  *
  * Errors are those of cluster.h: ERR_NOT_FOUND, ERR_FORBIDDEN with the server's own sentence ("pods is forbidden: User
- * …"), ERR_IO when it cannot be reached, with what to do. A server that is busy (429, 503 with Retry-After) is asked
- * again for up to half a minute; a credential that is refused is renewed once.
+ * …"), ERR_IO when it cannot be reached, with what to do. Requests to a busy server (429, 503 with Retry-After)
+ * are retried for up to half a minute; a rejected credential is renewed once.
  */
 #ifndef KUBE_ASK_H
 #define KUBE_ASK_H
@@ -21,7 +21,7 @@ void kube_ask_close(struct kube_ask *k);                                        
 /* The document at 'path', in 'a'. */
 int kube_ask_get(struct kube_ask *k, struct arena *a, struct str path, struct json **ret, struct err *e);
 
-/* What is no JSON: "/metrics". */
+/* A document that is not JSON: "/metrics". */
 int kube_ask_text(struct kube_ask *k, struct arena *a, struct str path, struct str *ret, struct err *e);
 
 /* One object; 'namespace' is ignored for kinds that have none. */
@@ -64,7 +64,7 @@ struct kube_stream_events {
     void (*on_end)(void *ctx, const struct err *e); /* NULL: the server ended it. Exactly once */
 };
 
-/* GET 'path'. Failing at once (-1) means that no credential could be had; the rest is told by on_end. */
+/* GET 'path'. Fails at once (-1) if there is no credential; all other errors come by on_end. */
 int kube_ask_stream(struct kube_ask *k, struct str path, const struct kube_stream_events *events,
                     struct kube_stream **ret, struct err *e);
 
@@ -73,7 +73,7 @@ int kube_ask_websocket(struct kube_ask *k, struct str path, const char *protocol
                        const struct kube_stream_events *events, struct kube_stream **ret, struct err *e);
 void kube_stream_write(struct kube_stream *s, struct str first, struct str rest); /* one message of both */
 size_t kube_stream_queued(const struct kube_stream *s);
-void kube_stream_end(struct kube_stream *s); /* no callback any more */
+void kube_stream_end(struct kube_stream *s); /* no more callbacks */
 
 int kube_ask_fd(const struct kube_ask *k); /* readable: call kube_ask_turn(), in which all callbacks are made */
 void kube_ask_turn(struct kube_ask *k);

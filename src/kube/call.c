@@ -394,7 +394,7 @@ void calls_recall(struct kube *k)
         return;
     if (has_write(&k->flying)) /* to call one back would send what is left of the others */
         http_client_cut(k->http);
-    (void)err_set(&e, ERR_FORBIDDEN, "not sent: the right to write has ended");
+    (void)err_set(&e, ERR_FORBIDDEN, "not sent: no longer the leader");
     LIST_FOREACH(struct call, c, &k->waiting, link)
         if (!c->is_read)
             call_give_up(c, &e, false);

@@ -1,4 +1,4 @@
-/* cluster.c - the door: what is told, time, one turn */
+/* cluster.c - the door: events to deliver, timers, one turn */
 #include "kube/cluster_internal.h"
 
 #include "base/clock.h"

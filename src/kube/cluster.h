@@ -1,13 +1,13 @@
 /* cluster.h - cluster_kube: the door (cluster/cluster.h) to a real Kubernetes API
  *
- * One thread, nothing waits. cluster_kube_fd() is readable when cluster_next() may have something; cluster_next() is
- * what turns the wheels, so call it until it says no, then wait for the descriptor.
+ * One thread, nothing waits. cluster_kube_fd() is readable when cluster_next() may have something; cluster_next() does
+ * all the work: call it until it returns false, then wait for the descriptor.
  *
- *     types     each is listed once and then watched. A watch that ends goes on from the last version it heard of, also
- *               after an outage; only where the server has forgotten that version (410) everything is told again. Where
- *               the server can, the list comes as the beginning of the watch (sendInitialEvents), else in pages of 500.
- *               What fails is tried again after 0.2 s, doubling to 30 s, spread by chance. A type that the server does
- *               not know (no such CRD) is told as an empty list and looked for every 30 s.
+ *     types     each is listed once and then watched. A watch that ends is resumed from its last version, also after an
+ *               outage; the type is listed again only if the server has forgotten that version (410). If the server
+ *               supports it the list is the beginning of the watch (sendInitialEvents), else it comes in pages of 500.
+ *               Failed requests are retried after 0.2 s, doubling to 30 s, with jitter. A type that the server does
+ *               not have (no such CRD) is delivered as an empty list and retried every 30 s.
  *     writes    as many at a time as the server takes (pace.h). 429 is waited out and sent again: it did nothing. An
  *               answer that does not come, or 5xx, is an error of unknown outcome; what never left this machine is one
  *               of known outcome.

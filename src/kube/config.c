@@ -147,7 +147,7 @@ static int config_check_names(struct loader *l, const struct file *f, enum entry
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++)
             if (str_eq(name_at(f, kind, i), name_at(f, kind, k)))
-                return err_set(l->e, ERR_INVALID, "%.*s: %s[%zu].name: \"%.*s\" is there twice", STR_ARG(f->path),
+                return err_set(l->e, ERR_INVALID, "%.*s: %s[%zu].name: duplicate \"%.*s\"", STR_ARG(f->path),
                                entries[kind].list, i, STR_ARG(name_at(f, kind, i)));
     return 0;
 }
@@ -202,7 +202,7 @@ static int config_load_files(struct loader *l)
     if (l->opt->file) {
         if (file_load(l, str_of(l->opt->file)) < 0)
             return -1;
-        return l->files.n ? 0 : err_set(l->e, ERR_NOT_FOUND, "%s: is not there", l->opt->file);
+        return l->files.n ? 0 : err_set(l->e, ERR_NOT_FOUND, "%s: no such file", l->opt->file);
     }
     if (rest.n) {
         while (str_split(&rest, ':', &path))
@@ -234,7 +234,7 @@ static int decode_data(struct loader *l, const struct field_at *at, const char *
     if (buf_unbase64(&bytes, buf_view(&plain)) < 0)
         return config_bad(l, at, field, "is not base64");
     if (!str_has(buf_view(&bytes), STR("-----BEGIN ")))
-        return config_bad(l, at, field, "holds no PEM (-----BEGIN …)");
+        return config_bad(l, at, field, "has no PEM (-----BEGIN …)");
     *ret = arena_str(l->arena, buf_view(&bytes));
     return 0;
 }
@@ -248,7 +248,7 @@ static int take_pem(struct loader *l, const struct field_at *at, const char *fie
 
     if (data.n) {
         if (file.n)
-            config_warn(l, arena_fmt(l->arena, "%.*s: is not used: %s-data is there too",
+            config_warn(l, arena_fmt(l->arena, "%.*s: ignored, because %s-data is set too",
                                      STR_ARG(config_place_text(l->arena, at, field)), field));
         return decode_data(l, at, arena_fmt(l->arena, "%s-data", field).p, data, ret_pem);
     }
@@ -258,7 +258,7 @@ static int take_pem(struct loader *l, const struct field_at *at, const char *fie
     if (kube_file_read(arena_cstr(l->arena, *ret_file), CERT_MAX, &text, &e) < 0)
         return config_bad(l, at, field, "%.*s: %s", STR_ARG(*ret_file), e.text);
     if (!str_has(buf_view(&text), STR("-----BEGIN ")))
-        return config_bad(l, at, field, "%.*s: holds no PEM (-----BEGIN …)", STR_ARG(*ret_file));
+        return config_bad(l, at, field, "%.*s: has no PEM (-----BEGIN …)", STR_ARG(*ret_file));
     return 0;
 }
 
@@ -293,11 +293,11 @@ static int take_cluster(struct loader *l, const struct file *f, const struct nam
     if (c->is_insecure && (c->ca_file.n || c->ca_data.n))
         return config_bad(l, &at, "insecure-skip-tls-verify", "contradicts certificate-authority; remove one of them");
     if (c->is_insecure)
-        config_warn(
-            l, arena_fmt(l->arena,
-                         "%.*s: the server's certificate is not checked: whoever is in between can read and change "
-                         "everything, secrets included",
-                         STR_ARG(config_place_text(l->arena, &at, "insecure-skip-tls-verify"))));
+        config_warn(l,
+                    arena_fmt(l->arena,
+                              "%.*s: the server's certificate is not verified: an attacker on the network can read and "
+                              "change everything, secrets included",
+                              STR_ARG(config_place_text(l->arena, &at, "insecure-skip-tls-verify"))));
     if (take_pem(l, &at, "certificate-authority", c->ca_file, c->ca_data, &tls->ca_file, &tls->ca_pem) < 0)
         return -1;
     return take_proxy(l, &at, c);
@@ -375,7 +375,7 @@ static int take_impersonation(struct loader *l, const struct field_at *at, const
     VEC(const char *) lines = { 0 };
 
     if (!u->as.n && (u->as_uid.n || u->as_groups.n || json_count(u->as_extra)))
-        return config_bad(l, at, "as", "is missing: groups, uid and extra need a user to be");
+        return config_bad(l, at, "as", "is missing: groups, uid and extra need a user");
     if (!u->as.n)
         return 0;
     *vec_push(l->arena, &lines) = arena_fmt(l->arena, "Impersonate-User: %.*s", STR_ARG(u->as)).p;
@@ -393,7 +393,7 @@ static int take_impersonation(struct loader *l, const struct field_at *at, const
                                               .p;
     VEC_FOREACH(line, &lines)
         if (!is_one_line(str_of(*line)))
-            return config_bad(l, at, "as", "users, groups and extra must be of one line");
+            return config_bad(l, at, "as", "users, groups and extra must be one line");
     *vec_push(l->arena, &lines) = NULL;
     l->ret->headers = lines.v;
     return 0;
@@ -408,7 +408,7 @@ static int take_token(struct loader *l, const struct field_at *at, const struct 
 
     if (!u->token_file.n) {
         if (!is_one_line(u->token))
-            return config_bad(l, at, "token", "must be of one line");
+            return config_bad(l, at, "token", "must be one line");
         l->ret->token = u->token;
         return 0;
     }
@@ -427,17 +427,16 @@ static int take_user(struct loader *l, const struct file *f, const struct named_
     bool has_cert = u->cert_file.n || u->cert_data.n, has_key = u->key_file.n || u->key_data.n;
 
     if (u->provider && u->provider->type != JSON_NULL)
-        return config_bad(l, &at, "auth-provider", "is no longer there in Kubernetes; use an exec plugin");
+        return config_bad(l, &at, "auth-provider", "was removed from Kubernetes; use an exec plugin");
     if (u->username.n || u->password.n)
-        return config_bad(
-            l, &at, u->username.n ? "username" : "password",
-            "no API server takes passwords since Kubernetes 1.19; use a token, a certificate or an exec plugin");
+        return config_bad(l, &at, u->username.n ? "username" : "password",
+                          "passwords were removed in Kubernetes 1.19; use a token, a certificate or an exec plugin");
     if (has_cert && !has_key)
-        return config_bad(l, &at, "client-key", "is missing: client-certificate is there");
+        return config_bad(l, &at, "client-key", "is missing, but client-certificate is set");
     if (has_key && !has_cert)
-        return config_bad(l, &at, "client-certificate", "is missing: client-key is there");
+        return config_bad(l, &at, "client-certificate", "is missing, but client-key is set");
     if (u->exec && (u->token.n || u->token_file.n))
-        return config_bad(l, &at, "exec", "is there together with a token; remove one of them");
+        return config_bad(l, &at, "exec", "cannot be combined with a token; remove one of them");
     if (take_pem(l, &at, "client-certificate", u->cert_file, u->cert_data, &tls->cert_file, &tls->cert_pem) < 0 ||
         take_pem(l, &at, "client-key", u->key_file, u->key_data, &tls->key_file, &tls->key_pem) < 0 ||
         take_token(l, &at, u) < 0 || take_impersonation(l, &at, u) < 0)
@@ -469,11 +468,11 @@ static int no_context(struct loader *l, struct str wanted)
         for (size_t i = 0; i < file->part.contexts.n && names.n < 200; i++)
             buf_fmt(&names, "%s%.*s", names.n ? ", " : "", STR_ARG(file->part.contexts.v[i].name));
     if (!names.n)
-        return err_set(l->e, ERR_INVALID, "%.*s: contexts: there are none", STR_ARG(f->path));
+        return err_set(l->e, ERR_INVALID, "%.*s: contexts: is empty", STR_ARG(f->path));
     if (!wanted.n)
         return err_set(l->e, ERR_INVALID, "%.*s: current-context: is not set; name one with --context: %s",
                        STR_ARG(f->path), names.p);
-    return err_set(l->e, ERR_INVALID, "%.*s: %s: there is no context \"%.*s\"; there are %s", STR_ARG(f->path),
+    return err_set(l->e, ERR_INVALID, "%.*s: %s: no context \"%.*s\"; it has %s", STR_ARG(f->path),
                    l->opt->context ? "contexts" : "current-context", STR_ARG(wanted), names.p);
 }
 
@@ -504,10 +503,10 @@ static int take_context(struct loader *l)
     if (!context->part.cluster.n)
         return config_bad(l, &at, "cluster", "is missing");
     if (!cluster)
-        return config_bad(l, &at, "cluster", "there is no cluster \"%.*s\"", STR_ARG(context->part.cluster));
+        return config_bad(l, &at, "cluster", "no cluster \"%.*s\"", STR_ARG(context->part.cluster));
     user = find_entry(l, ENTRY_USER, context->part.user, &user_file);
     if (context->part.user.n && !user)
-        return config_bad(l, &at, "user", "there is no user \"%.*s\"", STR_ARG(context->part.user));
+        return config_bad(l, &at, "user", "no user \"%.*s\"", STR_ARG(context->part.user));
     l->ret->origin = arena_fmt(l->arena, "context %.*s of %.*s", STR_ARG(wanted), STR_ARG(file->path));
     l->ret->namespace = context->part.namespace.n ? context->part.namespace : STR("default");
     if (take_cluster(l, cluster_file, cluster) < 0)
@@ -561,7 +560,7 @@ static int nothing_found(struct loader *l)
         buf_fmt(&names, "%s%.*s", names.n ? ", " : "", STR_ARG(*path));
     return err_set(l->e, ERR_NOT_FOUND,
                    "no cluster is configured: %s%s, and this is not a pod; give --kubeconfig FILE or set KUBECONFIG",
-                   names.n ? names.p : "HOME and KUBECONFIG are not set", names.n ? " is not there" : "");
+                   names.n ? names.p : "HOME and KUBECONFIG are not set", names.n ? ": no such file" : "");
 }
 
 int kube_config_load(struct arena *a, const struct kube_config_options *opt, struct kube_config *ret, struct err *e)
@@ -582,7 +581,7 @@ int kube_config_load(struct arena *a, const struct kube_config_options *opt, str
 void kube_config_log_warnings(const struct kube_config *c)
 {
     VEC_FOREACH(warning, &c->warnings)
-        log_warn("kubeconfig", LOG_STR("warning", *warning));
+        log_warn("Kubeconfig has a problem", LOG_STR("warning", *warning));
 }
 
 struct http_options kube_config_http(const struct kube_config *c, struct str user_agent)

@@ -1,16 +1,16 @@
-/* config.h - where the cluster is and who we are: kubeconfig files, or the account of the pod we run in
+/* config.h - the address of a cluster and our credentials: kubeconfig files, or the account of our pod
  *
- * Looked for in this order, as kubectl does; the first that is there counts:
+ * Looked for in this order, as kubectl does; the first that exists counts:
  *
  *     1. the file that was asked for (--kubeconfig)
  *     2. the files that KUBECONFIG lists, merged: of clusters, users and contexts of the same name, and of
- *        current-context, the first one wins as a whole; files that are not there are passed over
+ *        current-context, the first one wins as a whole; missing files are skipped
  *     3. ~/.kube/config
  *     4. in a pod: its service account (KUBERNETES_SERVICE_HOST and the files below /var/run/secrets)
  *
  * Paths inside a file are relative to that file. "…-data" wins over the file of the same name, tokenFile over token.
  *
- * Whatever is wrong is an error (ERR_INVALID, ERR_SYNTAX, ERR_NOT_FOUND) that names the file and the field:
+ * Every problem is an error (ERR_INVALID, ERR_SYNTAX, ERR_NOT_FOUND) that names the file and the field:
  * "/home/me/.kube/config: line 7: clusters[0].cluster.server: is missing". Secrets are never part of a message.
  */
 #ifndef KUBE_CONFIG_H

@@ -1,4 +1,4 @@
-/* credential.c - what proves who we are, kept fresh */
+/* credential.c - our credentials, kept fresh */
 #include "kube/credential.h"
 
 #include "base/clock.h"
@@ -101,10 +101,10 @@ static int read_token(const char *path, struct buf *out, struct err *e)
         return err_wrap(e, "%s", path);
     token = str_trim(buf_view(out));
     if (!token.n)
-        return err_set(e, ERR_INVALID, "%s: is empty; it should hold a token", path);
+        return err_set(e, ERR_INVALID, "%s: is empty; it must contain a token", path);
     for (size_t i = 0; i < token.n; i++)
         if ((unsigned char)token.p[i] <= ' ')
-            return err_set(e, ERR_INVALID, "%s: holds more than one line; it should hold a token", path);
+            return err_set(e, ERR_INVALID, "%s: has more than one line; it must contain a token", path);
     return 0;
 }
 
@@ -204,7 +204,7 @@ static void plugin_end(struct credential *c)
     if (exec_plugin_end(c->config->exec, &c->run, &out, &e) < 0) {
         plugin_failed(c, &e);
     } else if (exec_plugin_parse(&a, c->config->exec, buf_view(&out), &got, &e) < 0) {
-        (void)err_wrap(&e, "the credential plugin %.*s", STR_ARG(c->config->exec->command));
+        (void)err_wrap(&e, "credential plugin %.*s", STR_ARG(c->config->exec->command));
         plugin_failed(c, &e);
     } else {
         plugin_done(c, &got);
@@ -225,7 +225,7 @@ static enum credential_state from_plugin(struct credential *c, struct credential
     if (c->run.fd >= 0)
         return CREDENTIAL_BUSY;
     if (c->err.code == ERR_OK) /* refused as soon as it was there */
-        (void)err_set(&c->err, ERR_FORBIDDEN, "the server refuses what the credential plugin %.*s gives",
+        (void)err_set(&c->err, ERR_FORBIDDEN, "the server rejected the credentials from credential plugin %.*s",
                       STR_ARG(c->config->exec->command));
     if (e)
         *e = c->err;

@@ -1,15 +1,15 @@
-/* credential.h - what proves who we are, kept fresh
+/* credential.h - our credentials for an API server, kept fresh
  *
- * A kubeconfig or a pod's account gives one of: a token that stays, a file whose token somebody replaces, files of a
- * certificate and its key that somebody replaces, or a plugin that makes tokens or certificates which expire. (A client
- * certificate in the kubeconfig itself needs nothing of this: see kube_config.tls.) Nothing here waits. Where a plugin
+ * A kubeconfig or a pod's account has one of: a static token, a file with a token or files with a certificate and its
+ * key, which may be replaced at any time, or a plugin that issues tokens or certificates which expire. (A client
+ * certificate in the kubeconfig itself needs none of this: see kube_config.tls.) Nothing here waits. Where a plugin
  * has to run, credential_get() says BUSY: wait for credential_fd() or credential_due_ms(), call credential_turn(), ask
  * again.
  *
- *     file     read again when what was read is a minute old, or was refused; a certificate and a key that do not fit
- *              are being replaced, and the old ones are used meanwhile
- *     plugin   run when there is nothing yet, before what it gave expires, or when that was refused; while a newer one
- *              is on its way the old one is used as long as it lasts. A plugin that failed is run again after a while:
+ *     file     reloaded after a minute, or when its content was rejected. While a certificate and a key do not match
+ *              they are being replaced, and the old ones are used
+ *     plugin   run at first, before its credential expires, and when that was rejected. While it runs the old
+ *              credential is used until it expires. A plugin that failed is run again after a while:
  *              1 s, doubling to a minute
  */
 #ifndef KUBE_CREDENTIAL_H

@@ -80,7 +80,7 @@ struct object *decode_tree(struct kube *k, const struct kind *kind, struct json 
     uint64_t rev;
 
     if (!json_member_text(meta, "name").n || str_to_u64(json_member_text(meta, "resourceVersion"), &rev) < 0) {
-        (void)err_set(e, ERR_SYNTAX, "%s: a %s without name or resourceVersion", k->opt.config->server.p,
+        (void)err_set(e, ERR_SYNTAX, "%s: %s without name or resourceVersion", k->opt.config->server.p,
                       kind->type->kind);
         return NULL;
     }
@@ -98,7 +98,7 @@ struct object *decode_object(struct kube *k, const struct kind *kind, struct str
 
     arena_reset(&k->scratch);
     if (json_parse_masked(&k->scratch, text, kind->object, &tree, e) < 0) {
-        (void)err_wrap(e, "a %s from the server", kind->type->kind);
+        (void)err_wrap(e, "%s from the API server", kind->type->kind);
         return NULL;
     }
     return decode_tree(k, kind, tree, e);
@@ -139,7 +139,7 @@ void decode_status(int code, const struct json *status, struct err *ret)
     if (message.n)
         (void)err_set(ret, means, "%.*s", STR_ARG(str_sub(message, 0, 450)));
     else
-        (void)err_set(ret, means, "the API server answers %d%s%.*s", code, reason.n ? " " : "", STR_ARG(reason));
+        (void)err_set(ret, means, "the API server answered %d%s%.*s", code, reason.n ? " " : "", STR_ARG(reason));
 }
 
 void decode_failure(struct kube *k, const struct http_answer *a, struct err *ret)
@@ -156,7 +156,7 @@ void decode_failure(struct kube *k, const struct http_answer *a, struct err *ret
         status = NULL; /* a proxy's page, perhaps */
     decode_status(a->status, status, ret);
     if (a->status == 401)
-        (void)err_wrap(ret, "%.*s: the API server does not accept who we are", STR_ARG(k->opt.config->origin));
+        (void)err_wrap(ret, "%.*s: the API server rejected our credentials", STR_ARG(k->opt.config->origin));
 }
 
 int64_t decode_retry_ms(const struct http_answer *a)

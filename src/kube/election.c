@@ -1,4 +1,4 @@
-/* election.c - from what is seen of a Lease, and the time, to the next step */
+/* election.c - from the state of a Lease and the time to the next step */
 #include "kube/election.h"
 
 #include "base/util.h"
@@ -6,9 +6,9 @@
 int election_times_check(const struct election_times *t, struct err *e)
 {
     if (t->retry_ms < 1)
-        return err_set(e, ERR_INVALID, "the retry period must be more than nothing");
+        return err_set(e, ERR_INVALID, "the retry period must be greater than 0");
     if (t->duration_ms < 1000)
-        return err_set(e, ERR_INVALID, "the lease duration must be a second or more");
+        return err_set(e, ERR_INVALID, "the lease duration must be at least 1 s");
     if (t->deadline_ms >= t->duration_ms)
         return err_set(
             e, ERR_INVALID,

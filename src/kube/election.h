@@ -1,16 +1,16 @@
-/* election.h - who of several may write: what to do about a Lease, and when
+/* election.h - leader election: what to do with a Lease, and when
  *
- * Leader election as Kubernetes' own components do it (and together with them, on the same Lease): one object names the
- * holder, who renews it every 'retry_ms'; whoever sees it unchanged for as long as it says ('duration_ms') may take it.
+ * Works as in the components of Kubernetes, and with them on the same Lease: the object names its holder, who renews it
+ * every 'retry_ms'. A candidate that has seen no change for 'duration_ms' of the Lease may take it.
  *
- *     candidate   reads it every now and then. It is absent: creates it. Nobody holds it, or the holder has not renewed
- *                 it for its duration: writes itself into it. Two who try at once: one of them gets a conflict
+ *     candidate   reads it periodically. Creates it if it is absent. Takes it if it has no holder, or if the holder has
+ *                 not renewed it for its duration. Of two that try at once, one gets a conflict
  *     leader      renews. Its right to write ends 'deadline_ms' after it SENT the last renewal that worked, which is
  *                 earlier than 'duration_ms' after the server took it: so it ends before another may begin
- *     lost        the right has ended, or somebody else holds the Lease. There is no way back: begin anew
+ *     lost        the right has ended, or another holds the Lease. This state is final: start a new election
  *
- * Nobody's clock is compared with another's: a change is timed from when it was seen here, and the times in the Lease
- * are for people. All times are of one clock that only goes forward, also while the machine sleeps.
+ * Clocks of different machines are not compared: a change is timed from when it was seen here, and the times in the
+ * Lease are for people. All times are of one clock that only goes forward, also while the machine sleeps.
  *
  * Pure: what is sent, and what came of it, is the caller's business (lease.h).
  *
@@ -28,7 +28,7 @@ struct election_times {
     int64_t duration_ms, deadline_ms, retry_ms; /* 15 s, 10 s, 2 s */
 };
 
-/* ERR_INVALID: they make no sense together; 'e' says which. */
+/* ERR_INVALID: they contradict each other; 'e' says which. */
 int election_times_check(const struct election_times *t, struct err *e);
 
 struct lease_record { /* what stands in a Lease; text is borrowed */
@@ -45,7 +45,7 @@ enum election_step {
     ELECTION_READS,
     ELECTION_CREATES, /* the Lease, held by us */
     ELECTION_UPDATES, /* the Lease of 'rev': held by us */
-    ELECTION_RELEASES /* the same: held by nobody */
+    ELECTION_RELEASES /* the same: without a holder */
 };
 
 enum election_state {
@@ -57,7 +57,7 @@ enum election_state {
 
 struct election {
     struct election_times times;
-    struct str identity; /* borrowed; of nobody else, ever */
+    struct str identity; /* borrowed; unique forever */
     enum election_state state;
     enum election_step flight; /* what has been asked for and not answered */
     int64_t sent_ms, due_ms;
@@ -76,7 +76,7 @@ struct election {
 void election_init(struct election *e, struct str identity, const struct election_times *times, uint64_t seed);
 void election_done(struct election *e);
 
-/* What to send now. The step counts as sent at 'now_ms'. */
+/* The next request. The step counts as sent at 'now_ms'. */
 enum election_step election_step(struct election *e, int64_t now_ms);
 
 /* What a write is to say; 'now' is the wall clock as text, for people. */
@@ -86,7 +86,7 @@ struct lease_record election_record(const struct election *e, struct str now);
 void election_saw(struct election *e, const struct lease_record *r, int64_t now_ms);
 /* A write worked: the Lease after it. */
 void election_wrote(struct election *e, const struct lease_record *r, int64_t now_ms);
-/* A read or write did not, or nobody knows. */
+/* A read or write failed, or its outcome is unknown. */
 void election_failed(struct election *e, int64_t now_ms);
 
 /* Time has passed: a leader whose right has ended becomes LOST. */
@@ -98,8 +98,7 @@ static inline bool election_is_valid(const struct election *e, int64_t now_ms)
     return e->state == ELECTION_LEADER && !e->releases && now_ms < e->valid_ms;
 }
 
-/* Give it up: it does not write any more, and says so, so that another need not wait. Nothing that was written before
- * may be on its way still. */
+/* Release the Lease, so that another candidate need not wait. No earlier write may be in flight. */
 void election_release(struct election *e);
 
 /* When to ask again if nothing happens; INT64_MAX: never. */

@@ -1,4 +1,4 @@
-/* exec_plugin.c - programs that give credentials */
+/* exec_plugin.c - credential plugins */
 #include "kube/exec_plugin.h"
 
 #include "base/clock.h"
@@ -53,9 +53,9 @@ static int exec_plugin_parse_status(const struct json *status, struct exec_crede
         return err_set(e, ERR_INVALID, "status.%s: is missing",
                        ret->cert_pem.n ? "clientKeyData" : "clientCertificateData");
     if (ret->cert_pem.n && !is_pem(ret->cert_pem))
-        return err_set(e, ERR_INVALID, "status.clientCertificateData: is no PEM");
+        return err_set(e, ERR_INVALID, "status.clientCertificateData: is not PEM");
     if (ret->key_pem.n && !is_pem(ret->key_pem))
-        return err_set(e, ERR_INVALID, "status.clientKeyData: is no PEM");
+        return err_set(e, ERR_INVALID, "status.clientKeyData: is not PEM");
     if (!exec_plugin_is_token(ret->token))
         return err_set(e, ERR_INVALID, "status.token: has blanks or line breaks");
     if (expires.n && clock_parse(expires, &ret->expires_ms, &why) < 0)
@@ -70,7 +70,7 @@ int exec_plugin_parse(struct arena *a, const struct kube_exec *x, struct str tex
 
     *ret = (struct exec_credential){ 0 };
     if (json_parse(a, arena_str(a, text), NULL, &j, e) < 0)
-        return err_wrap(e, "its output is no JSON");
+        return err_wrap(e, "its output is not JSON");
     if (!str_is(json_member_text(j, "kind"), "ExecCredential"))
         return err_set(e, ERR_INVALID, "kind: must be ExecCredential");
     if (!str_eq(json_member_text(j, "apiVersion"), x->api_version))
@@ -93,7 +93,7 @@ static int find_command(const struct kube_exec *x, char *out, size_t size, struc
     if (strchr(name, '/') ? (size_t)snprintf(out, size, "%s", name) < size && access(out, X_OK) == 0
                           : proc_find(name, out, size))
         return 0;
-    return err_set(e, ERR_NOT_FOUND, "the credential plugin %s is not there%s%.*s", name, x->hint.n ? "; " : "",
+    return err_set(e, ERR_NOT_FOUND, "credential plugin %s not found%s%.*s", name, x->hint.n ? "; " : "",
                    STR_ARG(x->hint));
 }
 
@@ -140,11 +140,11 @@ int exec_plugin_start(const struct kube_exec *x, struct proc *ret, struct err *e
     char path[PATH_MAX];
 
     if (x->mode == EXEC_ALWAYS && !is_interactive)
-        return err_set(e, ERR_INVALID, "the credential plugin %.*s wants a terminal (interactiveMode: Always)",
+        return err_set(e, ERR_INVALID, "credential plugin %.*s needs a terminal (interactiveMode: Always)",
                        STR_ARG(x->command));
     if (find_command(x, path, sizeof(path), e) < 0)
         return -1;
-    return proc_begin(path, make_argv(&a, x, path), &how, ret, e) < 0 ? err_wrap(e, "the credential plugin") : 0;
+    return proc_begin(path, make_argv(&a, x, path), &how, ret, e) < 0 ? err_wrap(e, "credential plugin") : 0;
 }
 
 /* The last line of what it said, not too long. */
@@ -176,10 +176,10 @@ int exec_plugin_end(const struct kube_exec *x, struct proc *run, struct buf *out
     run->fd = -1;
     last_words(buf_view(&said), &words);
     if (end.is_late)
-        rc = err_set(e, ERR_IO, "it did not end in time%s", words.n ? words.p : "");
+        rc = err_set(e, ERR_IO, "timed out%s", words.n ? words.p : "");
     else if (end.signo)
-        rc = err_set(e, ERR_IO, "it was ended by signal %d%s", end.signo, words.n ? words.p : "");
+        rc = err_set(e, ERR_IO, "killed by signal %d%s", end.signo, words.n ? words.p : "");
     else if (end.status)
-        rc = err_set(e, ERR_IO, "it ended with status %d%s", end.status, words.n ? words.p : "");
-    return rc < 0 ? err_wrap(e, "the credential plugin %.*s", STR_ARG(x->command)) : 0;
+        rc = err_set(e, ERR_IO, "exited with status %d%s", end.status, words.n ? words.p : "");
+    return rc < 0 ? err_wrap(e, "credential plugin %.*s", STR_ARG(x->command)) : 0;
 }

@@ -1,4 +1,4 @@
-/* exec_plugin.h - programs that give credentials: what they are told, running them, what they say
+/* exec_plugin.h - credential plugins: their input, running them, their output
  *
  * The contract is Kubernetes' client.authentication.k8s.io: the program finds an ExecCredential in KUBERNETES_EXEC_INFO
  * and prints one with a status on its standard output.

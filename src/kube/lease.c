@@ -1,4 +1,4 @@
-/* lease.c - what an election wants, sent; what is answered, told to it */
+/* lease.c - sends the requests of an election and feeds it the answers */
 #include "kube/lease.h"
 
 #include "api/meta.h"

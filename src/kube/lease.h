@@ -3,8 +3,8 @@
  * Give it a door of its own, so that a renewal never waits behind thousands of writes. lease_turn() takes the answers
  * and sends what is due; call it when the door may have news, and at the time it returns.
  *
- * Whoever writes as the leader asks lease_is_valid() at the moment the write leaves, not before: a program may be
- * stopped between any two of its lines, and the machine may sleep.
+ * A leader must ask lease_is_valid() at the moment a write leaves, not earlier: the program may be stopped between any
+ * two of its lines, and the machine may sleep.
  */
 #ifndef KUBE_LEASE_H
 #define KUBE_LEASE_H
@@ -39,10 +39,10 @@ enum election_state lease_state(struct lease *l);
 void lease_release(struct lease *l);
 
 struct str lease_identity(const struct lease *l);
-struct str lease_holder(const struct lease *l); /* as seen last; empty: nobody, or not known */
+struct str lease_holder(const struct lease *l); /* as seen last; empty: none, or unknown */
 int64_t lease_transitions(const struct lease *l);
 
-/* Why the last request did not work; NULL: it did. Of one that was lost: what it waited for. */
+/* Why the last request failed; NULL: it did not. In the state lost: the request that it waited for. */
 const struct err *lease_trouble(const struct lease *l);
 
 #endif

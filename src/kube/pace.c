@@ -1,4 +1,4 @@
-/* pace.c - how many requests may be on their way at a time */
+/* pace.c - how many requests may be in flight */
 #include "kube/pace.h"
 
 #include "base/util.h"

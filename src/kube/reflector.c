@@ -109,8 +109,8 @@ static void reflector_rest(struct reflector *r, int64_t ms)
 {
     r->state = REFLECTOR_RESTS;
     r->due_ms = kube_mono_ms(r->kube) + ms;
-    log_debug("reflector rests", LOG_TEXT("resource", r->kind->type->plural), LOG_MS("for", ms),
-              LOG_STR("version", buf_view(&r->version)), LOG_TEXT("trouble", r->trouble.code ? r->trouble.text : ""));
+    log_debug("Reflector waits", LOG_TEXT("resource", r->kind->type->plural), LOG_MS("for", ms),
+              LOG_STR("version", buf_view(&r->version)), LOG_TEXT("error", r->trouble.code ? r->trouble.text : ""));
 }
 
 static int64_t backoff_ms(struct reflector *r)
@@ -133,7 +133,8 @@ static void log_trouble(struct reflector *r, const struct err *e)
         return;
     k->logged = *e;
     k->logged_ms = now_ms;
-    log_warn("no news from the API server", LOG_TEXT("resource", r->kind->type->plural), LOG_TEXT("error", e->text));
+    log_warn("Failed to list and watch; retrying", LOG_TEXT("resource", r->kind->type->plural),
+             LOG_TEXT("error", e->text));
 }
 
 static void reflector_fail(struct reflector *r, const struct err *e, int64_t at_least_ms)
@@ -150,7 +151,7 @@ static void reflector_fail(struct reflector *r, const struct err *e, int64_t at_
 static void is_well(struct reflector *r)
 {
     if (r->failures > 2)
-        log_info("news from the API server again", LOG_TEXT("resource", r->kind->type->plural));
+        log_info("Watching again", LOG_TEXT("resource", r->kind->type->plural));
     r->failures = 0;
     r->trouble.code = ERR_OK;
 }
@@ -240,11 +241,11 @@ static bool is_optional(const struct resource_type *type)
 static void absent(struct reflector *r, const struct err *e)
 {
     if (!r->is_absent && e->code == ERR_FORBIDDEN)
-        log_warn("this type may not be read and is left alone", LOG_TEXT("kind", r->kind->type->kind),
+        log_warn("Not allowed to read resource; ignoring it", LOG_TEXT("kind", r->kind->type->kind),
                  LOG_TEXT("group", r->kind->type->group),
-                 LOG_TEXT("advice", "pumice install --dry-run --only roles | kubectl apply -f -"));
+                 LOG_TEXT("hint", "pumice install --dry-run --only roles | kubectl apply -f -"));
     else if (!r->is_absent)
-        log_warn("the cluster does not have this type", LOG_TEXT("kind", r->kind->type->kind),
+        log_warn("Cluster does not have resource; ignoring it", LOG_TEXT("kind", r->kind->type->kind),
                  LOG_TEXT("group", r->kind->type->group));
     if (!r->is_absent) {
         list_begins(r);
@@ -307,7 +308,7 @@ static void on_item(void *ctx, struct str text)
     if (o)
         reflector_tell(r, o, false);
     else
-        log_warn("an object that cannot be read", LOG_TEXT("error", e.text));
+        log_warn("Failed to decode object", LOG_TEXT("error", e.text));
 }
 
 static void on_list_head(void *ctx, const struct http_answer *a)
@@ -500,7 +501,7 @@ static void on_watch_end(void *ctx, const struct http_answer *a)
         reflector_rest(r, a->err.code == ERR_OK ? 0 : rand_between(&r->kube->rand, 0, BACKOFF_MIN_MS));
     } else if (a->status == 200 && a->err.code == ERR_OK) {
         exchange_over(r);
-        (void)err_set(&e, ERR_IO, "%.*s: a watch of %s ended as soon as it had begun",
+        (void)err_set(&e, ERR_IO, "%.*s: watch of %s closed as soon as it was opened",
                       STR_ARG(r->kube->opt.config->server), r->kind->type->plural);
         reflector_fail(r, &e, 0);
     } else {
@@ -593,6 +594,6 @@ void reflector_turn(struct reflector *r, int64_t now_ms)
     else
         watch_start(r, &h, &path);
     h.path = buf_view(&path);
-    log_debug("reflector asks", LOG_STR("path", h.path));
+    log_debug("Reflector sends request", LOG_STR("path", h.path));
     r->exchange = http_send(k->streams, &h);
 }

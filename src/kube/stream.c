@@ -1,4 +1,4 @@
-/* stream.c - what lasts: logs that are followed, watches, terminals */
+/* stream.c - long-lived requests: followed logs, watches, terminals */
 #include "base/rand.h"
 #include "base/util.h"
 #include "http/websocket.h"
@@ -32,9 +32,10 @@ static void check_handshake(struct kube_stream *s, const struct http_answer *a)
 
     websocket_answer(buf_view(&s->key), &want);
     if (a->status < 300 && (a->status != 101 || !str_eq(http_header(a, "Sec-WebSocket-Accept"), buf_view(&want))))
-        (void)err_set(&s->err, ERR_INVALID,
-                      "%.*s: the server does not speak WebSockets here; it must be Kubernetes 1.30 or newer, or Pumice",
-                      STR_ARG(s->origin));
+        (void)err_set(
+            &s->err, ERR_INVALID,
+            "%.*s: the server does not support WebSockets here; it must be Kubernetes 1.30 or newer, or Pumice",
+            STR_ARG(s->origin));
 }
 
 static void stream_on_head(void *ctx, const struct http_answer *a)

@@ -1,4 +1,4 @@
-/* auth.c - who asks, and may they
+/* auth.c - authentication and authorization of requests
  *
  * The API server is asked both: who has this token (TokenReview), and may that one do this to a node
  * (SubjectAccessReview). What it said is believed for a while, so that not every line of a log is a review.

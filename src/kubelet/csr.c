@@ -74,5 +74,5 @@ int csr_make(struct str node, struct str ip, struct buf *request, struct buf *ke
 
     X509_REQ_free(r);
     EVP_PKEY_free(own);
-    return did ? 0 : csr_failed(e, "OpenSSL could not make a request for a certificate");
+    return did ? 0 : csr_failed(e, "OpenSSL failed to create a certificate signing request");
 }

@@ -214,7 +214,7 @@ static int exec_open_terminal(struct exec_exec *x, int ret[SOURCES], struct err 
     int pair[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return err_errno(e, "a terminal");
+        return err_errno(e, "open terminal");
     ret[IN] = ret[OUT] = ret[ERR] = pair[1];
     (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
     x->sources[ERR] = (struct exec_source){ { pair[0], 0, on_terminal }, x, CHANNEL_STDOUT };
@@ -269,7 +269,7 @@ static int open_giver(struct exec_exec *x, int ret[SOURCES], struct err *e)
     int pair[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return err_errno(e, "a socket");
+        return err_errno(e, "create socket");
     ret[IN] = pair[1];
     (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
     x->giver = (struct exec_source){ { pair[0], 0, on_input_given }, x, CHANNEL_STDIN };

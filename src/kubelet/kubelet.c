@@ -1,4 +1,4 @@
-/* kubelet.c - open, turn, close; which request is whose */
+/* kubelet.c - open, turn, close; routing of requests */
 #include "kubelet/kubelet_internal.h"
 
 #include "base/codec.h"
@@ -129,7 +129,7 @@ int target_number(const struct target *t, const char *name, int64_t fallback, in
     *ret = fallback;
     if (!http_call_param(t->call, name, &text) || !text.n || (str_to_i64(buf_view(&text), ret) == 0 && *ret >= 0))
         return 0;
-    buf_fmt(&why, "%s: must be a number from 0 on, not \"%.*s\"", name, STR_ARG(str_sub(buf_view(&text), 0, 40)));
+    buf_fmt(&why, "%s: must be a number of at least 0, not \"%.*s\"", name, STR_ARG(str_sub(buf_view(&text), 0, 40)));
     answer_text(t->kubelet, t->call, 400, why.p);
     return -1;
 }

@@ -7,11 +7,11 @@
  *     POST /portForward/NAMESPACE/POD[/UID]
  *     GET  /pods, /metrics/resource, /healthz
  *
- * Over TLS only, and for nobody who is not known: by a certificate that a CA of 'tls.client_ca' has signed, or by a
- * bearer token that the API server knows (TokenReview). What somebody may do the API server says (SubjectAccessReview
- * of nodes/proxy, nodes/metrics), as for a kubelet that is set up well.
+ * Over TLS only. Clients authenticate with a certificate of a CA in 'tls.client_ca', or with a bearer token that the
+ * API server accepts (TokenReview). The API server authorizes them (SubjectAccessReview of nodes/proxy, nodes/metrics),
+ * as for a kubelet with webhook authentication and authorization.
  *
- * One thread, one descriptor. Who reads slowly holds up nobody else.
+ * One thread, one descriptor. A slow reader does not delay the others.
  */
 #ifndef KUBELET_KUBELET_H
 #define KUBELET_KUBELET_H
@@ -58,7 +58,7 @@ struct str kubelet_node(const struct kubelet *k);
 struct kubelet_proxy {
     struct str pod_uid; /* of the pod that was judged: another one of the same name is not reached */
     uint16_t port;
-    bool is_tls;       /* whatever certificate the pod shows */
+    bool is_tls;       /* the certificate of the pod is not verified */
     struct str path;   /* for the pod, with its query; begins with '/' */
     struct str prefix; /* what stands before it in the client's URL */
     struct str user;   /* who asks: one user has a quarter of all requests that can be in progress. 429 beyond */
@@ -66,7 +66,7 @@ struct kubelet_proxy {
 };
 void kubelet_proxy(struct kubelet *k, struct http_call *call, const struct kubelet_proxy *to);
 
-/* For agent_hooks.leaves: whoever follows this pod hears the rest of it, and for a while others can. */
+/* For agent_hooks.leaves: clients that follow this pod get the rest of its output, others can for a while. */
 void kubelet_pod_leaves(struct kubelet *k, const struct agent_place *pod, struct str pod_uid);
 /* The pod was deleted, and KUBELET_RECORDS of it can still be answered: the agent has not heard of the deletion yet, or the pod
  * left a short while ago. */

@@ -1,4 +1,4 @@
-/* logs.c - output of containers: what there is, and what comes
+/* logs.c - output of containers: stored lines, then new ones
  *
  * Read from the files that the shim writes (conlog.h), a piece at a time, so that a long log holds up nobody. The last
  * N lines are found by counting all of them first: lines have no index, and what is counted is in the page cache then.
@@ -116,7 +116,7 @@ static void tell_lost(struct log_stream *s, const struct conlog_line *next)
     s->is_inside[CONLOG_STDOUT] = s->is_inside[CONLOG_STDERR] = false;
     if (s->has_times)
         logs_put_time(&out, next->at_ns);
-    buf_str(&out, STR("[pumice: lines are missing here: more was written than read, and the last 50 MiB are kept]\n"));
+    buf_str(&out, STR("[pumice: lines are missing here: only the last 50 MiB of output are kept for a slow reader]\n"));
     logs_put(s, &out);
 }
 

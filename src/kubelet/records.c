@@ -1,4 +1,4 @@
-/* records.c - all that the containers of a pod write: from before they begin to the end of the pod, every attempt
+/* records.c - all output of the containers of a pod, of every attempt, from their start to the end of the pod
  *
  * Kubernetes' log of a pod is for people: it begins when a container has, ends with that attempt, and does not say which
  * stream a line came from. Whoever wants to show a pod as it lives (`pumice run --server`) asks for records instead, one
@@ -329,7 +329,8 @@ void serve_records(const struct target *t)
     int64_t since_ns;
 
     if (!http_call_param(t->call, "uid", &uid) || !uid.n) {
-        answer_text(t->kubelet, t->call, 400, "uid: the records of a pod are of one pod, not of all that had its name");
+        answer_text(t->kubelet, t->call, 400,
+                    "uid: is required: records belong to one pod, not to all pods with its name");
         return;
     }
     if (target_number(t, "since", 0, &since_ns) < 0)

@@ -147,7 +147,7 @@ static void *on_tunnel(void *ctx, struct forward_tunnel *wire, unsigned port)
     t->source = (struct kubelet_source){ -1, 0, tunnel_on_ready };
     list_push(&f->tunnels, &t->link);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-        (void)err_errno(&e, "sockets");
+        (void)err_errno(&e, "create sockets");
     } else {
         t->source.fd = pair[0];
         t->session = agent_forward(

@@ -1,4 +1,4 @@
-/* usage.c - what pods and containers use, in the words that metrics-server reads */
+/* usage.c - resource usage of pods and containers, in the format of metrics-server */
 #include "kubelet/kubelet_internal.h"
 
 enum usage_row { ROW_CONTAINER_CPU, ROW_CONTAINER_MEMORY, ROW_POD_CPU, ROW_POD_MEMORY, ROW_MAX };
@@ -82,7 +82,7 @@ void serve_usage(const struct target *t)
     }
     usage_figure(&out, "node_cpu_usage_seconds_total", "counter", "CPU time of the machine", machine_cpu_s());
     usage_figure(&out, "node_memory_working_set_bytes", "gauge", "Memory of the machine", machine_memory());
-    usage_figure(&out, "resource_scrape_error", "gauge", "1 if something could not be read", 0);
+    usage_figure(&out, "resource_scrape_error", "gauge", "1 if there was an error while getting metrics", 0);
     http_answer(t->call, &(struct http_reply){ .status = 200, .type = "text/plain; version=0.0.4; charset=utf-8" },
                 buf_view(&out));
 }

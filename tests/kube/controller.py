@@ -399,7 +399,7 @@ def outlives_a_renewal_that_hangs(bed):
     faults = {"taken": {"fault": "swallow", "hang": True, "times": 1}, "head": {"fault": "half_open", "after": 200, "times": 1},
               "deaf": {"fault": "half_open", "before": "request", "times": 1},
               "busy": {"fault": "status", "code": 429, "retry_after": 60, "times": 1}, "never": {"fault": "swallow", "hang": True}}
-    blames = ("no answer", "no whole answer", "has not answered")
+    blames = ("no answer", "answer incomplete", "has not answered")
 
     def ends(c):
         assert c.popen.wait(LIMIT_S) == 1 and "Failed to renew the Lease in time" in c.log, c.log

@@ -383,7 +383,7 @@ static void answers_mean_what_happened(void **state)
         { { FAULT_STATUS, "POST", "configmaps", 1, .status = 422 }, false, false, false, "as you wish" },
         { { FAULT_STATUS, "POST", "configmaps", 2, .status = 429 }, true, false, true, "" },
         { { FAULT_STATUS, "POST", "configmaps", 1, .status = 503, .seconds = 1 }, true, false, true, "" },
-        { { FAULT_STATUS, "POST", "configmaps", 1, .status = 401 }, false, false, false, "does not accept who we are" },
+        { { FAULT_STATUS, "POST", "configmaps", 1, .status = 401 }, false, false, false, "rejected our credentials" },
     };
 
     (void)state;

@@ -136,7 +136,7 @@ static void first_one_wins(void **state)
     opt.file = path_of("two/c"); /* that one alone */
     opt.context = "c";
     assert_int_equal(load(opt, &c, &e), -1);
-    assert_non_null(strstr(e.text, "contexts[0].context.cluster: there is no cluster \"other\""));
+    assert_non_null(strstr(e.text, "contexts[0].context.cluster: no cluster \"other\""));
     free((char *)opt.env.kubeconfig);
 }
 
@@ -149,7 +149,7 @@ static void home_and_pod(void **state)
     (void)state;
     assert_int_equal(load(opt, &c, &e), -1);
     assert_int_equal(e.code, ERR_NOT_FOUND);
-    assert_non_null(strstr(e.text, "home/.kube/config is not there"));
+    assert_non_null(strstr(e.text, "home/.kube/config: no such file"));
     opt.env.service_host = "10.0.0.1";
     opt.env.service_port = "443";
     opt.env.account_dir = path_of("account");
@@ -188,8 +188,8 @@ static void warns(void **state)
     load_file("c", &c);
     assert_int_equal(c.warnings.n, 3);
     assert_true(str_has(c.warnings.v[0], STR("sever")));
-    assert_true(str_has(c.warnings.v[1], STR("insecure-skip-tls-verify: the server's certificate is not checked")));
-    assert_true(str_has(c.warnings.v[2], STR("client-certificate: is not used")));
+    assert_true(str_has(c.warnings.v[1], STR("insecure-skip-tls-verify: the server's certificate is not verified")));
+    assert_true(str_has(c.warnings.v[2], STR("client-certificate: ignored, because")));
     assert_true(c.tls.is_insecure);
 }
 
@@ -234,17 +234,16 @@ static void names_file_and_field(void **state)
         { "a: 1\n---\nb: 1\n", "has 2 documents" },
         { "[]", "must be an object" },
         { "kind: Pod\n", "line 1: kind: must be one of Config" },
-        { "", "contexts: there are none" },
+        { "", "contexts: is empty" },
         { "contexts: [{name: a, context: {}}, {name: b, context: {}}]\n",
           "current-context: is not set; name one with --context: a, b" },
-        { "current-context: x\ncontexts: [{name: a, context: {}}]\n",
-          "current-context: there is no context \"x\"; there are a" },
+        { "current-context: x\ncontexts: [{name: a, context: {}}]\n", "current-context: no context \"x\"; it has a" },
         { "current-context: a\ncontexts: [{name: a, context: {}}]\n",
           "line 2: contexts[0].context.cluster: is missing" },
-        { "contexts: [{name: a}, {name: a}]\n", "contexts[1].name: \"a\" is there twice" },
+        { "contexts: [{name: a}, {name: a}]\n", "contexts[1].name: duplicate \"a\"" },
         { "contexts: [{context: {}}]\n", "contexts[0].name: is required" },
         { "clusters: {name: k}\n", "clusters: must be a list" },
-        { CONTEXT CLUSTER, "contexts[0].context.user: there is no user \"u\"" },
+        { CONTEXT CLUSTER, "contexts[0].context.user: no user \"u\"" },
         { CONTEXT USER "clusters: [{name: k}]\n", "clusters[0].cluster.server: is missing" },
         { CONTEXT USER "clusters: [{name: k, cluster: {server: 'k:6443'}}]\n", "server: must begin with https://" },
         { CONTEXT USER "clusters: [{name: k, cluster: {server: 6443}}]\n", "server: must be a string" },
@@ -253,24 +252,24 @@ static void names_file_and_field(void **state)
         { CONTEXT USER "clusters: [{name: k, cluster: {server: 'https://k', certificate-authority: nowhere}}]\n",
           "clusters[0].cluster.certificate-authority: " },
         { CONTEXT USER "clusters: [{name: k, cluster: {server: 'https://k', certificate-authority: .}}]\n",
-          "is no plain file" },
+          "is not a regular file" },
         { CONTEXT USER "clusters: [{name: k, cluster: {server: 'https://k', certificate-authority: token}}]\n",
-          "holds no PEM" },
+          "has no PEM" },
         { CONTEXT USER "clusters: [{name: k, cluster: {server: 'https://k', certificate-authority-data: '*'}}]\n",
           "certificate-authority-data: is not base64" },
         { CONTEXT USER "clusters: [{name: k, cluster: {server: 'https://k', certificate-authority-data: aGk=}}]\n",
-          "certificate-authority-data: holds no PEM" },
+          "certificate-authority-data: has no PEM" },
         { CONTEXT USER "clusters: [{name: k, cluster: {server: 'https://k', insecure-skip-tls-verify: true, "
                        "certificate-authority-data: " PEM_BASE64 "}}]\n",
           "insecure-skip-tls-verify: contradicts" },
         { CONTEXT CLUSTER "users: [{name: u, user: {client-certificate: c}}]\n", "client-key: is missing" },
         { CONTEXT CLUSTER "users: [{name: u, user: {client-key-data: c}}]\n", "client-certificate: is missing" },
         { CONTEXT CLUSTER "users: [{name: u, user: {tokenFile: nowhere}}]\n", "users[0].user.tokenFile: " },
-        { CONTEXT CLUSTER "users: [{name: u, user: {token: \"a\\nb\"}}]\n", "token: must be of one line" },
-        { CONTEXT CLUSTER "users: [{name: u, user: {username: a}}]\n", "no API server takes passwords" },
+        { CONTEXT CLUSTER "users: [{name: u, user: {token: \"a\\nb\"}}]\n", "token: must be one line" },
+        { CONTEXT CLUSTER "users: [{name: u, user: {username: a}}]\n", "passwords were removed in Kubernetes 1.19" },
         { CONTEXT CLUSTER "users: [{name: u, user: {auth-provider: {name: gcp}}}]\n", "use an exec plugin" },
         { CONTEXT CLUSTER "users: [{name: u, user: {as-groups: [a]}}]\n", "users[0].user.as: is missing" },
-        { CONTEXT CLUSTER "users: [{name: u, user: {as: \"a\\r\\nX: y\"}}]\n", "must be of one line" },
+        { CONTEXT CLUSTER "users: [{name: u, user: {as: \"a\\r\\nX: y\"}}]\n", "must be one line" },
         { EXEC("apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never"), "exec.command: is required" },
         { EXEC("command: x, interactiveMode: Never"), "exec.apiVersion: is required" },
         { EXEC("command: x, apiVersion: client.authentication.k8s.io/v1alpha1"), "exec.apiVersion: must be one of" },
@@ -281,7 +280,7 @@ static void names_file_and_field(void **state)
           "exec.env[0].name: is required" },
         { CONTEXT CLUSTER "users: [{name: u, user: {token: x, exec: {command: x, interactiveMode: Never, apiVersion: "
                           "client.authentication.k8s.io/v1}}}]\n",
-          "users[0].user.exec: is there together with a token" },
+          "users[0].user.exec: cannot be combined with a token" },
     };
 
     (void)state;

@@ -211,7 +211,7 @@ static void a_refused_one_is_replaced_once(void **state)
     assert_int_equal(get(c, &now, &e), CREDENTIAL_READY);
     assert_true(credential_refused(c, now.generation));
     assert_int_equal(get(c, &now, &e), CREDENTIAL_FAILED); /* not at once: it has just been made */
-    assert_non_null(strstr(e.text, "the server refuses what the credential plugin"));
+    assert_non_null(strstr(e.text, "the server rejected the credentials from credential plugin"));
     clock_manual_advance(&watch, 1000);
     assert_int_equal(get(c, &now, &e), CREDENTIAL_READY);
     assert_true(str_is(now.token, "t2-"));
@@ -223,10 +223,10 @@ static void failures_are_told_and_tried_again(void **state)
     static const struct {
         const char *text, *says;
     } rows[] = {
-        { "#!/bin/sh\necho first >&2; echo 'not logged in' >&2; exit 3\n", "ended with status 3: \"not logged in\"" },
+        { "#!/bin/sh\necho first >&2; echo 'not logged in' >&2; exit 3\n", "exited with status 3: \"not logged in\"" },
         { "#!/bin/sh\nkill -9 $$\n", "signal 9" },
         { "#!/nowhere\n", "status 127" },
-        { "#!/bin/sh\necho hello\n", "no JSON" },
+        { "#!/bin/sh\necho hello\n", "is not JSON" },
         { "#!/bin/sh\nhead -c 2000000 /dev/zero\n", "more than" },
     };
     struct kube_exec x = { .command = str_of(script), .api_version = STR(API) };
@@ -270,7 +270,7 @@ static void a_plugin_that_hangs_is_ended(void **state)
     assert_true(credential_due_ms(c) <= clock_mono_ms(&watch.clock));
     credential_turn(c);
     assert_int_equal(credential_get(c, &now, &e), CREDENTIAL_FAILED);
-    assert_non_null(strstr(e.text, "did not end in time"));
+    assert_non_null(strstr(e.text, "timed out"));
     clock_manual_advance(&watch, 60000);
     assert_int_equal(credential_get(c, &now, &e), CREDENTIAL_BUSY);
     credential_free(c); /* ends it too */
@@ -279,14 +279,14 @@ static void a_plugin_that_hangs_is_ended(void **state)
     config.exec = &missing;
     c = credential_new(&config, &watch.clock);
     assert_int_equal(credential_get(c, &now, &e), CREDENTIAL_FAILED);
-    assert_non_null(strstr(e.text, "pumice-no-such-plugin is not there; install it"));
+    assert_non_null(strstr(e.text, "pumice-no-such-plugin not found; install it"));
     credential_free(c);
     picky.mode = EXEC_ALWAYS;
     config.exec = &picky;
     c = credential_new(&config, &watch.clock);
     if (!isatty(0)) {
         assert_int_equal(credential_get(c, &now, &e), CREDENTIAL_FAILED);
-        assert_non_null(strstr(e.text, "wants a terminal"));
+        assert_non_null(strstr(e.text, "needs a terminal"));
     }
     credential_free(c);
 }
@@ -308,7 +308,7 @@ static void reads_what_plugins_say(void **state)
         { SAYS("{\"clientKeyData\":\"-----BEGIN K\"}"), "status.clientCertificateData: is missing" },
         { SAYS("{\"clientCertificateData\":\"-----BEGIN C\"}"), "status.clientKeyData: is missing" },
         { SAYS("{\"clientCertificateData\":\"x\",\"clientKeyData\":\"-----BEGIN K\"}"),
-          "status.clientCertificateData: is no PEM" },
+          "status.clientCertificateData: is not PEM" },
         { SAYS("{\"token\":\"t\",\"expirationTimestamp\":\"soon\"}"), "status.expirationTimestamp" },
     };
     struct kube_exec x = { .api_version = STR(API) };

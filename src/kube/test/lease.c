@@ -537,7 +537,7 @@ static void times_that_make_no_sense(void **state)
     } cases[] = { { { 15000, 15000, 2000 }, "must be shorter than the lease duration" },
                   { { 15000, 10000, 9000 }, "must be longer than 1.2 retry periods" },
                   { { 15000, 10000, 0 }, "retry period" },
-                  { { 500, 400, 100 }, "a second or more" } };
+                  { { 500, 400, 100 }, "at least 1 s" } };
     struct err e;
 
     (void)state;

@@ -246,8 +246,8 @@ static void refuses_what_makes_no_sense(void **state)
     static const struct {
         const char *query, *says;
     } cases[] = {
-        { "tailLines=x", "tailLines: must be a number from 0 on, not \"x\"\n" },
-        { "tailLines=-1", "tailLines: must be a number from 0 on, not \"-1\"\n" },
+        { "tailLines=x", "tailLines: must be a number of at least 0, not \"x\"\n" },
+        { "tailLines=-1", "tailLines: must be a number of at least 0, not \"-1\"\n" },
         { "limitBytes=1k", "limitBytes: must be" },
         { "sinceSeconds=1.5", "sinceSeconds: must be" },
         { "sinceTime=yesterday", "sinceTime: " },
