@@ -98,7 +98,7 @@ def platforms():
     listed_["manifests"].append({**listed_["manifests"][1], "platform": {"os": "unknown", "architecture": "unknown"}})
     index.manifest = json.dumps(listed_).encode()
     index.digest = digest(index.manifest)
-    said = refused(LIAR.push("platforms", index), says=f"not there for this kind of machine, linux/{images.ARCH}; it is there for linux/arm/v6, windows/amd64?[31m")
+    said = refused(LIAR.push("platforms", index), says=f"not available for linux/{images.ARCH}; available for linux/arm/v6, windows/amd64?[31m")
     assert "unknown" not in said and "\033" not in said, said
 
 
@@ -116,9 +116,9 @@ def statuses():
         times.clear()
         LIAR.tricks[tag] = trick
     for status, headers, says, n in (
-            (401, {"WWW-Authenticate": 'Basic realm="x"'}, "refuses us (401", 1), (403, {}, "refuses us (403", 1),
-            (404, {}, "does not have the image", 1), (500, {}, "cannot give the image: it answers 500", 3),
-            (429, {"Retry-After": "7200"}, "wants us to wait 2h: too many requests (429", 1), (418, {}, "it answers 418", 1)):
+            (401, {"WWW-Authenticate": 'Basic realm="x"'}, "denied access (401", 1), (403, {}, "denied access (403", 1),
+            (404, {}, "does not have the image", 1), (500, {}, "failed to serve the image: it answered 500", 3),
+            (429, {"Retry-After": "7200"}, "too many requests, retry after 2h (429", 1), (418, {}, "it answered 418", 1)):
         answers(status, headers)
         said = refused(ref, says=says, store="status")
         same((status, len(times)), (status, n))
@@ -159,7 +159,7 @@ def tokens_expire():
     used.clear()
     given.clear()
     LIAR.tricks["/token"] = lambda h: h.answer(200, b'{"token": "never"}')
-    refused(ref, says="refuses us (401", store="expiry2")
+    refused(ref, says="denied access (401", store="expiry2")
     for key in ("/token", "/v2/expiry/"):
         del LIAR.tricks[key]
 
@@ -187,7 +187,7 @@ def impatience():
                 h.wfile.write(b"x")
         return True
     begun = []
-    for name, trick, says in (("silent", silent, "no answer in 4000 ms"), ("pauses", pauses, ""), ("drips", drips, "gives less than 64 KiB of a layer")):
+    for name, trick, says in (("silent", silent, "no answer within 4000 ms"), ("pauses", pauses, ""), ("drips", drips, "sent less than 64 KiB of a layer")):
         ref = LIAR.push(name, image)
         LIAR.tricks[f"/{name}/blobs/{image.layers[0]}"] = trick
         begun.append((name, says, begin_pull(ref, "--registry-timeout", "4s", store=name)))
@@ -226,7 +226,7 @@ def odd():
     assert path("nodir") in refused(ref, says="", store="nodir/store")
     LIAR.tricks.update({"/odd/manifests/": lambda h: h.answer(401, b"", {"WWW-Authenticate": f'Bearer realm="http://{LIAR.host}/token"'}),
                         "/token": lambda h: h.answer(503, b"busy")})
-    refused(ref, says="cannot give a token: it answers 503", store="odd")
+    refused(ref, says="failed to serve a token: it answered 503", store="odd")
     del LIAR.tricks["/odd/manifests/"], LIAR.tricks["/token"]
 
 
@@ -248,8 +248,8 @@ def helpers():
     helper("odd", "echo nonsense")
     env = {"HOME": path("helped-home"), "PATH": path("helpers") + ":" + os.environ["PATH"]}
     cases = [({"credHelpers": {LIAR.host: "good"}}, None), ({"credsStore": "good", "auths": {LIAR.host: {}}}, None),
-             ({"credsStore": "none"}, "credentials not found"), ({"credsStore": "odd"}, "docker-credential-odd: its output is no JSON"),
-             ({"credsStore": "absent"}, "there is no such program"), ({"credsStore": "../../bin/sh"}, "there is no such program")]
+             ({"credsStore": "none"}, "credentials not found"), ({"credsStore": "odd"}, "docker-credential-odd: its output is not JSON"),
+             ({"credsStore": "absent"}, "no such program"), ({"credsStore": "../../bin/sh"}, "no such program")]
     for i, (config, says) in enumerate(cases):
         write("helped-home/.docker/config.json", config)
         if says:
@@ -417,7 +417,7 @@ def prune_meanwhile():
         until("a part is there", lambda: size_of(part_of(image, "busy")) == 100000)
         for command in (("image", "prune", "--all"), ("image", "rm", ref)):
             r = pumice(*command, store="busy")
-            assert r.returncode == 1 and "somebody pulls an image just now" in r.stderr, r
+            assert r.returncode == 1 and "another process is pulling an image" in r.stderr, r
         go.set()
         said = [ended(p, 0) for p in both]
     same(len([p for p, _ in LIAR.seen if image.layers[0] in p]), 1)
@@ -440,9 +440,9 @@ def hostile():
         "up": ([text("../../outside/mark", "x")], "leads out of the image"),
         "deep": ([text("a/b/../../../../outside/mark", "x")], "leads out of the image"),
         "hard": ([entry("hard", kind=tarfile.LNKTYPE, link="../../outside/mark")], "leads out of the image"),
-        "hardabs": ([entry("hard", kind=tarfile.LNKTYPE, link=mark)], "make hard link"),
-        "through": ([link("l", out), text("l/mark", "x")], "make directory"),
-        "proc": ([link("l", "/proc/self/root"), text(f"l{mark}", "x")], "make directory"),
+        "hardabs": ([entry("hard", kind=tarfile.LNKTYPE, link=mark)], "create hard link"),
+        "through": ([link("l", out), text("l/mark", "x")], "create directory"),
+        "proc": ([link("l", "/proc/self/root"), text(f"l{mark}", "x")], "create directory"),
         "replace": ([link("l", mark), text("l", "x")], None),
         "passwd": ([folder("etc"), link("etc/shadow", "/etc/passwd"), text("etc/shadow", "x")], None),
         "abs": ([text(mark, "x")], None),
@@ -472,7 +472,7 @@ def bomb():
     head.size = 512 << 10
     member = gzip.compress((head.tobuf() + bytes(512 << 10)) * 128, 9)
     image = Image(b"", packed=[member * 32])
-    refused(LIAR.push("bomb", image), says="grows without end", store="bomb")
+    refused(LIAR.push("bomb", image), says="grows without limit", store="bomb")
     same((files("bomb")[0], files("bomb")[2:]), ([], ([], [])))
 
 

@@ -314,7 +314,7 @@ def mark_stays(p):
     s.ok("POST", "/api/v1/namespaces/lab/pods", pod("admins", marker()))
     patch = {"spec": {"containers": [{"name": "main", "image": "app:2"}]}}
     status, answer = p.as_("ann", "PATCH", "/api/v1/namespaces/lab/pods/admins", patch, type="application/strategic-merge-patch+json")
-    assert status == 403 and "has other rights than pods of ann" in answer["message"], answer
+    assert status == 403 and "has other permissions than pods of ann get" in answer["message"], answer
     p.drop("admins")
     job = {"metadata": {"name": "marked"}, "spec": {"minAvailable": 1, "tasks": [{"name": "t", "replicas": 1, "template": {"spec": pod("x", marker())["spec"]}}]}}
     same(p.as_("ann", "POST", jobs, job)[0], 201)

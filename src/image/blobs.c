@@ -1,4 +1,4 @@
-/* blobs.c - blobs: a few at a time, each to its end or until it makes no way any more
+/* blobs.c - downloads of blobs: a few at a time, each until it is complete or stalls
  *
  * What was cut off goes on where it stopped, with a pause in between. What comes is hashed as it comes; what was there
  * before is read once for that.
@@ -46,7 +46,7 @@ static int64_t now(void)
 static int write_errno(struct err *e)
 {
     if (errno == ENOSPC || errno == EDQUOT)
-        return err_set(e, ERR_TOO_BIG, "the disk is full: nothing more of the image can be kept");
+        return err_set(e, ERR_TOO_BIG, "cannot store the image: the disk is full");
     return err_errno(e, "write a layer of the image");
 }
 
@@ -93,7 +93,7 @@ static bool blobs_on_head(void *ctx, struct fetch *f, const struct http_answer *
     struct str wanted = arena_fmt(&t->registry->arena, "bytes %lld-", (long long)t->blob->have);
 
     if (f->status == 206 && !str_starts(range, wanted)) {
-        (void)err_set(&f->err, ERR_INVALID, "%.*s gives another part of a layer than was asked for",
+        (void)err_set(&f->err, ERR_INVALID, "%.*s sent another part of a layer than requested",
                       STR_ARG(t->registry->place->known));
         return false;
     }
@@ -107,7 +107,7 @@ static bool blobs_on_data(void *ctx, struct fetch *f, struct str data)
     struct transfer *t = ctx;
 
     if ((int64_t)data.n > t->blob->size - t->blob->have) {
-        (void)err_set(&f->err, ERR_INVALID, "%.*s gives more of %.*s than the %lld bytes that its manifest says",
+        (void)err_set(&f->err, ERR_INVALID, "%.*s sent more of %.*s than the %lld bytes in its manifest",
                       STR_ARG(t->registry->place->known), STR_ARG(t->blob->digest), (long long)t->blob->size);
         return false;
     }
@@ -160,7 +160,7 @@ static void blobs_finish(struct transfer *t)
         return;
     }
     start_over(t);
-    (void)err_set(&e, ERR_INVALID, "%.*s gave a layer that is not the one: its digest should be %.*s and is %s",
+    (void)err_set(&e, ERR_INVALID, "%.*s sent a layer with a wrong digest: expected %.*s, got %s",
                   STR_ARG(t->registry->place->known), STR_ARG(t->blob->digest), is.text);
     blobs_fail(t, &e);
 }
@@ -211,7 +211,7 @@ static void blobs_ended(struct transfer *t)
         t->begun = 0;
     }
     if (f->status == 200 || f->status == 206)
-        (void)err_set(&e, ERR_IO, "%.*s gives less of a layer than the manifest says",
+        (void)err_set(&e, ERR_IO, "%.*s sent less of a layer than the manifest says",
                       STR_ARG(t->registry->place->known));
     else
         (void)status_error(t->registry, f, "a layer of the image", &e);
@@ -234,8 +234,8 @@ static void check_speed(struct transfer *t)
         return;
     if (t->blob->have - t->looked < SLOW_BYTES) {
         fetch_done(&t->fetch);
-        (void)err_set(&e, ERR_IO, "%.*s gives less than %d KiB of a layer in %.3g s",
-                      STR_ARG(t->registry->place->known), SLOW_BYTES >> 10, (double)window_ms / 1000);
+        (void)err_set(&e, ERR_IO, "%.*s sent less than %d KiB of a layer in %.3g s", STR_ARG(t->registry->place->known),
+                      SLOW_BYTES >> 10, (double)window_ms / 1000);
         t->begun = t->blob->have;
         try_again(t, &e);
     }

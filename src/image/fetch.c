@@ -53,7 +53,7 @@ static int find_origin(struct registry *r, struct str url, struct http_client **
             return 0;
         }
     if (r->n_origins == ORIGINS)
-        return err_set(e, ERR_INVALID, "the registry leads to more than %d servers", ORIGINS);
+        return err_set(e, ERR_INVALID, "the registry redirects to more than %d servers", ORIGINS);
     o = &r->origins[r->n_origins];
     o->url = arena_str(&r->arena, url);
     if (open_origin(r, o->url, &o->client, e) < 0)
@@ -143,7 +143,7 @@ static void fetch_follow(struct fetch *f)
         (void)err_set(&e, ERR_INVALID, "%.*s: more than %d redirects", STR_ARG(from_origin), REDIRECTS);
         fetch_end(f, &e);
     } else if (url_split(to, &origin, &path) < 0) {
-        (void)err_set(&e, ERR_INVALID, "%.*s: redirects to what is no address", STR_ARG(from_origin));
+        (void)err_set(&e, ERR_INVALID, "%.*s: redirects to an invalid URL", STR_ARG(from_origin));
         fetch_end(f, &e);
     } else if (str_starts(from_origin, STR("https:")) && !str_starts(origin, STR("https:"))) {
         (void)err_set(&e, ERR_FORBIDDEN, "%.*s: redirects from https to %.*s, which is not encrypted",
@@ -199,7 +199,7 @@ static void send_to(struct fetch *f, struct str url)
 
     f->url = url;
     if (url_split(url, &origin, &q.path) < 0) {
-        (void)err_set(&e, ERR_INVALID, "\"%.*s\" is no address", STR_ARG(str_cut(url, 200)));
+        (void)err_set(&e, ERR_INVALID, "\"%.*s\" is not a URL", STR_ARG(str_cut(url, 200)));
         fetch_end(f, &e);
         return;
     }

@@ -1,4 +1,4 @@
-/* helper.c - credential helpers: docker-credential-NAME get, which reads a server's name and says who we are there
+/* helper.c - credential helpers: docker-credential-NAME get, which returns the login for a server
  *
  *     {"ServerURL": "…", "Username": "me", "Secret": "…"}     a user named "<token>": the secret is a refresh token
  */
@@ -37,7 +37,7 @@ static int take_output(struct arena *a, struct str text, struct login *l, struct
     struct str user, secret;
 
     if (json_parse(a, arena_str(a, text), NULL, &j, e) < 0)
-        return err_wrap(e, "its output is no JSON");
+        return err_wrap(e, "its output is not JSON");
     user = json_member_text(j, "Username");
     secret = json_member_text(j, "Secret");
     if (str_is(user, "<token>"))
@@ -59,11 +59,11 @@ static int check_end(struct proc_end end, struct str output, struct str said, st
     if (last.n)
         buf_quote(&words, last, WORDS_BYTES);
     if (end.is_late)
-        return err_set(e, ERR_IO, "it did not end within %d s%.*s", HELPER_MS / 1000, STR_ARG(buf_view(&words)));
+        return err_set(e, ERR_IO, "timed out after %d s%.*s", HELPER_MS / 1000, STR_ARG(buf_view(&words)));
     if (end.signo)
-        return err_set(e, ERR_IO, "signal %d ended it%.*s", end.signo, STR_ARG(buf_view(&words)));
+        return err_set(e, ERR_IO, "killed by signal %d%.*s", end.signo, STR_ARG(buf_view(&words)));
     if (end.status)
-        return err_set(e, ERR_NOT_FOUND, "it ended with status %d%.*s", end.status, STR_ARG(buf_view(&words)));
+        return err_set(e, ERR_NOT_FOUND, "exited with status %d%.*s", end.status, STR_ARG(buf_view(&words)));
     return 0;
 }
 
@@ -94,7 +94,7 @@ int helper_ask(struct arena *a, struct str known, struct login *l, struct err *e
     int rc;
 
     if (!helper_is_name(l->helper) || !proc_find(program.p, path, sizeof(path)))
-        rc = err_set(e, ERR_NOT_FOUND, "there is no such program");
+        rc = err_set(e, ERR_NOT_FOUND, "no such program");
     else
         rc = run_helper(a, path, server_of(known), l, e);
     if (rc == 0)

@@ -1,4 +1,4 @@
-/* image.c - which root file system a container gets: given ones, the store's, the host's */
+/* image.c - the root file system for an image: given on the command line, in the store, or the host's */
 #include "image/image_internal.h"
 #include "os/io.h"
 #include "os/path.h"
@@ -123,7 +123,7 @@ static int image_load(struct images *i, int store, const struct image_digest *id
 static int stage_root(const struct image_stage *s, const char *name, int *ret_fd, struct err *e)
 {
     if (mkdirat(s->dir, name, 0755) < 0)
-        return err_errno(e, "make a directory in the image store");
+        return err_errno(e, "create a directory in the image store");
     *ret_fd = openat(s->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (*ret_fd < 0)
         return err_errno(e, "open a directory in the image store");
@@ -134,7 +134,7 @@ static int check_digest(struct str wanted, const struct image_digest *is, struct
 {
     if (wanted.n == 0 || str_is(wanted, is->text))
         return 0;
-    return err_set(e, ERR_INVALID, "is damaged: the digest should be %.*s and is %s", STR_ARG(wanted), is->text);
+    return err_set(e, ERR_INVALID, "is damaged: wrong digest: expected %.*s, got %s", STR_ARG(wanted), is->text);
 }
 
 /* One archive over the directory 'root'. */
@@ -287,7 +287,7 @@ int image_add_layout(int store, int dir, const struct image_layout *layout, stru
 static int need_store(struct images *i, int *ret_fd, struct err *e)
 {
     if (!i->store)
-        return err_set(e, ERR_INVALID, "there is no place to unpack images");
+        return err_set(e, ERR_INVALID, "no image store to unpack images into");
     return image_store_open(i->store, true, ret_fd, e);
 }
 
@@ -358,7 +358,7 @@ int images_add(struct images *i, struct str text, struct err *e)
     const char *path;
 
     if (equals <= 0 || (size_t)equals + 1 == text.n || memchr(text.p, '\0', text.n))
-        return err_set(e, ERR_INVALID, "\"%.*s\": NAME=DIR or NAME=ARCHIVE is expected", STR_ARG(text));
+        return err_set(e, ERR_INVALID, "\"%.*s\": must be NAME=DIR or NAME=ARCHIVE", STR_ARG(text));
     image->name = arena_str(&i->arena, str_sub(text, 0, (size_t)equals));
     path = arena_cstr(&i->arena, str_from(text, (size_t)equals + 1));
     if (!str_is(image->name, "*") && reference_normal(&i->arena, image->name, &reference, e) < 0)

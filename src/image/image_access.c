@@ -1,4 +1,4 @@
-/* image_access.c - who may use what the store has
+/* image_access.c - who may use an image of the store
  *
  * The store is one for all, and some of what it has is not everybody's. Notes say how each came to be there:
  *

@@ -1,4 +1,4 @@
-/* image_blob.c - what came from registries: files that are named by their digest
+/* image_blob.c - blobs from registries: files named by their digest
  *
  * A blob gets its name when it is whole, checked and on disk. Until then it is a part, which whoever fetches it has
  * locked: another one who wants it waits for that, and one who comes after a crash goes on with it.
@@ -19,7 +19,7 @@ int image_store_lock(int store, bool is_alone, int *ret_fd, struct err *e)
         rc = flock(fd, is_alone ? LOCK_EX | LOCK_NB : LOCK_SH);
     while (rc < 0 && errno == EINTR);
     if (rc < 0) {
-        (void)(errno == EWOULDBLOCK ? err_set(e, ERR_CONFLICT, "somebody pulls an image just now; try again later")
+        (void)(errno == EWOULDBLOCK ? err_set(e, ERR_CONFLICT, "another process is pulling an image; try again later")
                                     : err_errno(e, "lock the image store"));
         close(fd);
         return -1;
@@ -67,7 +67,7 @@ static int make_folders(int store, struct err *e)
 
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         if (mkdirat(store, all[i], 0700) < 0 && errno != EEXIST)
-            return err_errno(e, "make %s in the image store", all[i]);
+            return err_errno(e, "create %s in the image store", all[i]);
     return 0;
 }
 
@@ -92,7 +92,7 @@ int image_part_open(int store, struct str digest, int64_t size, int *ret_fd, int
         int fd = openat(store, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
         if (fd < 0)
-            return err_errno(e, "make %s in the image store", path);
+            return err_errno(e, "create %s in the image store", path);
         if (flock(fd, LOCK_EX) == 0 && is_still(store, path, fd) && fstat(fd, &st) == 0) {
             *ret_fd = fd;
             *ret_have = st.st_size;

@@ -1,4 +1,4 @@
-/* image_config.c - what an image says about itself: OCI layouts, docker save, and the config both have
+/* image_config.c - metadata of images: OCI layouts, docker save, and the config both have
  *
  *     OCI:     oci-layout, index.json ─▶ (index ─▶) manifest ─▶ config and layers, all in blobs/sha256/<hex>
  *     docker:  manifest.json ─▶ config and layers, by file name
@@ -71,7 +71,7 @@ static int check_platform(const struct json *config, struct err *e)
     if (os.n && !str_is(os, "linux"))
         return err_set(e, ERR_INVALID, "the image is for %.*s, not for Linux", STR_ARG(os));
     if (!platform_is_ours(arch, false))
-        return err_set(e, ERR_INVALID, "the image is for %.*s machines, this is another", STR_ARG(arch));
+        return err_set(e, ERR_INVALID, "the image is for %.*s machines, not for this one", STR_ARG(arch));
     return 0;
 }
 
@@ -88,7 +88,7 @@ static int image_config_take(struct arena *a, struct str text, struct image_layo
         return -1;
     *ret_diffs = json_find(config, "rootfs", "diff_ids", NULL);
     if (!json_is(*ret_diffs, JSON_ARRAY))
-        return err_set(e, ERR_INVALID, "is not the image of a container: its config has no rootfs.diff_ids");
+        return err_set(e, ERR_INVALID, "is not a container image: its config has no rootfs.diff_ids");
     JSON_FOREACH(diff, *ret_diffs)
         if (!image_digest_is_good(json_text(diff, STR_NULL)))
             return err_set(e, ERR_INVALID, "config of the image: rootfs.diff_ids: not a sha256 digest");
@@ -100,7 +100,7 @@ static int image_config_take(struct arena *a, struct str text, struct image_layo
 static int check_layers(const struct json *diffs, const struct json *layers, struct err *e)
 {
     if (json_count(layers) != json_count(diffs))
-        return err_set(e, ERR_INVALID, "the image has %zu layers but its config speaks of %zu", json_count(layers),
+        return err_set(e, ERR_INVALID, "the image has %zu layers but its config lists %zu", json_count(layers),
                        json_count(diffs));
     if (json_count(layers) > LAYERS_MAX)
         return err_set(e, ERR_TOO_BIG, "the image has more than %d layers", LAYERS_MAX);
@@ -154,10 +154,9 @@ static int choose_manifest(struct arena *a, const struct json *index, struct str
             found = m;
     }
     if (n_here == 0)
-        return err_set(e, ERR_NOT_FOUND, "has no image for this machine (of %zu)", json_count(list));
+        return err_set(e, ERR_NOT_FOUND, "none of its %zu images is for this machine", json_count(list));
     if (n_here > 1)
-        return err_set(e, ERR_INVALID, "has %zu images and none of them is named %.*s alone", n_here,
-                       STR_ARG(reference));
+        return err_set(e, ERR_INVALID, "has %zu images, and not exactly one is named %.*s", n_here, STR_ARG(reference));
     *ret = json_member_text(found, "digest");
     return 0;
 }
@@ -198,7 +197,7 @@ static int read_oci(struct arena *a, int dir, struct str reference, struct image
         if (!json_get(tree, "manifests"))
             return take_manifest(a, dir, tree, ret, e) < 0 ? -1 : 1;
     }
-    return err_set(e, ERR_INVALID, "index.json: one index points at another too often");
+    return err_set(e, ERR_INVALID, "index.json: indexes are nested too deeply");
 }
 
 /* ---- docker save ---- */
@@ -247,7 +246,7 @@ static int read_docker(struct arena *a, int dir, struct str reference, struct im
         if (!found && (json_count(list) == 1 || image_config_has_tag(a, image, reference)))
             found = image;
     if (!found)
-        return err_set(e, ERR_NOT_FOUND, "has %zu images and none of them is named %.*s", json_count(list),
+        return err_set(e, ERR_NOT_FOUND, "has %zu images, and none is named %.*s", json_count(list),
                        STR_ARG(reference));
     return take_docker(a, dir, found, ret, e) < 0 ? -1 : 1;
 }
@@ -303,10 +302,10 @@ static int image_config_check_list(const struct json *config, const char *key, s
     const struct json *list = json_get(config, key);
 
     if (list && list->type != JSON_NULL && list->type != JSON_ARRAY)
-        return err_set(e, ERR_INVALID, "config of the image: %s: a list is expected", key);
+        return err_set(e, ERR_INVALID, "config of the image: %s: must be a list", key);
     JSON_FOREACH(item, list)
         if (!json_is(item, JSON_STRING) || !text_is_good(json_text(item, STR_NULL)))
-            return err_set(e, ERR_INVALID, "config of the image: %s: only text is expected", key);
+            return err_set(e, ERR_INVALID, "config of the image: %s: must be a list of strings", key);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* image_list.c - what is in the store, and clearing it up
+/* image_list.c - lists and removes images of the store
  *
  * A name leads to an image, and to the manifest it was pulled by; that leads to blobs. What nothing leads to can go, but
  * not while somebody pulls (the lock of the store) nor while somebody runs it (the lock of its directory).
@@ -204,10 +204,10 @@ static int remove_image(int store, struct str id, struct err *e)
     if (fd < 0)
         return err_errno(e, "open %s in the image store", name);
     if (flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return err_set(e, ERR_CONFLICT, "image %.12s is in use by a job that runs", name + 7);
+        return err_set(e, ERR_CONFLICT, "image %.12s is in use by a running job", name + 7);
     (void)snprintf(gone, sizeof(gone), ".part-%.32s", name + 7);
     if (renameat(store, name, store, gone) < 0)
-        return err_errno(e, "take %s out of the image store", name);
+        return err_errno(e, "remove %s from the image store", name);
     return tree_remove(store, gone, e);
 }
 
@@ -257,8 +257,7 @@ static int image_list_remove_one(struct arena *a, int store, struct str name, in
     list_all(a, store, &all);
     one = image_list_find(a, &all, name, &by_id);
     if (!one)
-        return err_set(e, ERR_NOT_FOUND, "there is no image %.*s here; `pumice images` shows those that are",
-                       STR_ARG(name));
+        return err_set(e, ERR_NOT_FOUND, "image %.*s not found; run `pumice images` to list images", STR_ARG(name));
     if (!by_id && image_list_names_of(&all, one->id) > 1) {
         image_link_drop(store, "names", one->name);
         image_link_drop(store, "pulled", one->name);
@@ -281,7 +280,7 @@ int images_remove(const char *store, struct str name, int64_t *ret_bytes, struct
 
     *ret_bytes = 0;
     if (rc > 0)
-        return err_set(e, ERR_NOT_FOUND, "there is no image %.*s here: no image store at %s", STR_ARG(name), store);
+        return err_set(e, ERR_NOT_FOUND, "image %.*s not found: no image store at %s", STR_ARG(name), store);
     if (rc < 0 || image_store_lock(fd, true, &lock, e) < 0)
         return -1;
     return image_list_remove_one(&a, fd, name, ret_bytes, e);

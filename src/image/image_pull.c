@@ -1,4 +1,4 @@
-/* image_pull.c - an image out of a registry into the store */
+/* image_pull.c - pulls an image from a registry into the store */
 #include "image/image_pull.h"
 
 #include "image/image_internal.h"
@@ -52,14 +52,14 @@ static int image_pull_resolve(struct pull *p, struct err *e)
     struct str digest, name = p->ref.digest.n ? p->ref.digest : p->ref.tag;
 
     if (p->ref.digest.n && !image_digest_is_good(p->ref.digest))
-        return err_set(e, ERR_INVALID, "its digest is not a sha256 one, and cannot be checked");
+        return err_set(e, ERR_INVALID, "its digest is not sha256 and cannot be verified");
     image_pull_tell(p, IMAGE_ASKS, 0);
     if (get_manifest(p, name, &digest, e) < 0)
         return -1;
     (void)snprintf(p->ret->digest.text, sizeof(p->ret->digest.text), "%s", digest.p);
     for (int depth = 0; p->manifest.is_index; depth++)
         if (depth == INDEX_DEPTH)
-            return err_set(e, ERR_INVALID, "one index points at another too often");
+            return err_set(e, ERR_INVALID, "indexes are nested too deeply");
         else if (get_manifest(p, p->manifest.chosen.digest, &digest, e) < 0)
             return -1;
     p->manifest_digest = digest;
@@ -119,7 +119,7 @@ static int open_spare(struct pull *p, struct registry_blob *b, struct err *e)
         b->fd = openat(p->store, name, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
         (void)unlinkat(p->store, name, 0);
     }
-    return b->fd < 0 ? err_errno(e, "make a file in the image store") : 0;
+    return b->fd < 0 ? err_errno(e, "create a file in the image store") : 0;
 }
 
 /* 0: it is to be fetched into b->fd; 1: it is there. */
@@ -134,7 +134,7 @@ static int open_part(struct pull *p, struct registry_blob *b, bool *ret_spare, s
     if (rc == 0 && must && b->have) {
         b->have = 0;
         if (ftruncate(b->fd, 0) < 0)
-            return err_errno(e, "begin a layer again");
+            return err_errno(e, "restart a layer");
     }
     return rc;
 }

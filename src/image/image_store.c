@@ -1,4 +1,4 @@
-/* image_store.c - unpacked images on disk: a name only when all is there
+/* image_store.c - unpacked images on disk, named only when complete
  *
  * An image is unpacked in a directory of its own that is locked as long as somebody works in it, synced, and then
  * renamed. So what has the name of a digest is whole, also after a power cut, and of two who unpack the same image one
@@ -54,7 +54,7 @@ int image_stage_begin(int store, struct image_stage *ret, struct err *e)
         if (mkdirat(store, s.name, 0700) < 0) {
             if (errno == EEXIST)
                 continue;
-            return err_errno(e, "make a directory in the image store");
+            return err_errno(e, "create a directory in the image store");
         }
         s.dir = openat(store, s.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         /* Somebody who sweeps may have been faster than our lock. */
@@ -65,7 +65,7 @@ int image_stage_begin(int store, struct image_stage *ret, struct err *e)
         if (s.dir >= 0)
             close(s.dir);
     }
-    return err_set(e, ERR_IO, "cannot make a directory in the image store");
+    return err_set(e, ERR_IO, "cannot create a directory in the image store");
 }
 
 int image_stage_publish(struct image_stage *s, const struct image_digest *id, struct err *e)
@@ -138,7 +138,7 @@ static int put_link(int store, const char *dir, struct str key, const char *targ
         return 0; /* too long for a file name: it is only not remembered */
     (void)snprintf(part, sizeof(part), ".part-%d", (int)getpid());
     if (mkdirat(store, dir, 0700) < 0 && errno != EEXIST)
-        return err_errno(e, "make %s in the image store", dir);
+        return err_errno(e, "create %s in the image store", dir);
     fd = openat(store, dir, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return err_errno(e, "open %s in the image store", dir);

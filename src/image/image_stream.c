@@ -1,4 +1,4 @@
-/* image_stream.c - a file, and the bytes that are packed in it
+/* image_stream.c - a file, decompressed as it is read
  *
  *     file ──bytes, hashed──▶ unpacker ──bytes, hashed──▶ reader
  *
@@ -244,7 +244,7 @@ static int take_packed(struct image_stream *s, struct err *e)
         if (!next)
             return 0;
         if (!next->begin(s))
-            return err_set(e, ERR_IO, "cannot be unpacked (%s): no memory", next->name);
+            return err_set(e, ERR_IO, "cannot decompress %s: out of memory", next->name);
         s->packing = next;
     }
     name = s->packing->name;
@@ -252,9 +252,9 @@ static int take_packed(struct image_stream *s, struct err *e)
     if (part == PART_END)
         end_part(s);
     if (part == PART_BAD)
-        return err_set(e, ERR_INVALID, "is damaged: what it is packed with (%s) makes nothing of it", name);
+        return err_set(e, ERR_INVALID, "is damaged: cannot decompress %s", name);
     if (part == PART_MORE && !s->n_out && s->n_in == before && (s->n_in || s->is_file_end))
-        return err_set(e, ERR_INVALID, "is damaged: it is cut off");
+        return err_set(e, ERR_INVALID, "is damaged: it is truncated");
     return 0;
 }
 
@@ -271,7 +271,7 @@ static int unpack_more(struct image_stream *s, struct err *e)
     image_hash_add(s->hash, (struct str){ (const char *)s->out, s->n_out });
     s->at += (int64_t)s->n_out;
     if (s->at > BOMB_BYTES && s->at / BOMB_RATIO > s->file_at)
-        return err_set(e, ERR_INVALID, "is damaged: it grows without end when it is unpacked");
+        return err_set(e, ERR_INVALID, "is damaged: it grows without limit when decompressed");
     return 0;
 }
 

@@ -51,7 +51,7 @@ static int read_exactly(struct image_tar *t, char *to, int64_t n, struct err *e)
         if (rc < 0)
             return -1;
         if (rc == 0)
-            return at ? damaged(e, "it is cut off") : 0;
+            return at ? damaged(e, "it is truncated") : 0;
         if (to)
             memcpy(to + at, some.p, some.n);
         at += (int64_t)some.n;
@@ -63,7 +63,7 @@ static int read_all_of(struct image_tar *t, char *to, int64_t n, struct err *e)
 {
     int rc = read_exactly(t, to, n, e);
 
-    return rc == 0 && n ? damaged(e, "it is cut off") : rc < 0 ? -1 : 0;
+    return rc == 0 && n ? damaged(e, "it is truncated") : rc < 0 ? -1 : 0;
 }
 
 static int64_t fill_of(int64_t size)
@@ -183,7 +183,7 @@ static int take_pax(struct extra *x, struct str key, struct str value, struct er
 
     if (str_starts(key, STR("GNU.sparse.")))
         return err_set(e, ERR_INVALID,
-                       "has a file with holes (GNU.sparse), which is not read: make it without --sparse");
+                       "has a file with holes (GNU.sparse), which is not supported; create it without --sparse");
     if (!value.n)
         return 0;
     if (str_is(key, "path"))
@@ -200,7 +200,7 @@ static int take_pax(struct extra *x, struct str key, struct str value, struct er
         x->has_mtime = (rc = tar_read_time(value, &x->mtime)) == 0;
     else if (str_is(key, "SCHILY.xattr.security.capability") && value.n <= CAPABILITY_BYTES)
         x->capability = value;
-    return rc < 0 ? damaged(e, "a pax header has a value that cannot be read") : 0;
+    return rc < 0 ? damaged(e, "a pax header has an invalid value") : 0;
 }
 
 static int read_pax(struct extra *x, struct str text, struct err *e)
@@ -212,12 +212,12 @@ static int read_pax(struct extra *x, struct str text, struct err *e)
 
         if (blank <= 0 || str_to_u64(str_sub(text, 0, (size_t)blank), &n) < 0 || n <= (uint64_t)blank + 1 ||
             n > text.n || text.p[n - 1] != '\n')
-            return damaged(e, "a pax header has a line that is none");
+            return damaged(e, "a pax header has an invalid line");
         line = str_sub(text, 0, (size_t)n - 1);
         body = str_from(line, (size_t)blank + 1);
         equals = str_find_char(body, '=');
         if (equals <= 0)
-            return damaged(e, "a pax header has a line that is none");
+            return damaged(e, "a pax header has an invalid line");
         if (take_pax(x, str_sub(body, 0, (size_t)equals), str_from(body, (size_t)equals + 1), e) < 0)
             return -1;
         text = str_from(text, (size_t)n);
@@ -249,7 +249,7 @@ static int take_extra(struct image_tar *t, const struct tar_header *h, struct ex
     if (!h->type || !strchr("xgLK", h->type))
         return 0;
     if (NUMBER(h->size, &size) < 0 || size < 0)
-        return damaged(e, "a header has a number that is none");
+        return damaged(e, "a header has an invalid number");
     if (tar_read_text(t, size, &text, e) < 0)
         return -1;
     if (h->type == 'x')
@@ -272,15 +272,16 @@ static int tar_kind_of(const struct tar_header *h, struct str path, enum image_t
     };
 
     if (h->type == 'S')
-        return err_set(e, ERR_INVALID, "has a file with holes (%.*s), which is not read: make it without --sparse",
+        return err_set(e, ERR_INVALID,
+                       "has a file with holes (%.*s), which is not supported; create it without --sparse",
                        STR_ARG(str_cut(path, 200)));
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         if (kinds[i].type == h->type) {
             *ret = kinds[i].kind == TAR_FILE && str_ends(path, STR("/")) ? TAR_DIR : kinds[i].kind; /* v7 has no '5' */
             return 0;
         }
-    return err_set(e, ERR_INVALID, "is damaged: %.*s is of a kind that nobody knows (0x%02x)",
-                   STR_ARG(str_cut(path, 200)), (unsigned char)h->type);
+    return err_set(e, ERR_INVALID, "is damaged: %.*s has unknown type 0x%02x", STR_ARG(str_cut(path, 200)),
+                   (unsigned char)h->type);
 }
 
 static struct str path_of(struct image_tar *t, const struct tar_header *h, const struct extra *x)
@@ -301,10 +302,10 @@ static int take_entry(struct image_tar *t, const struct tar_header *h, const str
     int64_t mode, mtime;
 
     if (!n.path.n)
-        return damaged(e, "an entry has no name that can be read");
+        return damaged(e, "an entry has an invalid name");
     if (NUMBER(h->mode, &mode) < 0 || NUMBER(h->uid, &n.uid) < 0 || NUMBER(h->gid, &n.gid) < 0 ||
         NUMBER(h->size, &n.size) < 0 || NUMBER(h->mtime, &mtime) < 0)
-        return damaged(e, "a header has a number that is none");
+        return damaged(e, "a header has an invalid number");
     if (tar_kind_of(h, n.path, &n.kind, e) < 0)
         return -1;
     n.link = x->link.n ? x->link : arena_str(&t->arena, tar_text_of(h->link, sizeof(h->link)));
@@ -314,7 +315,7 @@ static int take_entry(struct image_tar *t, const struct tar_header *h, const str
     n.mtime = x->has_mtime ? x->mtime : (struct timespec){ mtime, 0 };
     n.size = n.kind != TAR_FILE ? 0 : x->size >= 0 ? x->size : n.size;
     if (n.size < 0 || n.size > INT64_MAX - BLOCK)
-        return damaged(e, "a header has a size that is none");
+        return damaged(e, "a header has an invalid size");
     t->left = n.size;
     t->fill = fill_of(n.size);
     t->at = 0;
@@ -341,7 +342,7 @@ static int read_header(struct image_tar *t, struct tar_header *h, struct err *e)
     if (is_zero(h))
         return 0;
     if (!is_sum_good(h))
-        return t->has_begun ? damaged(e, "what should be a header is none")
+        return t->has_begun ? damaged(e, "a header has a wrong checksum")
                             : err_set(e, ERR_INVALID, "is not a tar archive");
     t->has_begun = true;
     return 1;
@@ -362,7 +363,7 @@ int image_tar_next(struct image_tar *t, struct image_tar_entry *ret, struct err 
         int rc = read_header(t, &h, e);
 
         if (rc == 0 && i)
-            return damaged(e, "it is cut off");
+            return damaged(e, "it is truncated");
         t->is_over = rc == 0;
         if (rc <= 0)
             return rc;
@@ -383,7 +384,7 @@ int image_tar_data(struct image_tar *t, struct str *ret, int64_t *ret_offset, st
         return 0;
     rc = image_stream_read(t->stream, (size_t)t->left, ret, e);
     if (rc <= 0)
-        return rc < 0 ? -1 : damaged(e, "it is cut off");
+        return rc < 0 ? -1 : damaged(e, "it is truncated");
     *ret_offset = t->at;
     t->at += (int64_t)ret->n;
     t->left -= (int64_t)ret->n;

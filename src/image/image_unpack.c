@@ -1,4 +1,4 @@
-/* image_unpack.c - the entries of an archive as files below one directory, and nowhere else
+/* image_unpack.c - unpacks the entries of an archive below one directory, and nowhere else
  *
  * Safe by construction: an entry's parent is opened by the kernel inside the root (RESOLVE_IN_ROOT: a link to "/etc" is
  * the root's own /etc, as it will be in the container), and the last part of the name is only ever made anew or
@@ -63,7 +63,7 @@ static int check_room(struct unpack *u, const struct image_tar_entry *entry, str
         return 0;
     if ((uint64_t)entry->size / MAX_OF(fs.f_frsize, 1) < fs.f_bavail)
         return 0;
-    return err_set(e, ERR_IO, "%.*s: the disk is full: %lld MiB are needed and %llu MiB are free", STR_ARG(entry->path),
+    return err_set(e, ERR_IO, "%.*s: the disk is full: needs %lld MiB, has %llu MiB", STR_ARG(entry->path),
                    (long long)entry->size >> 20, (unsigned long long)fs.f_bavail * fs.f_frsize >> 20);
 }
 
@@ -77,7 +77,7 @@ static int clean_path(struct unpack *u, struct str path, struct str *ret, struct
     size_t n = 0;
 
     if (path.n >= PATH_MAX || memchr(path.p, '\0', path.n))
-        return err_set(e, ERR_INVALID, "an entry's name is too long or has a NUL");
+        return err_set(e, ERR_INVALID, "the name of an entry is too long or has a NUL");
     for (struct str rest = path, part; str_split(&rest, '/', &part);) {
         if (part.n == 0 || str_is(part, "."))
             continue;
@@ -128,7 +128,7 @@ static int make_parents(struct unpack *u, struct str path, struct err *e)
     struct make_below how = { .root = u->root, .resolve = RESOLVE_IN_ROOT, .mode = 0755 };
     int fd;
 
-    return make_dirs_below(&how, path, &fd, e) < 0 ? unpack_errno(u, e, "make directory", path) : fd;
+    return make_dirs_below(&how, path, &fd, e) < 0 ? unpack_errno(u, e, "create directory", path) : fd;
 }
 
 /* Where an entry goes: '*ret_fd' is lent. */
@@ -224,7 +224,7 @@ static int unpack_make_dir(struct unpack *u, struct image_tar *t, const struct i
     mode_t mode;
 
     if (mkdirat(parent, base, 0700) < 0 && errno != EEXIST)
-        return unpack_errno(u, e, "make directory", entry->path);
+        return unpack_errno(u, e, "create directory", entry->path);
     fd = openat(parent, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return unpack_errno(u, e, "open directory", entry->path);
@@ -238,7 +238,7 @@ static int make_symlink(struct unpack *u, struct image_tar *t, const struct imag
                         const char *base, struct err *e)
 {
     if (symlinkat(arena_cstr(&u->arena, entry->link), parent, base) < 0)
-        return unpack_errno(u, e, "make link", entry->path);
+        return unpack_errno(u, e, "create link", entry->path);
     (void)give_owner(u, parent, base, AT_SYMLINK_NOFOLLOW, entry);
     return 0;
 }
@@ -255,7 +255,7 @@ static int make_hardlink(struct unpack *u, struct image_tar *t, const struct ima
     above = split_path(target, &target_base);
     dir = path_open_in(u->root, above, O_PATH | O_DIRECTORY);
     if (dir < 0 || linkat(dir, target_base, parent, base, 0) < 0) /* 0: a link is linked, not followed */
-        return unpack_errno(u, e, "make hard link", entry->path);
+        return unpack_errno(u, e, "create hard link", entry->path);
     return 0;
 }
 
@@ -294,7 +294,7 @@ static int clear_way(struct unpack *u, const struct image_tar_entry *entry, int 
     struct stat st;
 
     if (fstatat(parent, base, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? 0 : unpack_errno(u, e, "look at", path);
+        return errno == ENOENT ? 0 : unpack_errno(u, e, "stat", path);
     if (S_ISDIR(st.st_mode) && entry->kind == TAR_DIR)
         return 0;
     if (entry->kind == TAR_HARDLINK && clean_path(u, entry->link, &target, NULL) == 0 && str_eq(target, path))
@@ -335,7 +335,7 @@ static int unpack_whiteout(struct unpack *u, int parent, const char *base, struc
     if (str_starts(name, STR(".wh.")))
         return 1;
     if (name.n == 0 || str_is(name, ".") || str_is(name, ".."))
-        return err_set(e, ERR_INVALID, "the entry \"%.*s/%s\" removes nothing that has a name", STR_ARG(above), base);
+        return err_set(e, ERR_INVALID, "the entry \"%.*s/%s\" is a whiteout without a name", STR_ARG(above), base);
     return remove_entry(parent, name.p, name, e) < 0 ? -1 : 1;
 }
 

@@ -73,7 +73,7 @@ static int take_entry(struct arena *a, const struct json *entry, struct login *r
     ret->user = json_member_text(entry, "username");
     ret->password = json_member_text(entry, "password");
     if (auth.n && take_auth(a, auth, ret, e) < 0)
-        return err_wrap(e, "the entry for %.*s", STR_ARG(json_key(entry)));
+        return err_wrap(e, "entry for %.*s", STR_ARG(json_key(entry)));
     return ret->user.n || ret->identity.n;
 }
 

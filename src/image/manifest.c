@@ -45,10 +45,10 @@ static int read_descriptor(const struct json *j, const char *what, int64_t max, 
 {
     ret->digest = json_member_text(j, "digest");
     if (!image_digest_is_good(ret->digest))
-        return err_set(e, ERR_INVALID, "the manifest names a %s by \"%.*s\", which is not a sha256 digest", what,
+        return err_set(e, ERR_INVALID, "the manifest names a %s \"%.*s\", which is not a sha256 digest", what,
                        STR_ARG(str_cut(ret->digest, 100)));
     if (json_to_i64(json_get(j, "size"), &ret->size) < 0 || ret->size < 0 || ret->size > max)
-        return err_set(e, ERR_INVALID, "the manifest gives no size that a %s can have", what);
+        return err_set(e, ERR_INVALID, "the manifest has no valid size for a %s", what);
     return 0;
 }
 
@@ -99,14 +99,14 @@ static int not_for_us(const struct json *list, struct err *e)
     JSON_FOREACH(entry, list) {
         if (!is_told(entry) || ++n > PLATFORMS_TOLD)
             continue;
-        buf_str(&there, n == 1 ? STR("; it is there for ") : STR(", "));
+        buf_str(&there, n == 1 ? STR("; available for ") : STR(", "));
         put_platform(&there, json_get(entry, "platform"));
     }
     if (n > PLATFORMS_TOLD)
         buf_fmt(&there, " and %zu more", n - PLATFORMS_TOLD);
     (void)uname(&here);
-    return err_set(e, ERR_NOT_FOUND, "the image is not there for this kind of machine, linux/%s%.*s",
-                   arch_of(here.machine), STR_ARG(buf_view(&there)));
+    return err_set(e, ERR_NOT_FOUND, "the image is not available for linux/%s%.*s", arch_of(here.machine),
+                   STR_ARG(buf_view(&there)));
 }
 
 static int read_index(const struct json *list, struct manifest *ret, struct err *e)
@@ -140,7 +140,7 @@ static int check_config_media(const struct json *config, struct err *e)
 
     if (manifest_is_one_of(media, known, ARRAY_LEN(known)))
         return 0;
-    return err_set(e, ERR_INVALID, "this is no image of a container: its config is %.*s", STR_ARG(str_cut(media, 100)));
+    return err_set(e, ERR_INVALID, "not a container image: its config has type %.*s", STR_ARG(str_cut(media, 100)));
 }
 
 static int check_layer_media(const struct json *layer, struct err *e)
@@ -161,7 +161,7 @@ static int check_layer_media(const struct json *layer, struct err *e)
 
     if (manifest_is_one_of(media, known, ARRAY_LEN(known)))
         return 0;
-    return err_set(e, ERR_INVALID, "a layer is %.*s, which cannot be unpacked here", STR_ARG(str_cut(media, 100)));
+    return err_set(e, ERR_INVALID, "cannot unpack a layer of type %.*s", STR_ARG(str_cut(media, 100)));
 }
 
 static int read_layers(struct arena *a, const struct json *layers, struct manifest *ret, struct err *e)
@@ -184,18 +184,17 @@ int manifest_read(struct arena *a, struct str text, struct manifest *ret, struct
 
     *ret = (struct manifest){ 0 };
     if (text.n > MANIFEST_BYTES)
-        return err_set(e, ERR_TOO_BIG, "the manifest has more than %d MiB", MANIFEST_BYTES >> 20);
+        return err_set(e, ERR_TOO_BIG, "the manifest is larger than %d MiB", MANIFEST_BYTES >> 20);
     if (json_parse(a, text, NULL, &j, e) < 0)
         return err_wrap(e, "the manifest");
     if (json_i64(json_get(j, "schemaVersion"), 2) == 1)
         return err_set(e, ERR_INVALID,
-                       "the manifest is of schema 1, which is not read any more: push the image again with a tool of "
-                       "these years");
+                       "the manifest has schema 1, which is not supported; push the image again with a current tool");
     list = json_get(j, "manifests");
     if (json_is(list, JSON_ARRAY))
         return read_index(list, ret, e);
     if (!json_is(json_get(j, "config"), JSON_OBJECT) || !json_is(json_get(j, "layers"), JSON_ARRAY))
-        return err_set(e, ERR_INVALID, "this is no manifest of an image: it has neither config nor layers");
+        return err_set(e, ERR_INVALID, "not an image manifest: it has neither config nor layers");
     if (check_config_media(json_get(j, "config"), e) < 0 ||
         read_descriptor(json_get(j, "config"), "config", MANIFEST_CONFIG_BYTES, &ret->config, e) < 0)
         return -1;

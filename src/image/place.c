@@ -1,4 +1,4 @@
-/* place.c - the servers that may have an image: its mirrors, then its registry; and how each is known */
+/* place.c - the servers for an image: its mirrors, then its registry */
 #include "image/registry_internal.h"
 
 #include "base/util.h"
@@ -71,7 +71,7 @@ static int read_mirror(struct arena *a, struct str text, struct str *ret_of, str
     if (equals <= 0 ||
         reference_parse(a, arena_fmt(a, "%.*s%.*s/x", STR_ARG(ret->host), STR_ARG(ret->prefix)), &check, NULL) < 0 ||
         !str_eq(check.host, ret->host))
-        return err_set(e, ERR_INVALID, "\"%.*s\": HOST=MIRROR is expected, as docker.io=mirror.example.com:5000",
+        return err_set(e, ERR_INVALID, "\"%.*s\": must be HOST=MIRROR, for example docker.io=mirror.example.com:5000",
                        STR_ARG(text));
     return 0;
 }
@@ -89,7 +89,7 @@ int registry_check(const struct registry_options *o, struct err *e)
     VEC_FOREACH(host, &o->insecure)
         if (reference_parse(&a, arena_fmt(&a, "%.*s/x", STR_ARG(*host)), &check, NULL) < 0 ||
             !str_eq(check.host, *host))
-            return err_set(e, ERR_INVALID, "\"%.*s\": HOST or HOST:PORT of a registry is expected", STR_ARG(*host));
+            return err_set(e, ERR_INVALID, "\"%.*s\": must be HOST or HOST:PORT of a registry", STR_ARG(*host));
     return 0;
 }
 

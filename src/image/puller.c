@@ -1,4 +1,4 @@
-/* puller.c - the process that pulls, and the program's side of it
+/* puller.c - the puller process, and its side in the program
  *
  *     program ◀──socket──▶ puller ──fork──▶ one child for each pull, which tells the program by the same socket
  *
@@ -141,7 +141,7 @@ static void puller_begin(struct pulls *all, struct puller_asked *q)
         all->running++;
         return;
     }
-    (void)err_errno(&e, "start a process that pulls");
+    (void)err_errno(&e, "start pull process");
     if (q->pid > 0) { /* nobody would see its end */
         (void)kill(q->pid, SIGKILL);
         (void)proc_wait(q->pid);
@@ -212,7 +212,7 @@ static void take_ended(struct pulls *all, struct puller_asked *q)
     close(q->pidfd);
     all->running--;
     if (WIFSIGNALED(status)) {
-        (void)err_set(&e, ERR_INTERNAL, "the process that pulled it was ended by signal %d", WTERMSIG(status));
+        (void)err_set(&e, ERR_INTERNAL, "the pull process was killed by signal %d", WTERMSIG(status));
         tell_over(PROC_KEPT, q->id, &(struct image_pulled){ 0 }, &e);
     }
     puller_forget(all, q);
@@ -517,7 +517,7 @@ static bool next_lost(struct puller *p, struct puller_event *ret)
     if (!p->open.n)
         return false;
     *ret = (struct puller_event){ .id = p->open.v[0], .is_over = true };
-    (void)err_set(&ret->err, ERR_INTERNAL, "the process that pulls images is gone");
+    (void)err_set(&ret->err, ERR_INTERNAL, "the puller has died");
     return close_one(p, ret->id);
 }
 

@@ -1,8 +1,8 @@
-/* puller.h - images are pulled beside the program, each by a process of its own
+/* puller.h - pulls images in child processes
  *
- * A pull waits for a network and a disk, unpacks what strangers packed, and may take minutes. So it is done by a child:
- * the program's loop goes on, what goes wrong with it ends that child alone, and to give it up is to kill it (what it
- * has fetched so far is gone on with the next time).
+ * A pull waits for network and disk, unpacks untrusted archives, and may take minutes. So each runs in a child: the
+ * loop of the program goes on, a crash ends that child alone, and to cancel a pull is to kill it. The next pull
+ * continues with the bytes fetched so far.
  *
  *     puller_start();                      one thread; the child is a copy of what we are now
  *     id = puller_ask("busybox:1.36");
@@ -21,22 +21,22 @@ struct puller_options { /* stays with the caller until puller_stop() */
 };
 
 int puller_start(const struct puller_options *o, struct puller **ret, struct err *e);
-void puller_stop(struct puller *p); /* kills what is under way; NULL is fine */
+void puller_stop(struct puller *p); /* kills all pulls; NULL is fine */
 
 int puller_fd(const struct puller *p);
 
-/* Somebody killed it. puller_next() says so of all that was asked for; its descriptor is of no use any more. */
+/* It was killed. puller_next() reports all pulls as failed; do not use its descriptor again. */
 bool puller_is_gone(const struct puller *p);
-bool puller_has_lost(const struct puller *p);        /* … and puller_next() has still to say so of some */
+bool puller_has_lost(const struct puller *p);        /* … and puller_next() has pulls left to report */
 int puller_restart(struct puller *p, struct err *e); /* another one, also with threads; puller_fd() is new */
-void puller_look(struct puller *p);                  /* now and then: one that was stopped goes on */
+void puller_look(struct puller *p);                  /* call it periodically: continues a stopped puller */
 
 /* In main(): what a process that puller_restart() executed does; -1: this is none. */
 int puller_program(char **argv);
 
 /* Returns at once; never 0. 'login' (may be NULL): for the registry, before those in files. 'is_tenant': see image_pull.h. */
 uint64_t puller_ask(struct puller *p, struct str reference, const struct login *login, bool is_tenant);
-void puller_cancel(struct puller *p, uint64_t id); /* nothing more is told of it */
+void puller_cancel(struct puller *p, uint64_t id); /* no more events */
 
 struct puller_event {
     uint64_t id;

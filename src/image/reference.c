@@ -93,7 +93,7 @@ static int check_parts(const struct reference *r, bool has_tag, bool has_digest,
     if (host_is_good(r->host) && path_is_good(r->path) && (!has_tag || tag_is_good(r->tag)) &&
         (!has_digest || digest_is_good(r->digest)))
         return 0;
-    return err_set(e, ERR_INVALID, "\"%.*s\" is not the name of an image", STR_ARG(text));
+    return err_set(e, ERR_INVALID, "\"%.*s\" is not an image name", STR_ARG(text));
 }
 
 /* The parts of 'rest', as they are written. */

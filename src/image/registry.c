@@ -97,16 +97,17 @@ static int registry_refused(struct registry *r, const struct fetch *f, const cha
     struct str host = r->place->known;
 
     if (l->user.n || l->identity.n)
-        return err_set(e, ERR_FORBIDDEN, "%.*s refuses us (%d%s); the login %s%.*s has no right to it, or is over",
+        return err_set(e, ERR_FORBIDDEN, "%.*s denied access (%d%s); the login %s%.*s has no access or has expired",
                        STR_ARG(host), f->status, said, l->from.n ? "of " : "", STR_ARG(l->from));
     if (l->helper.n)
-        return err_set(e, ERR_FORBIDDEN,
-                       "%.*s refuses us (%d%s); the login should come from the credential helper %.*s: %s; or put one "
-                       "into a file (podman login --authfile FILE %.*s) and give it with --auth-file",
-                       STR_ARG(host), f->status, said, STR_ARG(l->helper), r->place->helper_err.text, STR_ARG(host));
+        return err_set(
+            e, ERR_FORBIDDEN,
+            "%.*s denied access (%d%s); credential helper %.*s failed: %s; fix it, or create a login file with podman "
+            "login --authfile FILE %.*s and give it with --auth-file",
+            STR_ARG(host), f->status, said, STR_ARG(l->helper), r->place->helper_err.text, STR_ARG(host));
     return err_set(e, ERR_FORBIDDEN,
-                   "%.*s refuses us (%d%s): there is no such image, or it is not for everybody; for the second: docker "
-                   "login %.*s, podman login %.*s, --auth-file, or imagePullSecrets",
+                   "%.*s denied access (%d%s): the image does not exist or is private; for a private image use docker "
+                   "login %.*s, podman login %.*s, --auth-file or imagePullSecrets",
                    STR_ARG(host), f->status, said, STR_ARG(host), STR_ARG(host));
 }
 
@@ -115,11 +116,10 @@ static int registry_too_many(struct registry *r, const struct fetch *f, const ch
     autobuf wait = { 0 };
 
     if (f->retry_after_s)
-        buf_char(&wait, ' ');
+        buf_str(&wait, STR(", retry after "));
     if (f->retry_after_s)
         span_print(&wait, MIN_OF(f->retry_after_s, INT32_MAX) * 1000);
-    return err_set(e, ERR_IO,
-                   "%.*s wants us to wait%.*s: too many requests (429%s); log in, or use a mirror (--mirror)",
+    return err_set(e, ERR_IO, "%.*s: too many requests%.*s (429%s); log in or use a mirror (--mirror)",
                    STR_ARG(r->place->known), STR_ARG(buf_view(&wait)), said);
 }
 
@@ -138,7 +138,7 @@ int status_error(struct registry *r, const struct fetch *f, const char *what, st
                        said.n ? said.p : "");
     if (f->status == 429)
         return registry_too_many(r, f, said.n ? said.p : "", e);
-    return err_set(e, ERR_IO, "%.*s cannot give %s: it answers %d%s", STR_ARG(r->place->known), what, f->status,
+    return err_set(e, ERR_IO, "%.*s failed to serve %s: it answered %d%s", STR_ARG(r->place->known), what, f->status,
                    said.n ? said.p : "");
 }
 
@@ -201,7 +201,7 @@ static int check_digest(struct registry *r, struct str name, const struct fetch 
 
     if (!image_digest_is_good(wanted) || str_is(wanted, is->text))
         return 0;
-    return err_set(e, ERR_INVALID, "%.*s gave a manifest that is not the one: its digest should be %.*s and is %s",
+    return err_set(e, ERR_INVALID, "%.*s sent a manifest with a wrong digest: expected %.*s, got %s",
                    STR_ARG(r->place->known), STR_ARG(wanted), is->text);
 }
 

@@ -1,11 +1,11 @@
 /* registry_internal.h - what the files of the registry's client share
  *
- * place.c      which servers there are to ask, and how each is known
+ * place.c      the servers to ask, with their names for logins and certificates
  * fetch.c      one GET: sent, redirected, answered
- * token.c      what a registry wants to be told before it answers
- * helper.c     a program that knows who we are
+ * token.c      tokens, when a registry requires them
+ * helper.c     credential helpers
  * registry.c   manifests
- * blobs.c      blobs: several at a time, cut off, gone on with
+ * blobs.c      blobs: several at a time, resumed when interrupted
  */
 #ifndef IMAGE_REGISTRY_INTERNAL_H
 #define IMAGE_REGISTRY_INTERNAL_H

@@ -1,4 +1,4 @@
-/* token.c - who we are, in the form that a registry asks for: a name and a password, or a token that another server gives
+/* token.c - authentication at a registry: a name and a password, or a token of a token server
  *
  *     401, WWW-Authenticate: Bearer realm="https://auth.example.com/token",service="…",scope="repository:app:pull"
  *     GET realm?service=…&scope=…     with name and password, or without: many images are for everybody
@@ -38,11 +38,11 @@ static int check_realm(struct registry *r, struct str realm, struct err *e)
     struct str origin, path;
 
     if (url_split(realm, &origin, &path) < 0)
-        return err_set(e, ERR_INVALID, "%.*s sends for a token to \"%.*s\", which is no address",
-                       STR_ARG(r->place->host), STR_ARG(str_cut(realm, 200)));
+        return err_set(e, ERR_INVALID, "%.*s has token server \"%.*s\", which is not a URL", STR_ARG(r->place->host),
+                       STR_ARG(str_cut(realm, 200)));
     if (str_starts(origin, STR("http:")) && !r->place->is_plain)
-        return err_set(e, ERR_FORBIDDEN, "%.*s sends for a token to %.*s, which is not encrypted",
-                       STR_ARG(r->place->host), STR_ARG(origin));
+        return err_set(e, ERR_FORBIDDEN, "%.*s has token server %.*s, which is not encrypted", STR_ARG(r->place->host),
+                       STR_ARG(origin));
     return 0;
 }
 
@@ -66,7 +66,7 @@ static int take_token(struct registry *r, const struct fetch *f, struct err *e)
         return err_wrap(e, "the token");
     token = json_text(json_get(j, "token"), json_member_text(j, "access_token"));
     if (!token_is_token(token))
-        return err_set(e, ERR_INVALID, "%.*s: there is no token in the answer", STR_ARG(f->url));
+        return err_set(e, ERR_INVALID, "%.*s: the answer has no token", STR_ARG(f->url));
     r->authorization = arena_fmt(&r->arena, "Authorization: Bearer %.*s", STR_ARG(token));
     return 0;
 }

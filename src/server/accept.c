@@ -1,4 +1,4 @@
-/* accept.c - what the client can read: its Accept header against what can be had */
+/* accept.c - content negotiation by the Accept header */
 #include "server/server_internal.h"
 
 #include "proto/proto.h"

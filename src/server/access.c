@@ -1,4 +1,4 @@
-/* access.c - who asks, may they, and what is said of it in the audit log: src/auth for requests */
+/* access.c - authentication, authorization and audit of requests, by src/auth */
 #include "server/server_internal.h"
 
 /* ---- what is asked for ---- */

@@ -1,4 +1,4 @@
-/* access_makers.c - Jobs that a JobFlow or CronJob makes, and pods that somebody enters: judged as they are
+/* access_makers.c - permission checks of Jobs that a JobFlow or CronJob creates, and of pods that users exec into
  *
  * A Job that is made from a template is the work of two: the one who wrote the JobFlow and the one who wrote the
  * JobTemplate, and each may change his part when the other does not look. So there is one rule: a Job is made only if
@@ -37,7 +37,7 @@ static struct runas_decision judge_as_is(const struct server *s, struct arena *a
         return d;
     runas_apply(a, &d, own);
     if (!json_equal(own, pod->node))
-        problem_error(ps, &spec, "has other rights than pods of %.*s", STR_ARG(who->user));
+        problem_error(ps, &spec, "has other permissions than pods of %.*s get", STR_ARG(who->user));
     return d;
 }
 

@@ -1,4 +1,4 @@
-/* access_pods.c - what somebody may write, the verb aside: rights that he gives away, pods that open the machine
+/* access_pods.c - permission checks beyond the verb: roles that grant permissions, pods with access to the machine
  *
  * Whoever may make pods may run programs here, so those of ordinary people run as auth/runas.h decides: what it decides
  * is written into the pod, and into the templates of whatever makes pods, at the moment that somebody asks for them.
@@ -126,7 +126,7 @@ static int forbid(struct server_request *rq, const struct json *object, const st
     if (j->mode == RUNAS_RESTRICTED)
         return fail_with(
             rq, REASON_FORBIDDEN,
-            "%.*s \"%.*s\" is forbidden: violates PodSecurity \"restricted\", as which %.*s runs pods here: %s",
+            "%.*s \"%.*s\" is forbidden: violates PodSecurity \"restricted\", which pods of %.*s must meet: %s",
             STR_ARG(object_kind(object)), STR_ARG(object_name(object)), STR_ARG(who), text.p);
     return fail_with(rq, REASON_FORBIDDEN, "%.*s \"%.*s\" is forbidden: %s", STR_ARG(object_kind(object)),
                      STR_ARG(object_name(object)), text.p);

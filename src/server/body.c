@@ -1,4 +1,4 @@
-/* body.c - what the client sent: JSON, YAML or protobuf, of the right kind and shape, and which of its fields nobody knows
+/* body.c - the body of a request: JSON, YAML or protobuf, checked for kind and shape, with its unknown fields
  *
  * Shape comes first: before anything else looks at a body its schema has said that every value is of the type of its
  * field, and a request whose body is not so ends here. Defaults and rules rely on that.
@@ -271,8 +271,7 @@ static int body_check_kind(struct server_request *rq, struct json *object)
         return 0;
     return fail_with(
         rq, REASON_BAD_REQUEST,
-        "the object provided is unrecognized or of the wrong kind: it is a %.*s of %.*s, and this is the place "
-        "of %s of %.*s",
+        "the object provided is unrecognized or of the wrong kind: it is a %.*s of %.*s, expected a %s of %.*s",
         STR_ARG(object_kind(object)), STR_ARG(object_api_version(object)), rq->type->kind, STR_ARG(version));
 }
 

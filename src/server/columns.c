@@ -1,4 +1,4 @@
-/* columns.c - of which kind which columns: those that people know from kubectl get */
+/* columns.c - the columns of each kind, as kubectl get prints them */
 #include "server/columns.h"
 
 #define NONE STR("<none>")

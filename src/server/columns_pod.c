@@ -1,4 +1,4 @@
-/* columns_pod.c - what a pod's state is called: Init:0/2, CrashLoopBackOff, Terminating */
+/* columns_pod.c - the status column of a pod: Init:0/2, CrashLoopBackOff, Terminating */
 #include "server/server_internal.h"
 
 static bool is_restartable(const struct json *pod, struct str container)

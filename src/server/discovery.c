@@ -1,4 +1,4 @@
-/* discovery.c - which kinds there are and what can be done with them: /api, /apis and below, in both forms
+/* discovery.c - discovery: groups, kinds and verbs at /api, /apis and below, in both formats
  *
  * Both are made from the table of types and the table of subresources below. The aggregated form is asked for by the
  * Accept header, and the client knows by the Content-Type which one it got.

@@ -1,4 +1,4 @@
-/* health.c - is it well, which version is it, what does it count: what monitors and people ask for */
+/* health.c - health checks, version and metrics */
 #include "server/server_internal.h"
 
 #include "api/version.h"
@@ -95,7 +95,7 @@ int handle_health(struct server_request *rq)
         buf_fmt(&out, is_fine ? "[+]%s ok\n" : "[-]%s failed: %s\n", checks[i].name, why.p ? why.p : "");
     }
     if (one.n && !is_known)
-        return fail_with(rq, REASON_NOT_FOUND, "there is no such check");
+        return fail_with(rq, REASON_NOT_FOUND, "no such check");
     buf_fmt(&out, "%.*s check %s\n", STR_ARG(root), is_good ? "passed" : "failed");
     if (is_good && !param_flag(rq, "verbose"))
         reply_text(rq, 200, NULL, STR("ok"), NULL);
@@ -112,9 +112,9 @@ int handle_metrics(struct server_request *rq)
     autobuf out = { 0 };
 
     buf_fmt(&out,
-            "# HELP pumice_server_requests_total Requests taken\n# TYPE pumice_server_requests_total counter\n"
+            "# HELP pumice_server_requests_total Requests received\n# TYPE pumice_server_requests_total counter\n"
             "pumice_server_requests_total %llu\n"
-            "# HELP pumice_server_watches Watches that are open\n# TYPE pumice_server_watches gauge\n"
+            "# HELP pumice_server_watches Open watches\n# TYPE pumice_server_watches gauge\n"
             "pumice_server_watches %zu\n"
             "# HELP pumice_server_watch_events_total Events sent to watches\n"
             "# TYPE pumice_server_watch_events_total counter\npumice_server_watch_events_total %llu\n"
@@ -123,7 +123,7 @@ int handle_metrics(struct server_request *rq)
             "# HELP pumice_json_refused_changes_total Changes of objects that were not made because a value was of the "
             "wrong type. Each is a defect of the program.\n"
             "# TYPE pumice_json_refused_changes_total counter\npumice_json_refused_changes_total %llu\n"
-            "# HELP pumice_server_objects Objects that are stored\n# TYPE pumice_server_objects gauge\n",
+            "# HELP pumice_server_objects Stored objects\n# TYPE pumice_server_objects gauge\n",
             (unsigned long long)s->stats.requests, s->stats.watches, (unsigned long long)s->stats.watch_events,
             (unsigned long long)store_revision(s->opt.store), (unsigned long long)json_refused());
     for (size_t i = 0; i < n_type_rows; i++)

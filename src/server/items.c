@@ -1,4 +1,4 @@
-/* items.c - the items of a long list, given to the client as it takes them
+/* items.c - the items of a long list, sent as the client reads them
  *
  * A list of 10,000 pods is some 30 MB. It is not put together: the objects are held, which costs a pointer each since they
  * never change, and their texts are sent piece by piece; others are served between. Who takes nothing is sent away

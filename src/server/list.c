@@ -1,4 +1,4 @@
-/* list.c - list many: selectors, pages, and as which kind of list
+/* list.c - list: selectors, pages and formats
  *
  * A list is of now, unless it says of when. Nothing is kept between the pages of one: a token has the revision of the
  * first, and the store knows what was there then as long as watches could begin there. Later the answer is 410, with a
@@ -95,7 +95,7 @@ static int page_read(struct server_request *rq, struct str token, struct page *r
         json_parse(rq->arena, arena_str(rq->arena, buf_view(&text)), NULL, &j, &e) == 0)
         slash = str_find_char(start = json_member_text(j, "start"), '/');
     if (slash < 0 || json_to_i64(json_get(j, "rv"), &ret->rev) < 0 || ret->rev < PAGE_OF_NOW || ret->rev == 0)
-        return fail_with(rq, REASON_BAD_REQUEST, "continue key is not valid: it is none that this server has given");
+        return fail_with(rq, REASON_BAD_REQUEST, "continue key is not valid: this server did not issue it");
     ret->namespace = str_sub(start, 0, (size_t)slash);
     ret->name = str_from(start, (size_t)slash + 1);
     ret->left = json_i64(json_get(j, "left"), -1);

@@ -1,4 +1,4 @@
-/* openapi.c - /openapi/v3: what the kinds look like, from the schema tables and the definitions of users
+/* openapi.c - /openapi/v3: schemas of kinds, from the schema tables and CustomResourceDefinitions
  *
  * One JSON document for each group version: `kubectl explain` reads the schemas, `apply` and `create` look for a PATCH of
  * the kind that takes fieldValidation, and leave the checking to the server then. Clients before 1.27 read v2
@@ -129,11 +129,11 @@ const char *kind_doc(const struct resource_type *t)
         const char *group, *kind, *doc;
     } rows[] = {
         { "batch.volcano.sh", "Job", "pods in groups that start together or not at all" },
-        { "batch.volcano.sh", "CronJob", "makes a Job at each time of a schedule" },
-        { "bus.volcano.sh", "Command", "an action asked of one Job, such as to abort it; gone when done" },
+        { "batch.volcano.sh", "CronJob", "creates a Job at each time of a schedule" },
+        { "bus.volcano.sh", "Command", "an action on one Job, such as abort; deleted when done" },
         { "scheduling.volcano.sh", "PodGroup", "the pods that are placed together or not at all" },
         { "scheduling.volcano.sh", "Queue", "a share of the cluster for those who submit to it" },
-        { "flow.volcano.sh", "JobFlow", "makes Jobs of templates, each when those before it are where they should be" },
+        { "flow.volcano.sh", "JobFlow", "creates Jobs from templates, each when the ones it depends on are ready" },
         { "flow.volcano.sh", "JobTemplate", "the spec of a Job, for JobFlows" },
         { "topology.volcano.sh", "HyperNode", "nodes that are near each other" },
     };
@@ -213,7 +213,7 @@ int handle_openapi_v3(struct server_request *rq)
         struct json *j = document_v3(rq, rest);
 
         if (!j)
-            return fail_with(rq, REASON_NOT_FOUND, "there is no such document");
+            return fail_with(rq, REASON_NOT_FOUND, "no such document");
         d = document_new(rq->server, rest);
         json_print(&d->text, j);
     }

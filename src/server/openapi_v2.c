@@ -1,4 +1,4 @@
-/* openapi_v2.c - /openapi/v2, in JSON or protobuf (openapi.v2.Document): what clients before 1.27 read
+/* openapi_v2.c - /openapi/v2, in JSON or protobuf (openapi.v2.Document), for clients before 1.27
  *
  * The document is made as JSON, and the protobuf of it: one source for both.
  *

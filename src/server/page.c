@@ -1,4 +1,4 @@
-/* page.c - /ui: the page of this server, and what only it asks for
+/* page.c - /ui: the web page and its endpoints
  *
  * The files say nothing about the cluster and are given to everybody; what they show comes by the API, with the rights of
  * the token that was typed in. No cookie is ever set, so nothing another site makes a browser do carries any right.
@@ -88,7 +88,7 @@ int handle_ui(struct server_request *rq)
     if (str_starts(rest, ask))
         return page_explain(rq, str_from(rest, ask.n));
     f = ui_find(rest);
-    return f ? send_file(rq, f) : fail_with(rq, REASON_NOT_FOUND, "the page has no such file");
+    return f ? send_file(rq, f) : fail_with(rq, REASON_NOT_FOUND, "no such file");
 }
 
 /* A browser at the door is shown in; programs get the list of paths. */

@@ -1,4 +1,4 @@
-/* path.c - what a URL is about, and what is to be done with it */
+/* path.c - from a URL to its resource and verb */
 #include "server/server_internal.h"
 
 #include "base/codec.h"

@@ -55,7 +55,7 @@ int need_kubelet(struct server_request *rq, struct kubelet **ret)
     if (!store_is_cut(rq->server->opt.store))
         return 0;
     store_stats(rq->server->opt.store, &stats); /* the node rests: it knows of no pod */
-    return fail_with(rq, REASON_UNAVAILABLE, "pods go on, and cannot be reached until the store is whole again: %s",
+    return fail_with(rq, REASON_UNAVAILABLE, "pods keep running but cannot be reached until the store is repaired: %s",
                      stats.failure->text);
 }
 

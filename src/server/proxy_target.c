@@ -1,4 +1,4 @@
-/* proxy_target.c - pods/proxy, services/proxy and nodes/proxy: which pod and port a name means, and who may reach it
+/* proxy_target.c - pods/proxy, services/proxy and nodes/proxy: the pod and port of a name, and who may reach it
  *
  * The name is NAME, NAME:PORT or SCHEME:NAME:PORT, as in Kubernetes. What follows "proxy" in the path is the pod's.
  *

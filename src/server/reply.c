@@ -1,4 +1,4 @@
-/* reply.c - answers: objects in the form and the language that the client wants */
+/* reply.c - answers: objects in the format that the client accepts */
 #include "server/server_internal.h"
 
 #include "base/codec.h"

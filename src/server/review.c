@@ -1,4 +1,4 @@
-/* review.c - questions: who am I, may I, whose token is this; tokens of ServiceAccounts. Nothing is stored of them */
+/* review.c - access and token reviews, and tokens of ServiceAccounts; none of them is stored */
 #include "server/server_internal.h"
 
 #include "api/schema/schemas.h"

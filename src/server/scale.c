@@ -1,4 +1,4 @@
-/* scale.c - the subresource scale of kinds that have one: how many there are to be, as autoscaling/v1 knows it
+/* scale.c - the scale subresource (autoscaling/v1)
  *
  * It is a small window on the object: a number in its spec, one in its status, a selector, at the JSONPaths that the
  * definition of the kind names.

@@ -193,7 +193,7 @@ static int read_target(struct server_request *rq)
     struct server_target *t = &rq->target;
 
     if (path_parse(rq->arena, rq->call->path, t) < 0)
-        return fail_with(rq, REASON_BAD_REQUEST, "the path of the request cannot be read");
+        return fail_with(rq, REASON_BAD_REQUEST, "malformed request path");
     rq->verb = verb_of(rq->call->method, t, t->resource.n && param_flag(rq, "watch"));
     if (is_acting(t->subresource) && rq->verb == VERB_GET)
         rq->verb = VERB_CREATE;
@@ -265,7 +265,7 @@ void server_head(void *server, struct http_call *call)
         return;
     s->stats.requests++;
     if (!rq.failure.message.n && access_check(&rq) == 0)
-        fail_with(&rq, REASON_TOO_MANY, "rights changed while the request came in; try again");
+        fail_with(&rq, REASON_TOO_MANY, "permissions changed during the request; try again");
     reply_failure(&rq);
     access_done(&rq);
 }

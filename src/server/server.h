@@ -6,8 +6,8 @@
  *
  * A request is parsed by tables (path, verb, what the client accepts), its user is known and allowed (auth/auth.h,
  * access.c), objects are defaulted and checked (admission.c), written to the store, and answered in the same turn:
- * as JSON, YAML, a Table or metadata only. Watches are fed by server_turn(), from the store's own changes; whoever else
- * writes to the store is seen by them like any client.
+ * as JSON, YAML, a Table or metadata only. server_turn() feeds watches from the changes of the store, whether they
+ * came from a client or from another part of the program.
  *
  * What pods do on this machine (logs, exec, attach, port-forward) is the kubelet's (kubelet/kubelet.h): its code takes
  * over the call. Without one these subresources answer 503.

@@ -1,4 +1,4 @@
-/* status.c - Status objects: what went wrong, in the words that clients look for */
+/* status.c - Status objects: errors in the words that clients look for */
 #include "server/server_internal.h"
 
 static const struct {

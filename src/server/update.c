@@ -205,7 +205,7 @@ static int check_patched(struct server_request *rq, const struct object *old, co
     const struct json *meta = json_get(object, "metadata"), *before = old ? json_get(old->root, "metadata") : NULL;
 
     if (!json_is(meta, JSON_OBJECT))
-        return fail_with(rq, REASON_BAD_REQUEST, "the patch leaves no metadata");
+        return fail_with(rq, REASON_BAD_REQUEST, "the patch removes metadata");
     if (!old)
         return 0;
     if (!str_eq(object_kind(object), object_kind(old->root)) ||
@@ -231,8 +231,7 @@ static int place_new(struct server_request *rq, struct json *object)
 
     if (!str_is(object_kind(object), rq->type->kind) ||
         !str_eq(object_api_version(object), type_api_version(rq->arena, rq->type)))
-        return fail_with(rq, REASON_BAD_REQUEST, "the object is not of kind %s, which this is the place of",
-                         rq->type->kind);
+        return fail_with(rq, REASON_BAD_REQUEST, "the object is not of kind %s", rq->type->kind);
     if ((name.n && !str_eq(name, rq->target.name)) || (namespace.n && !str_eq(namespace, rq->target.namespace)))
         return fail_with(rq, REASON_BAD_REQUEST, "the name or namespace of the object does not match those on the URL");
     if (json_member_text(meta, "uid").n)
@@ -264,7 +263,7 @@ int handle_patch(struct server_request *rq)
     if (make_patched(rq, kind, old, patch, &object) < 0)
         return -1;
     if (!json_is(object, JSON_OBJECT))
-        return fail_with(rq, REASON_BAD_REQUEST, "the patch leaves no object");
+        return fail_with(rq, REASON_BAD_REQUEST, "the result of the patch is not an object");
     if (body_check_fields(rq, object) < 0)
         return -1;
     if (rq->view)

@@ -1,4 +1,4 @@
-/* watch.c - changes as they come
+/* watch.c - watch requests
  *
  *     store ──one reader for each kind: is there news?──▶ hub ──▶ its watches, each with its own place in the history
  *
@@ -113,7 +113,7 @@ static void send_frame(struct api_watch *w, const char *type, const struct json 
     struct err e;
 
     if (proto_encode_event(&a, &out, str_of(type), tree, &e) < 0)
-        log_warn("server: an event has no protobuf form", LOG_TEXT("error", e.text));
+        log_warn("Failed to encode watch event as protobuf", LOG_TEXT("error", e.text));
     feed_write(&w->feed, buf_view(&out));
     w->server->stats.watch_events++;
 }

@@ -295,7 +295,7 @@ static void test_bad_layouts(void **state)
 
     put_layout(f, "spoilt", &layer, 1, "");
     put_bytes(f, arena_fmt(&f->a, "spoilt/blobs/sha256/%s", digest_of(f, layer) + 7).p, other);
-    expect_bad(f, "x", in_top(f, "spoilt"), "is damaged: the digest should be");
+    expect_bad(f, "x", in_top(f, "spoilt"), "is damaged: wrong digest: expected");
 
     put_layout(f, "config", &layer, 1, "");
     put_bytes(f, arena_fmt(&f->a, "config/blobs/sha256/%s", digest_of(f, config) + 7).p, STR("{}"));
@@ -313,19 +313,19 @@ static void test_bad_layouts(void **state)
                         arena_fmt(&f->a, "{\"config\":{\"digest\":\"%s\"},\"layers\":[{\"digest\":\"%s\"}]}",
                                   put_blob(f, "diff", config), digest));
     put_bytes(f, "diff/index.json", arena_fmt(&f->a, "{\"manifests\":[{\"digest\":\"%s\"}]}", manifest));
-    expect_bad(f, "x", in_top(f, "diff"), "is damaged: the digest should be");
+    expect_bad(f, "x", in_top(f, "diff"), "is damaged: wrong digest: expected");
 
     manifest = put_blob(f, "diff",
                         arena_fmt(&f->a, "{\"config\":{\"digest\":\"%s\"},\"layers\":[]}", digest_of(f, config)));
     put_bytes(f, "diff/index.json", arena_fmt(&f->a, "{\"manifests\":[{\"digest\":\"%s\"}]}", manifest));
-    expect_bad(f, "x", in_top(f, "diff"), "has 0 layers but its config speaks of 1");
+    expect_bad(f, "x", in_top(f, "diff"), "has 0 layers but its config lists 1");
 
     put_bytes(f, "diff/index.json", STR("{\"manifests\":[{\"digest\":\"sha256:../../../../etc/passwd\"}]}"));
     expect_bad(f, "x", in_top(f, "diff"), "is not a sha256 digest");
     put_bytes(f, "diff/index.json", STR("[}"));
     expect_bad(f, "x", in_top(f, "diff"), "index.json");
     put_bytes(f, "diff/index.json", STR("{\"manifests\":[]}"));
-    expect_bad(f, "x", in_top(f, "diff"), "has no image for this machine");
+    expect_bad(f, "x", in_top(f, "diff"), "images is for this machine");
 
     assert_int_equal(count_store(f, "sha256-"), 0);
     assert_int_equal(count_store(f, ".part"), 0);
@@ -369,7 +369,8 @@ static void test_bad_text(void **state)
     assert_int_equal(count_store(f, ".part"), 0);
     images_free(f->images);
     f->images = images_new(NULL);
-    expect_bad(f, "x", put_archive(f, "a.tar", (struct tar_file[]){ { "a", '0', "x" }, { 0 } }), "no place to unpack");
+    expect_bad(f, "x", put_archive(f, "a.tar", (struct tar_file[]){ { "a", '0', "x" }, { 0 } }),
+               "no image store to unpack");
 }
 
 static void test_bad_config(void **state)
