@@ -279,20 +279,15 @@ static int life_of(const struct accounts *s, const struct json *spec, int64_t *r
     return 0;
 }
 
-static struct json *audiences_of(const struct accounts *s, struct arena *a, const struct json *spec)
+static struct json *account_claims(const struct accounts *s, struct arena *a, const struct object *account,
+                                   const struct account_request *rq, int64_t life_s)
 {
-    const struct json *asked = json_get(spec, "audiences");
-
-    return json_count(asked) && json_is(asked, JSON_ARRAY) ? json_copy(a, asked) : one_text(a, str_of(s->issuer));
-}
-
-static struct json *make_claims(const struct accounts *s, struct arena *a, const struct object *account,
-                                struct json *audiences, int64_t now_ms, int64_t life_s)
-{
+    const struct json *asked = json_find(rq->body, "spec", "audiences", NULL);
+    bool has_asked = json_is(asked, JSON_ARRAY) && json_count(asked);
     struct json *claims = json_object(a), *ours;
-    int64_t now_s = now_ms / 1000;
+    int64_t now_s = rq->now_ms / 1000;
 
-    json_set(claims, "aud", audiences);
+    json_set(claims, "aud", has_asked ? json_copy(a, asked) : one_text(a, str_of(s->issuer)));
     json_set(claims, "exp", json_int(a, now_s + life_s));
     json_set(claims, "iat", json_int(a, now_s));
     json_set(claims, "iss", json_str(a, str_of(s->issuer)));
@@ -320,7 +315,7 @@ int accounts_request(const struct accounts *s, struct arena *a, const struct acc
         return err_set(e, ERR_NOT_FOUND, "serviceaccounts \"%.*s\" not found", STR_ARG(rq->name));
     if (life_of(s, spec, &life_s, e) < 0)
         return -1;
-    claims = make_claims(s, a, account, audiences_of(s, a, spec), rq->now_ms, life_s);
+    claims = account_claims(s, a, account, rq, life_s);
     if (json_is(bound, JSON_OBJECT) && bind_to(s, a, account, bound, json_get(claims, "kubernetes.io"), e) < 0)
         return -1;
     if (jwt_sign(s->keys[0], claims, &token, e) < 0)

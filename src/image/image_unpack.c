@@ -28,6 +28,7 @@ struct late_dir { /* its time is set last: each entry made in it changes it */
 
 struct unpack {
     struct arena arena;
+    struct image_tar *tar; /* borrowed */
     int root;
     bool is_root, is_layer;
     struct map made; /* layers: every path of this layer and the directories above it */
@@ -175,16 +176,15 @@ static void set_times(int dir, const char *name, struct timespec mtime)
 
 /* ---- the kinds of entries ---- */
 
-typedef int make_f(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, int parent,
-                   const char *base, struct err *e);
+typedef int make_f(struct unpack *u, const struct image_tar_entry *entry, int parent, const char *base, struct err *e);
 
-static int write_data(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, int fd, struct err *e)
+static int write_data(struct unpack *u, const struct image_tar_entry *entry, int fd, struct err *e)
 {
     struct str block;
     int64_t offset, end = 0;
     int rc;
 
-    while ((rc = image_tar_data(t, &block, &offset, e)) > 0) {
+    while ((rc = image_tar_data(u->tar, &block, &offset, e)) > 0) {
         if (pwrite_all(fd, block, (off_t)offset) < 0)
             return unpack_errno(u, e, "write", entry->path);
         end = MAX_OF(end, offset + (int64_t)block.n);
@@ -196,8 +196,8 @@ static int write_data(struct unpack *u, struct image_tar *t, const struct image_
     return 0;
 }
 
-static int unpack_make_file(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, int parent,
-                            const char *base, struct err *e)
+static int unpack_make_file(struct unpack *u, const struct image_tar_entry *entry, int parent, const char *base,
+                            struct err *e)
 {
     autoclose int fd = -1;
     mode_t mode;
@@ -207,7 +207,7 @@ static int unpack_make_file(struct unpack *u, struct image_tar *t, const struct 
     fd = openat(parent, base, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return unpack_errno(u, e, "make", entry->path);
-    if (write_data(u, t, entry, fd, e) < 0)
+    if (write_data(u, entry, fd, e) < 0)
         return -1;
     mode = give_owner(u, fd, "", AT_EMPTY_PATH, entry);
     if (fchmod(fd, mode) < 0)
@@ -217,8 +217,8 @@ static int unpack_make_file(struct unpack *u, struct image_tar *t, const struct 
     return 0;
 }
 
-static int unpack_make_dir(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, int parent,
-                           const char *base, struct err *e)
+static int unpack_make_dir(struct unpack *u, const struct image_tar_entry *entry, int parent, const char *base,
+                           struct err *e)
 {
     autoclose int fd = -1;
     mode_t mode;
@@ -234,8 +234,8 @@ static int unpack_make_dir(struct unpack *u, struct image_tar *t, const struct i
     return 0;
 }
 
-static int make_symlink(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, int parent,
-                        const char *base, struct err *e)
+static int make_symlink(struct unpack *u, const struct image_tar_entry *entry, int parent, const char *base,
+                        struct err *e)
 {
     if (symlinkat(arena_cstr(&u->arena, entry->link), parent, base) < 0)
         return unpack_errno(u, e, "create link", entry->path);
@@ -243,8 +243,8 @@ static int make_symlink(struct unpack *u, struct image_tar *t, const struct imag
     return 0;
 }
 
-static int make_hardlink(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, int parent,
-                         const char *base, struct err *e)
+static int make_hardlink(struct unpack *u, const struct image_tar_entry *entry, int parent, const char *base,
+                         struct err *e)
 {
     struct str target, above;
     const char *target_base;
@@ -259,8 +259,7 @@ static int make_hardlink(struct unpack *u, struct image_tar *t, const struct ima
     return 0;
 }
 
-static int make_fifo(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, int parent,
-                     const char *base, struct err *e)
+static int make_fifo(struct unpack *u, const struct image_tar_entry *entry, int parent, const char *base, struct err *e)
 {
     mode_t mode;
 
@@ -351,7 +350,7 @@ static int unpack_root(struct unpack *u, const struct image_tar_entry *entry, st
                : 0;
 }
 
-static int unpack_entry(struct unpack *u, struct image_tar *t, const struct image_tar_entry *entry, struct err *e)
+static int unpack_entry(struct unpack *u, const struct image_tar_entry *entry, struct err *e)
 {
     struct str path, above;
     const char *base;
@@ -369,7 +368,7 @@ static int unpack_entry(struct unpack *u, struct image_tar *t, const struct imag
         return rc < 0 ? -1 : 0;
     if (!makers[entry->kind])
         return 0;
-    if (clear_way(u, entry, parent, base, path, e) < 0 || makers[entry->kind](u, t, entry, parent, base, e) < 0)
+    if (clear_way(u, entry, parent, base, path, e) < 0 || makers[entry->kind](u, entry, parent, base, e) < 0)
         return -1;
     mark_made(u, path);
     if (entry->kind == TAR_DIR)
@@ -391,13 +390,13 @@ static void set_late_times(struct unpack *u)
 
 int image_unpack(int root, struct image_tar *t, bool is_layer, struct err *e)
 {
-    struct unpack u = { .root = root, .is_root = geteuid() == 0, .is_layer = is_layer, .parent = -1 };
+    struct unpack u = { .tar = t, .root = root, .is_root = geteuid() == 0, .is_layer = is_layer, .parent = -1 };
     struct image_tar_entry entry;
     int rc;
 
     map_init(&u.made, map_seed_default());
     while ((rc = image_tar_next(t, &entry, e)) > 0)
-        if (unpack_entry(&u, t, &entry, e) < 0) {
+        if (unpack_entry(&u, &entry, e) < 0) {
             rc = -1;
             break;
         }

@@ -93,9 +93,11 @@ int registry_check(const struct registry_options *o, struct err *e)
     return 0;
 }
 
-int places_of(struct arena *a, const struct registry_options *o, const struct reference *ref,
-              struct registry_place **ret, size_t *ret_n, struct err *e)
+int registry_find_places(struct registry *r, struct err *e)
 {
+    struct arena *a = &r->arena;
+    const struct registry_options *o = r->options;
+    const struct reference *ref = r->reference;
     VEC(struct registry_place) all = { 0 };
     struct registry_place p;
     struct str of;
@@ -113,8 +115,8 @@ int places_of(struct arena *a, const struct registry_options *o, const struct re
         if (find_login(a, o, ref, one, e) < 0)
             return -1;
     }
-    *ret = all.v;
-    *ret_n = all.n;
+    r->places = all.v;
+    r->n_places = all.n;
     return 0;
 }
 

@@ -21,7 +21,7 @@ int registry_open(const struct registry_options *o, const struct reference *ref,
 
     r->options = o;
     r->reference = ref;
-    if (places_of(&r->arena, o, ref, &r->places, &r->n_places, e) < 0) {
+    if (registry_find_places(r, e) < 0) {
         registry_free(r);
         return -1;
     }

@@ -14,6 +14,8 @@
 #include "image/challenge.h"
 #include "image/registry.h"
 
+struct registry;
+
 enum { ORIGINS = 16, REDIRECTS = 5, STALL_MS = 30000, PAUSE_MAX_MS = 30000 };
 
 /* ---- place.c ---- */
@@ -30,8 +32,8 @@ struct registry_place { /* a server that may have the image */
 };
 
 bool host_is_loopback(struct str host); /* "localhost:5000", "127.0.0.1", "[::1]:80" */
-int places_of(struct arena *a, const struct registry_options *o, const struct reference *ref,
-              struct registry_place **ret, size_t *ret_n, struct err *e);
+/* Fill in the places of the registry: its mirrors, then itself, with their logins. */
+int registry_find_places(struct registry *r, struct err *e);
 /* How to know 'host': certs.d. */
 void place_tls(struct arena *a, struct str host, struct http_tls *ret);
 

@@ -328,7 +328,7 @@ static void replay_change(struct replay *r, enum watch_kind what, const struct o
     if (o->rev > s->dropped) {
         history_skip(s, o->rev - 1);
         s->rev = s->flushed = o->rev;
-        history_add(s, store_kind_of(o->type), what, o, before, entry);
+        history_add(s, what, o, before, entry);
         if (what == WATCH_DELETED && o->rev <= r->recent)
             history_forget(s, store_kind_of(o->type), o->rev);
         return;

@@ -218,7 +218,7 @@ static struct object *memory_make(struct store *s, const struct resource_type *t
 static void memory_changed(struct store *s, enum watch_kind what, const struct object *now, struct object *take_before,
                            uint64_t before, struct entry *entry, struct object **ret)
 {
-    history_add(s, store_kind_of(now->type), what, now, before, entry);
+    history_add(s, what, now, before, entry);
     memory_give(ret, now);
     if (s->durable) {
         durable_add(s, what, now, take_before);

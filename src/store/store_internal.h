@@ -142,8 +142,7 @@ struct store_history { /* changes of one type; the i-th ever made is v[i & (cap 
 
 /* A change of revision s->rev, which is new. Takes a reference. Drops the oldest changes of the store if there are too
  * many. */
-void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o, uint64_t before,
-                 struct entry *entry);
+void history_add(struct store *s, enum watch_kind what, const struct object *o, uint64_t before, struct entry *entry);
 void history_done(struct store *s);
 
 /* The last change, which is of that kind and was not told, never happened. Its revision stays used. Returns what stood

@@ -103,9 +103,9 @@ uint64_t history_undo(struct store *s, size_t kind, uint64_t rev)
     return last->before;
 }
 
-void history_add(struct store *s, size_t kind, enum watch_kind what, const struct object *o, uint64_t before,
-                 struct entry *entry)
+void history_add(struct store *s, enum watch_kind what, const struct object *o, uint64_t before, struct entry *entry)
 {
+    size_t kind = store_kind_of(o->type);
     struct store_history *h = &s->kinds[kind].history;
 
     order_add(s, kind);
