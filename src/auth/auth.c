@@ -228,7 +228,7 @@ static int auth_refuse(struct auth *auth, const struct auth_caller *caller, int 
 
     auth->unauthorized += status == 401;
     auth->forbidden += status == 403;
-    (void)str_split(&uri, '?', &path); /* the query of somebody unknown is not kept */
+    (void)str_split(&uri, '?', &path); /* the query of an unknown client is not kept */
     ev.uri = path;
     if (auth->audit)
         audit_write(auth->audit, &ev);

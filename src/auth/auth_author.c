@@ -3,8 +3,8 @@
  *     {"username":"ann","groups":["students","system:authenticated"],"uid":"…","since":1731800000000}
  *
  * Users have the groups that they have now. 'since' is when the user was added: it stays when credentials are rotated,
- * and a later user of the same name has another. A user or ServiceAccount that is gone is nobody, system:anonymous.
- * Others (the administrator's token, UNIX uids without a user, those whom somebody impersonates) stay as they were.
+ * and a later user of the same name has another. A deleted user or ServiceAccount is system:anonymous.
+ * Others (the administrator's token, UNIX uids without a user, impersonated users) stay as they were.
  */
 #include "auth/auth_internal.h"
 

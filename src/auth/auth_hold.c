@@ -84,7 +84,7 @@ void auth_hold(struct auth *auth, struct auth_caller *caller, const struct rbac_
     http_call_guard(call, h, on_over);
 }
 
-/* Somebody who has other groups than before is somebody else here too: what follows from groups is not all RBAC. */
+/* A user whose groups changed loses its streams too: not all that depends on groups is RBAC. */
 static bool still_may(struct auth *auth, struct arena *a, const struct auth_hold *h)
 {
     struct authn_request rq = { h->peer, buf_view(&h->fields) };

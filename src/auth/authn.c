@@ -19,13 +19,13 @@ enum { TOKEN_MAX = JWT_MAX };
 
 enum authn_shown { SHOWN_NONE, SHOWN_ONE, SHOWN_BAD };
 
-/* RFC 6750: one blank or more after the word, whose case does not count. Blanks inside are nobody's. */
+/* RFC 6750: one blank or more after the word, whose case does not count. Blanks inside are invalid. */
 static enum authn_shown token_of_header(struct str header, struct str *ret)
 {
     struct str word = STR("Bearer"), token;
 
     if (!str_eq_nocase(str_sub(header, 0, word.n), word) || header.n <= word.n || header.p[word.n] != ' ')
-        return SHOWN_BAD; /* Basic and others: shown, and nobody here understands them */
+        return SHOWN_BAD; /* Basic and other schemes are not supported */
     token = str_trim(str_from(header, word.n));
     if (!token.n || token.n > TOKEN_MAX || str_has_char(token, ' ') || str_has_char(token, ','))
         return SHOWN_BAD;
@@ -52,7 +52,7 @@ static enum authn_shown token_of_websocket(struct arena *a, struct str header, s
     return shown;
 }
 
-/* Two of them are one too many: whoever stands between might have looked at the other. */
+/* Two are refused: a proxy in between might have checked the other. */
 static enum authn_shown find_token(struct arena *a, struct str fields, struct str *ret)
 {
     enum authn_shown shown = SHOWN_NONE, one;
@@ -94,7 +94,7 @@ struct str authn_websocket_protocols(struct arena *a, struct str header)
     return arena_str(a, buf_view(&rest));
 }
 
-/* ---- who it is ---- */
+/* ---- identities ---- */
 
 static bool by_certificate(const struct authn *n, struct arena *a, const struct http_peer *peer, int64_t now_ms,
                            struct identity *ret)
@@ -124,7 +124,7 @@ static bool by_token(const struct authn *n, struct arena *a, struct str token, i
            accounts_identify(n->accounts, a, token, (struct account_audiences){ 0 }, now_ms, ret, NULL);
 }
 
-/* The owner of the server has its keys anyway. Others are somebody of their own, who has only what roles give him. */
+/* The owner of the server has its keys anyway. Others are users of their own, with the permissions of their roles. */
 static bool by_unix_uid(const struct authn *n, struct arena *a, const struct http_peer *peer, struct identity *ret)
 {
     struct str masters = STR(GROUP_MASTERS);
@@ -256,7 +256,7 @@ static bool is_fetched_elsewhere(const struct http_call *call)
     return (str_is(site, "cross-site") || str_is(site, "same-site")) && !is_link;
 }
 
-/* No page of somebody else's can send this header: a browser would ask us first (CORS), and we allow nothing. Whoever
+/* No foreign page can send this header: a browser would ask us first (CORS), and we allow nothing. Whoever
  * sends it acts by what is in it, and not by what a browser adds. */
 static bool shows_token(const struct http_call *call)
 {

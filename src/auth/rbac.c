@@ -274,7 +274,7 @@ static void unlink_subject(struct rbac *r, const struct rbac_binding *b, struct 
 
 /* ---- bindings ---- */
 
-/* An account without a namespace is one of the binding's own; elsewhere it is nobody. */
+/* An account without a namespace is one of the binding's own; elsewhere it matches none. */
 static struct str subject_key(struct arena *a, const struct subject_ref *s, struct str namespace)
 {
     struct str home = s->namespace.n ? s->namespace : namespace;

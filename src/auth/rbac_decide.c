@@ -5,7 +5,7 @@
 
 enum { KEY_MAX = 512 }; /* longer names are looked up too, a little slower */
 
-/* ---- bindings that reach somebody ---- */
+/* ---- bindings of a user ---- */
 
 static const struct subject *find_subject(const struct rbac *r, char kind, struct str name)
 {

@@ -1,7 +1,7 @@
 /* rbac_defaults.c - the default roles and bindings
  *
  * Names, and what they give, are those of Kubernetes where it has them, for the kinds that there are here. view, edit
- * and admin are aggregates: a role of somebody's own joins them by a label, as ours for Volcano's kinds do.
+ * and admin are aggregates: a custom role joins them by a label, as ours for Volcano's kinds do.
  */
 #include "api/meta.h"
 #include "auth/rbac.h"

@@ -246,7 +246,7 @@ static bool is_equal(const struct write *w, const char *field)
     return (!json_count(a) && !json_count(b)) || (a && b && json_equal(a, b));
 }
 
-/* Whoever aggregates gets whatever somebody labels later: that is for those who have everything. */
+/* An aggregated role gets the rules of all roles that are labelled later, so only a cluster-admin may write one. */
 static int check_aggregation(const struct write *w, struct err *e)
 {
     static const char all[] = "[{\"apiGroups\":[\"*\"],\"resources\":[\"*\"],\"verbs\":[\"*\"]},"

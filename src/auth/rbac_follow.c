@@ -25,7 +25,7 @@ static void follow_take(void *ctx, const struct object *o)
     rbac_put(ctx, o->root);
 }
 
-/* What was known before goes, into an index that is thrown away. */
+/* Start from an empty index; the old one is freed. */
 static void follow_forget(struct rbac *r)
 {
     struct rbac *empty = rbac_new(), kept = *r;

@@ -151,7 +151,7 @@ static bool review_identify(const struct review_env *env, struct arena *a, struc
 {
     const struct user *user = env->authn->users ? users_by_token(env->authn->users, token, env->now_ms) : NULL;
 
-    *ret_audiences = asked; /* a user's token is for whoever knows the users */
+    *ret_audiences = asked; /* the token of a user is for all audiences */
     if (user)
         *ret = user_identity(a, user);
     return user || (env->authn->accounts &&

@@ -63,7 +63,7 @@ static int64_t read_id(const struct place *run_as, const char *key, struct probl
     if (json_to_i64(at.node, &id) == 0 && id > 0 && id < UINT32_MAX)
         return id;
     problem_error(ps, &at, "must be greater than 0; for root use \"any\"");
-    return UINT32_MAX - 1; /* nobody's */
+    return UINT32_MAX - 1; /* of no user */
 }
 
 static void runas_read_mode(const struct place *rule, struct runas_rule *ret, struct problems *ps)
@@ -125,7 +125,7 @@ static void read_rule(struct arena *a, const struct place *at, struct runas_rule
 
         for (size_t i = 0; i < ARRAY_LEN(known); i++)
             is_known |= str_is(json_key(j), known[i]);
-        if (!is_known) /* a rule that is read otherwise than it was meant would let somebody in */
+        if (!is_known) /* a misread rule could grant access */
             problem_error(
                 ps, &member,
                 "is not known; a rule has users, groups, namespaces, runAs, paths, hostFiles and hostServices");
@@ -215,7 +215,7 @@ static int64_t runas_group_of(int64_t uid)
     char text[4096];
 
     if (getpwuid_r((uid_t)uid, &entry, text, sizeof(text), &found) != 0 || !found)
-        return uid; /* nobody has listed it: a group of its own */
+        return uid; /* not in the database: a group of its own */
     return found->pw_gid;
 }
 

@@ -56,14 +56,14 @@ void throttle_free(struct throttle *t)
     free(t);
 }
 
-/* ---- clients ---- by a seeded hash: somebody who chooses names cannot choose whom they are counted with ---- */
+/* ---- clients ---- by a seeded hash, so that a client cannot choose a name that collides with another ---- */
 
 static uint64_t throttle_key_of(const struct throttle *t, char kind, struct str name)
 {
     return str_hash(name, t->seed + (uint64_t)(unsigned char)kind) | 1;
 }
 
-/* Everybody on this machine comes from there: it says nothing about who it is. */
+/* All users of this machine share these addresses. */
 static bool is_shared(struct str address)
 {
     return str_is(address, "unix") || str_is(address, "::1") || str_starts(address, STR("127."));

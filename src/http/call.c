@@ -144,7 +144,7 @@ void conn_queue(struct conn *c, struct str bytes)
     conn_count(c);
 }
 
-/* What is written bit by bit has a limit. */
+/* A streamed answer has a limit of queued bytes. */
 static void queue_bounded(struct conn *c, struct str bytes)
 {
     if (c->is_doomed)

@@ -38,7 +38,7 @@ void carrier_send(struct carrier *c, int channel, struct str bytes)
 
 /* ---- in ---- */
 
-/* What cannot be decoded is dropped, as Kubernetes does. */
+/* Frames that cannot be decoded are dropped, as in Kubernetes. */
 static void take_base64(struct carrier *c, struct str message)
 {
     autobuf plain = { 0 }, bytes = { 0 };
@@ -76,7 +76,7 @@ static void carrier_let_go(struct carrier *c)
     c->stream = NULL;
 }
 
-/* Nobody uses it any more, if it is over and no callback is running. */
+/* Free it if it is over and no callback is running. */
 static void free_if_over(struct carrier *c)
 {
     if (!c->stream && !c->inside)

@@ -1,7 +1,7 @@
 /* carrier.h - an upgraded connection and what it speaks: SPDY, WebSocket messages, or SPDY in WebSocket messages
  *
  * The part that channels.c and forward.c share: the handshake, bytes to and from the connection, and the end. Whoever
- * owns a carrier is told by on_free when nothing on the stack uses it any more, and is freed there.
+ * owns a carrier must free itself in on_free, which is called when nothing on the stack uses it.
  */
 #ifndef HTTP_CARRIER_H
 #define HTTP_CARRIER_H
@@ -17,7 +17,7 @@ struct carrier_protocol {
     bool is_websocket; /* else it is SPDY */
     bool is_messages;  /* of WebSocket messages nothing else is made: the first byte is the channel */
     bool is_base64;    /* … or a digit for it, and the rest is base64 */
-    bool is_pre_v4;    /* exec: success is told by silence, failure by a sentence */
+    bool is_pre_v4;    /* exec: success has no message, failure has one */
 };
 
 struct carrier_events {

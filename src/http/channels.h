@@ -8,7 +8,7 @@
  *     struct channels *c = channels_open(call, &wanted, &events);      in on_request: answers the call, come what may
  *     … on_open: start the process
  *     channels_write(c, CHANNEL_STDOUT, bytes); …                       while channels_queued(c) is small
- *     channels_exit(c, 7);                                              the last word; c is gone
+ *     channels_exit(c, 7);                                              the end; c is freed
  */
 #ifndef HTTP_CHANNELS_H
 #define HTTP_CHANNELS_H
@@ -33,7 +33,7 @@ struct channels_events {
     void (*on_stdin_end)(void *ctx, struct channels *c); /* at most once. v4 over WebSockets has no way to say it */
     void (*on_resize)(void *ctx, struct channels *c, unsigned columns, unsigned rows);
     void (*on_ready)(void *ctx, struct channels *c); /* what was queued has gone out */
-    void (*on_gone)(void *ctx, struct channels *c);  /* the client has left; 'c' is gone when it returns */
+    void (*on_gone)(void *ctx, struct channels *c);  /* the client has left; 'c' is freed after it returns */
 };
 
 /* Upgrade the connection. NULL: the request asks for no protocol that is spoken here, and was answered (400, 403). */
@@ -50,11 +50,11 @@ size_t channels_queued(const struct channels *c);
 /* So many bytes of input are held; they count as those queued do. */
 void channels_hold(struct channels *c, size_t bytes);
 
-/* Whoever cannot take more input pauses it. */
+/* Pause and resume input. */
 void channels_pause(struct channels *c, bool is_paused);
 
-/* The last word: the process has ended with this status; or it could not be run, and why. What is queued is still
- * sent, and the client has 10 s to take it and leave. No callback any more. May be called before on_open. */
+/* End: the process has exited with this status, or could not be run, and why. Queued output is still
+ * sent, and the client has 10 s to take it and leave. No more callbacks. May be called before on_open. */
 void channels_exit(struct channels *c, int exit_status);
 void channels_fail(struct channels *c, struct str why);
 void channels_cut(struct channels *c); /* without a word */

@@ -89,7 +89,7 @@ void exchange_end(struct http_exchange *x)
     c->stats.in_flight--;
     x->answer.took_us = clock_mono_us(&clock_real) - x->sent_us;
     x->answer.body = buf_view(&x->collected);
-    x->is_cancelled = true; /* whoever cancels it from its own end does nothing */
+    x->is_cancelled = true; /* cancelling it in its own on_end has no effect */
     if (x->request.on_end)
         x->request.on_end(x->request.ctx, &x->answer);
     exchange_free(x);
@@ -103,7 +103,7 @@ void exchange_again(struct http_exchange *x)
     exchange_limits(x);
 }
 
-/* What is sent from now on goes over new connections. */
+/* Later requests use new connections. */
 static void retire(struct http_client *c)
 {
     c->generation++;
@@ -172,7 +172,7 @@ void http_write(struct http_exchange *x, struct str bytes)
         x->out_at = 0;
     }
     buf_str(&x->out, bytes);
-    link_write(x->on); /* a connection that broke is told of in the next turn */
+    link_write(x->on); /* a broken connection is reported in the next turn */
     if (!x->client->is_turning)
         turn_arm(x->client);
 }

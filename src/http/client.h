@@ -42,7 +42,7 @@ struct http_tls {                   /* how the server is known, and how we are *
     struct str cert_file, cert_pem; /* our certificate (PEM, with what is between it and the CA) … */
     struct str key_file, key_pem;   /* … and its key; the text before the file */
     struct str server_name;         /* the name in the server's certificate, asked for by SNI; empty: the URL's host */
-    bool is_insecure;               /* take any certificate: whoever is in between can read and change everything */
+    bool is_insecure; /* accept any certificate: an attacker on the network can read and change everything */
 };
 
 struct http_options {
@@ -102,10 +102,10 @@ struct http_request {   /* all text is copied by http_send() */
     const char *accept;         /* a constant; NULL: application/json */
     struct str token;           /* sent as a bearer token; empty: none */
     const char *const *headers; /* more of them, "Name: value", ended by NULL; NULL: none */
-    bool is_zipped;             /* ask for gzip: pays for long answers, is of no use for streams of short lines */
+    bool is_zipped;             /* ask for gzip: good for long answers, not for streams of short lines */
     bool takes_any;             /* on_data receives the body of every answer, whatever its status */
     bool is_upgrade;            /* 'headers' ask for another protocol: after an answer 101 the connection is the
-                                   caller's, what comes is told by on_data, http_write() sends */
+                                   caller's, input comes by on_data, http_write() sends */
 
     int64_t head_ms;  /* the answer must begin within this time; 0: 30 s */
     int64_t idle_ms;  /* and then never pause for longer; 0: as head_ms */
@@ -127,7 +127,7 @@ struct http_request {   /* all text is copied by http_send() */
 /* Cannot fail: what is wrong comes with on_end, in a later turn. */
 struct http_exchange *http_send(struct http_client *c, const struct http_request *r);
 
-/* Another limit of pauses from now on: for a stream that becomes quiet once it has told what there is. */
+/* Change the idle limit: for a stream that becomes quiet after its first part. */
 void http_set_idle(struct http_exchange *x, int64_t idle_ms);
 
 /* Hear no more of the answer until it goes on: the server is slowed down by TCP. The time does not count as a pause. */
@@ -137,7 +137,7 @@ void http_pause(struct http_exchange *x, bool is_paused);
 void http_write(struct http_exchange *x, struct str bytes);
 size_t http_queued(const struct http_exchange *x); /* of them, that the kernel has not taken yet */
 
-/* Forget it: no callback any more. Whether the server acts on it is not known. */
+/* Cancel it: no more callbacks. Whether the server acts on it is unknown. */
 void http_cancel(struct http_exchange *x);
 
 /* A header of the answer, in on_head and on_end; empty if it is not there. Letter case does not count. */

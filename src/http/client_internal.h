@@ -6,8 +6,8 @@
  * dial.c       how a connection comes to be: address, proxy, TLS
  * proxy.c      what is said to a proxy
  * resolve.c    from a name to addresses
- * context.c    whom TLS trusts, and who we are
- * target.c     the server of a client: from options to what is needed to reach it
+ * context.c    TLS contexts: trusted CAs and our certificate
+ * target.c     the server of a client: from options to address, TLS and proxy
  * url.c        the parts of a URL, and which proxy the environment names
  * response.c   the text of an answer
  * failure.c    what went wrong, in sentences
@@ -15,7 +15,7 @@
  *     RESOLVES ──▶ CONNECTS ──▶ [GREETS the proxy] ──▶ SHAKES ──▶ WORKS ──answer──▶ RESTS ──request──▶ WORKS
  *
  * A connection is made for a request and carries one at a time. When the answer is whole the connection rests until the
- * next request takes it. Connections of an older generation are not trusted any more: they carry their request to its
+ * next request takes it. Connections of an older generation are no longer trusted: they carry their request to its
  * end, and close then.
  */
 #ifndef HTTP_CLIENT_INTERNAL_H
@@ -196,11 +196,11 @@ struct http_client {
     int64_t heard_ms;      /* on any link of this generation */
     struct list links;     /* in use, or being made */
     struct list resting;   /* the one that rested last is the last */
-    struct list closed;    /* to be freed when nobody looks at them */
+    struct list closed;    /* to be freed at the end of the turn */
     struct list more;      /* to be read without epoll's word */
     struct buf piece;      /* of a chunked body */
     struct list exchanges; /* all that have not ended */
-    struct list failed;    /* to be told in the next turn */
+    struct list failed;    /* to be reported in the next turn */
     struct list dead;      /* cancelled in a turn: to be freed at its end */
     struct heap timers;    /* struct http_exchange */
     bool is_turning;
@@ -212,7 +212,7 @@ struct http_exchange {
     struct heap_node node;
     int64_t due_ms; /* when to look at its limits */
     struct http_client *client;
-    struct link *on; /* NULL: on none any more */
+    struct link *on; /* NULL: none */
     struct buf out;  /* the whole request */
     size_t out_at, body_n;
     struct response response;
@@ -228,7 +228,7 @@ struct http_exchange {
     bool is_safe;      /* may be sent again: it changes nothing */
     bool is_head;      /* HEAD: no body comes, whatever the headers say */
     bool is_paused;    /* nothing is read */
-    bool is_cancelled; /* or told: nothing is called any more */
+    bool is_cancelled; /* or ended: no more callbacks */
     enum http_failure failure;
     char trouble[160];
 };

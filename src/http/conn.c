@@ -153,7 +153,7 @@ static bool has_whole_body(const struct conn *c)
     return !c->head.is_chunked && c->in.n >= c->head.length;
 }
 
-/* Whoever may not send it is told before it is received. True: it is. */
+/* Reject a body that its client may not send before it is received. True: rejected. */
 static bool ask_about_body(struct conn *c)
 {
     struct http_server *s = c->server;
@@ -312,7 +312,7 @@ static void do_next(struct conn *c)
     else if (c->state == CONN_STREAM)
         give_data(c);
     else if ((c->state == CONN_CALL && c->has_begun && c->is_eof) || (c->state == CONN_LINGERS && c->is_eof))
-        c->is_doomed = true; /* nobody who reads on and on ends its own side */
+        c->is_doomed = true; /* a client that reads on and on does not end its own side */
 }
 
 static void conn_shake(struct conn *c)

@@ -20,7 +20,7 @@ static int trust(const struct http_client *c, SSL_CTX *t)
         return pem_use_authorities(t, buf_view(&c->ca_pem), false, NULL);
     if (c->ca_file)
         return SSL_CTX_load_verify_file(t, c->ca_file) == 1 ? 0 : -1;
-    (void)SSL_CTX_set_default_verify_paths(t); /* none: nobody is trusted, and that is told */
+    (void)SSL_CTX_set_default_verify_paths(t); /* on failure no server is trusted, which is an error later */
     return 0;
 }
 
@@ -37,7 +37,7 @@ static int context_identify(const struct http_client *c, SSL_CTX *t)
                                                                                                                    : -1;
 }
 
-/* A key with a password: nobody is there to be asked for it. */
+/* A key with a password is an error: we cannot ask for it. */
 static int no_password(char *out, int size, int is_writing, void *ctx)
 {
     (void)out, (void)size, (void)is_writing, (void)ctx;

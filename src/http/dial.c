@@ -40,7 +40,7 @@ static int socket_make(const struct http_client *c, const struct address *a)
     dial_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_S);
     dial_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_STEP_S);
     dial_set(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_TIMES);
-    /* Data that nobody confirms ends the connection after this time, not after the kernel's fifteen minutes. */
+    /* Data that is not acknowledged ends the connection after this time, not after the kernel's fifteen minutes. */
     dial_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNHEARD_MS);
     return fd;
 }

@@ -8,7 +8,7 @@
 
 struct feed_socket {
     struct carrier carrier;
-    struct feed *feed; /* NULL: nobody writes any more */
+    struct feed *feed; /* NULL: the writer has ended it */
     bool is_text, is_base64;
     char name[64]; /* of the protocol */
     struct carrier_protocol protocols[3];
@@ -152,7 +152,7 @@ void feed_hold(struct feed *f, size_t bytes)
         carrier_hold(&f->socket->carrier, bytes);
 }
 
-/* From here on it belongs to nobody. */
+/* From here on it frees itself. */
 static struct feed_socket *feed_let_go(struct feed *f)
 {
     struct feed_socket *s = f->socket;

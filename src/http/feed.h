@@ -19,20 +19,20 @@ struct feed_socket;
 struct feed { /* stays where it is until it has ended */
     void *ctx;
     void (*on_ready)(void *ctx); /* what was queued has gone out; may be NULL */
-    void (*on_gone)(void *ctx);  /* the client has left; it must not be touched any more */
+    void (*on_gone)(void *ctx);  /* the client has left; do not use the feed again */
 
     /* ---- its own ---- */
     struct http_call *call;     /* NULL: it is a WebSocket */
     struct feed_socket *socket; /* NULL: it is none, or it is over */
 };
 
-/* With the callbacks set. -1: the client asks for what is not spoken here; that was answered, and the call is gone. */
+/* With the callbacks set. -1: the client asks for an unknown protocol; it was answered. */
 int feed_begin(struct feed *f, struct http_call *call, enum feed_kind kind, const struct http_reply *reply);
 void feed_write(struct feed *f, struct str bytes);
 size_t feed_queued(const struct feed *f); /* as http_call_queued() */
 void feed_hold(struct feed *f, size_t bytes);
 
-/* No callback any more. */
+/* No more callbacks. */
 void feed_end(struct feed *f);
 void feed_cut(struct feed *f); /* so that the client sees that it is not whole */
 

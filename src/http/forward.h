@@ -20,12 +20,12 @@ struct forward_events {
     void *(*on_tunnel)(void *ctx, struct forward_tunnel *t, unsigned port);
     void (*on_data)(void *tunnel_ctx, struct forward_tunnel *t, struct str bytes);
     void (*on_end)(void *tunnel_ctx, struct forward_tunnel *t);  /* the client sends no more */
-    void (*on_gone)(void *tunnel_ctx, struct forward_tunnel *t); /* it is over; 't' is gone when this returns */
+    void (*on_gone)(void *tunnel_ctx, struct forward_tunnel *t); /* it is over; 't' is freed after it returns */
     void (*on_ready)(void *ctx, struct forward *f);              /* what was queued has gone out */
-    void (*on_closed)(void *ctx, struct forward *f);             /* the client has left, all tunnels were gone before */
+    void (*on_closed)(void *ctx, struct forward *f); /* the client has left; all tunnels have ended before */
 };
 
-/* Upgrade the connection. NULL: the request asks for nothing that is spoken here, and was answered (400, 403). */
+/* Upgrade the connection. NULL: the request asks for no known protocol, and was answered (400, 403). */
 struct forward *forward_open(struct http_call *call, const struct forward_events *events);
 void forward_cut(struct forward *f); /* on_gone of each tunnel is called, on_closed is not */
 

@@ -304,7 +304,7 @@ void link_read(struct link *l)
             link_watch(l, l->wants_out ? EPOLLIN | EPOLLOUT : l->events);
             return;
         }
-        if (n <= 0 || !l->exchange) { /* nobody asked for anything: it is not to be trusted */
+        if (n <= 0 || !l->exchange) { /* data without a request: do not trust the connection */
             link_over(l, n < 0 ? n : 0);
             return;
         }

@@ -74,7 +74,7 @@ static int listen_tcp(const char *address, struct err *e)
 
 /* ---- UNIX ---- */
 
-/* A socket that a dead process left is in the way; one that answers is somebody's. */
+/* Replace a socket that a dead process left, not one that answers. */
 static void remove_dead_socket(const struct sockaddr_un *at, socklen_t n)
 {
     autoclose int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -102,7 +102,7 @@ static int listen_unix(const char *name, struct listener_path *ret_path, struct 
     else
         remove_dead_socket(&at, size);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* The mode of the socket before it has a name is that of its name: nobody else can be quicker. */
+    /* Set the mode before the socket has a name, so that no other user can connect in between. */
     if (fd < 0 || fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&at, size) < 0 || listen(fd, BACKLOG) < 0)
         return err_errno(e, "listen on unix:%s", name);
     if (name[0] == '/')
@@ -153,7 +153,7 @@ static void set_options(int fd)
     static const int yes = 1, idle_s = 60, again_s = 15, times = 4, unsent = 256 << 10;
 
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
-    /* Who reads nothing has the kernel hold so much, and not the megabytes that a fast connection is allowed. */
+    /* Limits what the kernel buffers for a client that reads nothing. */
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));

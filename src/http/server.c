@@ -167,7 +167,7 @@ static void accept_some(struct http_server *s, const struct listener *l)
             welcome(s, fd);
         } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             if (!server_make_room(s))
-                listen_for(s, false); /* whoever waits at the door would keep us turning */
+                listen_for(s, false); /* waiting connections would wake us again and again */
             return;
         } else if (errno != EINTR && errno != ECONNABORTED) {
             return;
@@ -412,7 +412,7 @@ static void close_listeners(struct http_server *s)
     LIST_FOREACH(struct listener, l, &s->listeners, link) {
         close(l->source.fd);
         if (l->path.text[0])
-            (void)unlink(l->path.text); /* somebody may have been quicker */
+            (void)unlink(l->path.text); /* it may be removed already */
         list_remove(&l->link);
         free(l);
     }

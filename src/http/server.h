@@ -83,7 +83,7 @@ struct str http_call_fields(const struct http_call *call);
 bool http_call_header_lists(const struct http_call *call, const char *name, const char *word);
 
 /* A parameter of the query, decoded ("%2F", "+" is a blank), NUL-terminated, in 'ret', which is emptied first.
- * Parameters that come several times are walked as headers are. False: it is not there (any more). */
+ * Parameters that come several times are walked as headers are. False: it has none, or no more. */
 struct buf;
 bool http_call_next_param(const struct http_call *call, const char *name, size_t *at, struct buf *ret);
 bool http_call_param(const struct http_call *call, const char *name, struct buf *ret); /* the first */
@@ -103,7 +103,7 @@ int http_call_status(const struct http_call *call);
 /* The whole answer. The body is copied; it may be as large as it is. */
 void http_answer(struct http_call *call, const struct http_reply *reply, struct str body);
 
-/* Bit by bit, in chunks. Its reader is told to have left as soon as it sends an end of its own. */
+/* Bit by bit, in chunks. on_gone is called as soon as the client ends its side. */
 void http_answer_begin(struct http_call *call, const struct http_reply *reply);
 void http_answer_write(struct http_call *call, struct str bytes); /* empty: nothing happens */
 void http_answer_end(struct http_call *call);
@@ -121,9 +121,9 @@ void http_call_hold(struct http_call *call, size_t bytes);
 /* For those that do not answer at once. Both may be NULL. */
 struct http_call_events {
     void *ctx;
-    /* What was queued has gone out; only after something was, or http_call_queued() was SIZE_MAX. */
+    /* The queue is empty; called only after it was not, or http_call_queued() was SIZE_MAX. */
     void (*on_ready)(void *ctx, struct http_call *call);
-    /* The client has left, or was cut off. 'call' is gone when it returns. */
+    /* The client has left, or was cut off. 'call' is freed after it returns. */
     void (*on_gone)(void *ctx, struct http_call *call);
 };
 void http_call_watch(struct http_call *call, const struct http_call_events *events);
@@ -131,7 +131,7 @@ void http_call_watch(struct http_call *call, const struct http_call_events *even
 /* For whoever counts calls or may end them, beside the one who answers: 'on_over' is called once, when the call or the
  * stream that it became is over, however that came. */
 void http_call_guard(struct http_call *call, void *ctx, void (*on_over)(void *ctx));
-/* As if the client had left: the one who answers is told by on_gone, in the next turn. Until on_over. */
+/* As if the client had left: on_gone is called in the next turn. Not after on_over. */
 void http_call_drop(struct http_call *call);
 
 /* Whose call it is: what the connection holds counts for that user from now on, and no longer for its address.
@@ -159,12 +159,12 @@ void http_stream_hold(struct http_stream *s, size_t bytes); /* as http_call_hold
 void http_stream_pause(struct http_stream *s, bool is_paused);
 /* Unless it is set anew (0: no limit), the stream is cut after this time, and on_gone is called. */
 void http_stream_set_limit(struct http_stream *s, int64_t ms);
-/* Send what is queued, then close. No callback any more. */
+/* Send the queue, then close. No more callbacks. */
 void http_stream_end(struct http_stream *s);
 /* The same for clients that lose what they have not read when they see the end: they have so long to close first. What
  * they still send is dropped. */
 void http_stream_leave(struct http_stream *s, int64_t wait_ms);
-/* Close now. No callback any more. */
+/* Close now. No more callbacks. */
 void http_stream_cut(struct http_stream *s);
 
 /* ---- the server ---- */
@@ -192,7 +192,7 @@ struct http_server_limits { /* 0: as written here */
 
 struct http_server_options {
     /* "127.0.0.1:8081", "[::1]:8081", "host:8081", ":8081" (everybody); port 0: one that is free. "unix:/run/x.sock"
-     * (made with mode 0600; one that nobody listens at is replaced), "unix:@name" (abstract). NULL: nowhere yet, see
+     * (created with mode 0600; a stale one is replaced), "unix:@name" (abstract). NULL: nowhere yet, see
      * http_server_listen() and http_server_add(). */
     const char *address;
     const struct http_server_tls *tls; /* NULL: none. At UNIX sockets there never is */

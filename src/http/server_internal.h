@@ -51,7 +51,7 @@ struct source { /* what epoll tells about */
 struct listener {
     struct source source;
     struct list_link link;  /* server.listeners */
-    struct list_link ready; /* somebody is at the door */
+    struct list_link ready; /* connections wait to be accepted */
     struct listener_path {  /* of a UNIX socket, to be removed at the end; empty: none */
         char text[sizeof(((struct sockaddr_un *)0)->sun_path)];
     } path;
@@ -124,7 +124,7 @@ struct conn {
     size_t sent; /* of 'out' */
     size_t answer_at;
     int status;            /* of the answer; 0: none yet */
-    size_t lingered;       /* bytes that nobody wanted */
+    size_t lingered;       /* bytes that were read and dropped */
     size_t replies;        /* STREAM: bytes that were queued while input was handled, since all was out */
     size_t extra;          /* what those above hold on its behalf */
     size_t held, held_out; /* counted for the tenant */
@@ -143,7 +143,7 @@ struct conn {
         struct http_call_events call_events;
         struct http_stream_events stream_events;
     };
-    struct call_guard { /* who wants to know of the end of the call or stream; NULL: nobody */
+    struct call_guard { /* to be called at the end of the call or stream; NULL: none */
         void *ctx;
         void (*on_over)(void *ctx);
     } guard;

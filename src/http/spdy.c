@@ -23,7 +23,7 @@ enum { DATA_BYTES = 0xffffff };
 struct http_spdy_stream {
     struct spdy_stream public;
     struct list_link link; /* spdy.gone */
-    bool is_reset;         /* by us: nobody is told */
+    bool is_reset;         /* by us: no callback */
 };
 
 struct spdy {
@@ -443,7 +443,7 @@ int spdy_take(struct spdy *s, struct str bytes, struct err *e)
 
 struct spdy *spdy_new(const struct spdy_events *events)
 {
-    enum { WINDOW_BITS = 11, MEMORY_LEVEL = 1 }; /* enough for the dictionary and for nothing else */
+    enum { WINDOW_BITS = 11, MEMORY_LEVEL = 1 }; /* just enough for the dictionary */
     struct spdy *s = xcalloc(1, sizeof(*s));
 
     s->events = *events;

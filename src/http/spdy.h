@@ -49,7 +49,7 @@ struct str spdy_header(const struct spdy *s, const char *name);
 void spdy_write(struct spdy *s, struct spdy_stream *to, struct str bytes);
 /* No more is sent on it. If the client had ended its side, on_gone is called with the next spdy_take(). */
 void spdy_finish(struct spdy *s, struct spdy_stream *to);
-void spdy_reset(struct spdy *s, struct spdy_stream *to); /* both directions; on_gone is not called, 'to' is gone */
+void spdy_reset(struct spdy *s, struct spdy_stream *to); /* both directions; on_gone is not called, 'to' is freed */
 
 /* The dictionary of header blocks, 1423 bytes. */
 struct str spdy_dictionary(void);

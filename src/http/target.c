@@ -62,7 +62,7 @@ static int set_proxy(struct http_client *c, struct str text, struct err *e)
                    STR_ARG(buf_view(&whole)));
 }
 
-/* What every request begins with. A proxy that reads plain requests is told the whole URL. */
+/* The prefix of every request line. A proxy for plain HTTP gets the whole URL. */
 static void set_texts(struct http_client *c, const struct http_options *opt)
 {
     autobuf shown = { 0 }, prefix = { 0 };

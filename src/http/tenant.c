@@ -137,7 +137,7 @@ static void wake_waiters(const struct http_server *s, struct server_tenant *t)
     }
 }
 
-/* It dies in this turn or the next, and counts for nobody from now on. */
+/* It is closed in this turn or the next, and no longer counts for its tenant. */
 static void tenant_drop(struct conn *c)
 {
     tenant_count(c, 0, 0);

@@ -61,7 +61,7 @@ static struct str name_entry(X509_NAME *name, int at)
 
     if (n < 0)
         return STR_NULL;
-    if (memchr(utf8, '\0', (size_t)n)) { /* one name to us, another to whoever reads it as C does */
+    if (memchr(utf8, '\0', (size_t)n)) { /* a C program would read another name */
         OPENSSL_free(utf8);
         return STR_NULL;
     }

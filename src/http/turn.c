@@ -69,7 +69,7 @@ void turn_arm(struct http_client *c)
         turn_wake(c);
         return;
     }
-    if (due_ms >= c->armed_ms) /* a wake for nothing now and then is cheaper than setting it for every request */
+    if (due_ms >= c->armed_ms) /* waking too early at times is cheaper than setting it for every request */
         return;
     c->armed_ms = due_ms;
     due_ms = MAX_OF(due_ms, 1); /* 0 would mean: never */

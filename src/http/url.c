@@ -170,7 +170,7 @@ static bool is_excepted(const char *host, struct str rule)
     return str_eq_nocase(end, rule) && (name.n == rule.n || name.p[name.n - rule.n - 1] == '.');
 }
 
-/* The machine itself: nobody else can be asked to reach it. */
+/* The machine itself: never by a proxy. */
 static bool is_loopback(const char *host)
 {
     return strcmp(host, "localhost") == 0 || str_starts(str_of(host), STR("127.")) || strcmp(host, "::1") == 0;

@@ -29,7 +29,7 @@ static void websocket_put_head(struct buf *out, unsigned opcode, size_t n, unsig
     }
 }
 
-/* Of a client: so that what it sends is no text that somebody in between could take for a request. */
+/* Of a client: so that a proxy in between cannot take its data for a request. */
 static void put_masked(struct buf *out, struct str first, struct str rest)
 {
     unsigned char key[4];

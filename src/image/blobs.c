@@ -58,7 +58,7 @@ static void start_over(struct transfer *t)
     t->hash = image_hash_new();
 }
 
-/* What is there counts, if it can be read. */
+/* Bytes on disk count if they can be read. */
 static void take_old(struct transfer *t)
 {
     static char bytes[256 << 10];

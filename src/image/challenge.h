@@ -1,4 +1,4 @@
-/* challenge.h - what a registry wants to be told: the header WWW-Authenticate */
+/* challenge.h - how a registry wants clients to authenticate: the header WWW-Authenticate */
 #ifndef IMAGE_CHALLENGE_H
 #define IMAGE_CHALLENGE_H
 

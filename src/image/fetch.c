@@ -90,7 +90,7 @@ static void fetch_end(struct fetch *f, const struct err *e)
     }
 }
 
-/* 'err' was set by whoever takes what comes. */
+/* 'err' was set by the callback. */
 static void fetch_stop(struct fetch *f)
 {
     struct err why = f->err;
@@ -129,7 +129,7 @@ static void fetch_on_data(void *ctx, struct str data)
         fetch_stop(f);
 }
 
-/* Relative ones too. What we are known by stays behind, unless it is the same server. */
+/* Relative ones too. Credentials are not sent on, unless it is the same server. */
 static void fetch_follow(struct fetch *f)
 {
     struct str to = buf_view(&f->location), from_origin, origin, path;

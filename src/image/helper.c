@@ -13,7 +13,7 @@
 
 enum { HELPER_MS = 30000, OUTPUT_BYTES = 1 << 20, WORDS_BYTES = 160 };
 
-/* Part of the name of a program that PATH leads to, and of nothing else. */
+/* Part of the name of a program in PATH, never of a path. */
 static bool helper_is_name(struct str name)
 {
     for (size_t i = 0; i < name.n; i++) {
@@ -25,7 +25,7 @@ static bool helper_is_name(struct str name)
     return name.n > 0;
 }
 
-/* What `docker login` hands over is the name it was given; for Docker Hub it is this one. */
+/* `docker login` stores the name that it was given; for Docker Hub it is this one. */
 static struct str server_of(struct str known)
 {
     return str_is(known, "docker.io") ? STR("https://index.docker.io/v1/") : known;

@@ -17,7 +17,7 @@ struct images {
     struct map given;    /* normalised name → struct image */
     struct image *other; /* for "*"; NULL: not given */
     struct map found;    /* what was asked for → the answer, so that each is looked up once */
-    struct map held;     /* directories of images that are in use, locked so that nobody removes them: by their name */
+    struct map held;     /* directories of images in use, locked against removal: by name */
 };
 
 struct image_held {
@@ -57,7 +57,7 @@ int images_stored(const struct images *i, struct arena *a, struct image_entries 
     return i && i->store ? images_list(a, i->store, ret, e) : 0;
 }
 
-/* Who looks whether it is in use has the lock for a moment; who removes it has taken its name away then. */
+/* A process that checks the use has the lock for a moment; one that removes the image has taken its name away. */
 static bool lock_shared(int store, const char *name, int fd)
 {
     while (faccessat(store, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -70,7 +70,7 @@ static bool lock_shared(int store, const char *name, int fd)
     return false;
 }
 
-/* Nobody removes it from now on. -1: somebody did just now. */
+/* Lock it against removal. -1: it was just removed. */
 static int image_hold(struct images *i, int store, const char *name, struct err *e)
 {
     struct image_held *h;
@@ -192,7 +192,7 @@ static int image_write_config(int dir, struct str text, struct err *e)
     return file_write(dir, "config.json", O_EXCL, 0600, text) < 0 ? err_errno(e, "write config.json") : 0;
 }
 
-/* For whoever lists images: to count it again takes long. */
+/* For lists of images: to count it again takes long. */
 static int write_bytes(int dir, int64_t bytes, struct err *e)
 {
     char text[24];

@@ -121,7 +121,7 @@ struct str image_link_key(struct arena *a, const char *name); /* of the name of 
 bool image_store_has(int store, const struct image_digest *id);
 void image_store_name(const struct image_digest *id, char ret[80]); /* "sha256-…" */
 
-/* 'is_alone': nobody pulls meanwhile; ERR_CONFLICT: somebody does. Close it to let go. */
+/* 'is_alone': no pull may run meanwhile; ERR_CONFLICT: one runs. Close it to release the lock. */
 int image_store_lock(int store, bool is_alone, int *ret_fd, struct err *e);
 
 /* ---- image_access.c: who may use what the store has ---- */

@@ -191,7 +191,7 @@ static int64_t sweep_blobs(int store, const struct image_entries *all)
 
 /* ---- removing ---- */
 
-/* It loses its name first: whoever looks for it then does not find it. */
+/* Remove its name first, so that it cannot be found. */
 static int remove_image(int store, struct str id, struct err *e)
 {
     struct image_digest digest;
@@ -299,7 +299,7 @@ int images_prune(const char *store, bool all, size_t *ret_images, int64_t *ret_b
         return rc < 0 ? -1 : 0;
     if (image_store_lock(fd, true, &lock, e) < 0)
         return -1;
-    (void)images_sweep(store, NULL); /* what stays is in nobody's way */
+    (void)images_sweep(store, NULL); /* leftovers are harmless */
     list_all(&a, fd, &list);
     VEC_FOREACH(one, &list.list) {
         if ((one->name.n && !all) || one->is_used || remove_image(fd, one->id, NULL) < 0)

@@ -19,7 +19,7 @@ struct pull {
     struct manifest manifest;
     struct str manifest_digest; /* of the one for this machine */
     struct image_pulled *ret;
-    struct str repository; /* that gives blobs to a login of somebody's own; empty: to anybody here */
+    struct str repository; /* that serves blobs to this login; empty: to all users here */
     int64_t before, total; /* bytes that were there already, and all of them */
 };
 

@@ -19,7 +19,7 @@ int image_store_open(const char *store, bool makes, int *ret_fd, struct err *e)
 {
     int fd;
 
-    if (makes && make_dirs(store, 0700, e) < 0) /* an image has programs that run as root for whoever can reach them */
+    if (makes && make_dirs(store, 0700, e) < 0) /* an image may have setuid programs */
         return err_wrap(e, "the image store");
     fd = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -57,7 +57,7 @@ int image_stage_begin(int store, struct image_stage *ret, struct err *e)
             return err_errno(e, "create a directory in the image store");
         }
         s.dir = openat(store, s.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        /* Somebody who sweeps may have been faster than our lock. */
+        /* Another process may have swept it before we had the lock. */
         if (s.dir >= 0 && flock(s.dir, LOCK_EX | LOCK_NB) == 0 && fstat(s.dir, &st) == 0 && st.st_nlink > 0) {
             *ret = s;
             return 0;
@@ -94,7 +94,7 @@ static bool sweep_part(int store, const char *name, struct err *e)
     autoclose int fd = openat(store, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
-        return true; /* somebody works in it */
+        return true; /* another process works in it */
     return tree_remove(store, name, e) == 0;
 }
 

@@ -27,7 +27,7 @@ static bool place_is_listed(const struct registry_options *o, struct str host)
     return false;
 }
 
-/* What Docker Hub is called and where it is are two things. */
+/* Docker Hub's server has another name. */
 static struct str server_of(struct str host)
 {
     return str_is(host, "docker.io") ? STR("registry-1.docker.io") : host;
@@ -131,7 +131,8 @@ static void take_dir(struct arena *a, struct str path, struct http_tls *ret)
         return;
     for (struct dirent *entry; (entry = dir_next(d));)
         if (str_ends(str_of(entry->d_name), STR(".crt")))
-            (void)file_read(dirfd(d), entry->d_name, 0, PEM_BYTES, &all); /* else it is not trusted, and that is told */
+            (void)file_read(dirfd(d), entry->d_name, 0, PEM_BYTES,
+                            &all); /* on failure the server is not trusted, which is an error later */
     ret->ca_pem = arena_str(a, buf_view(&all));
     if (faccessat(dirfd(d), "client.cert", R_OK, 0) == 0 && faccessat(dirfd(d), "client.key", R_OK, 0) == 0) {
         ret->cert_file = arena_fmt(a, "%.*s/client.cert", STR_ARG(path));

@@ -30,7 +30,7 @@ enum puller_word { PULLER_ASK, PULLER_CANCEL, PULLER_PROGRESS, PULLER_OVER, PULL
 
 static const char puller_name[] = "pumice-puller";
 
-/* ---- what is told ---- */
+/* ---- events ---- */
 
 static void tell_over(int sock, uint64_t id, const struct image_pulled *pulled, const struct err *e)
 {
@@ -142,7 +142,7 @@ static void puller_begin(struct pulls *all, struct puller_asked *q)
         return;
     }
     (void)err_errno(&e, "start pull process");
-    if (q->pid > 0) { /* nobody would see its end */
+    if (q->pid > 0) { /* its end would not be seen */
         (void)kill(q->pid, SIGKILL);
         (void)proc_wait(q->pid);
     }
@@ -185,7 +185,7 @@ static void take_cancel(struct pulls *all, struct str payload)
             puller_forget(all, q);
 }
 
-/* false: the program is gone. */
+/* false: the program has ended. */
 static bool take_words(struct pulls *all, struct wire_in *in)
 {
     struct wire_msg m = { 0 };
@@ -511,7 +511,7 @@ static bool read_event(struct puller *p, const struct wire_msg *m, struct puller
     return false; /* cancelled meanwhile */
 }
 
-/* Somebody killed it: all that was asked for has failed. */
+/* It was killed: all pulls have failed. */
 static bool next_lost(struct puller *p, struct puller_event *ret)
 {
     if (!p->open.n)

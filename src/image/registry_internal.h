@@ -107,7 +107,7 @@ int token_get(struct registry *r, struct str challenge, struct err *e);
 
 /* ---- helper.c ---- */
 
-/* Ask l->helper who we are for the registry 'known': sets user and password, or identity. */
+/* Get the login for the registry 'known' from l->helper: sets user and password, or identity. */
 int helper_ask(struct arena *a, struct str known, struct login *l, struct err *e);
 
 /* ---- registry.c ---- */

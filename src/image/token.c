@@ -105,7 +105,7 @@ static int get_bearer(struct registry *r, const struct challenge *c, struct err 
     return rc;
 }
 
-/* A credential helper is asked when somebody wants to know, and once: it may ask somebody else, or a person. */
+/* A credential helper is run only when the registry requires a login, and once: it may prompt the user. */
 static void ask_helper(struct registry *r)
 {
     struct registry_place *p = r->place;

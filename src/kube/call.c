@@ -232,7 +232,7 @@ static void tell_asker(struct call *c, struct str body)
     call_free(c);
 }
 
-/* A delete shows the object also when it is gone: what has no finalizers and no time left is not there any more. */
+/* A delete returns the object also when it was removed: without finalizers and grace it no longer exists. */
 static bool is_deleted(const struct object *o)
 {
     const struct json *meta = json_get(o->root, "metadata");
@@ -250,7 +250,7 @@ static void call_succeed(struct call *c, struct str body)
         o = decode_object(c->kube, c->kind, body, &e);
         if (!o && !c->is_read && c->op == OP_DELETE) /* a Status: done */
             e.code = ERR_OK;
-        else if (!o) { /* it worked, but what there is now must be read */
+        else if (!o) { /* it worked, but the object must be read */
             call_give_up(c, &e, true);
             return;
         }
@@ -265,7 +265,7 @@ static void call_succeed(struct call *c, struct str body)
     call_free(c);
 }
 
-/* Did it have no effect for sure? Of what goes wrong inside a server, or between us and it, nobody knows. */
+/* Did it certainly have no effect? After an error inside the server, or of the connection, that is unknown. */
 static bool is_unknown(const struct http_answer *a)
 {
     if (a->err.code != ERR_OK)
@@ -360,7 +360,7 @@ static void call_send(struct call *c, struct http_request *h, int64_t now_ms)
         c->kube->stats.writes++;
 }
 
-/* What has waited too long is answered: it was never sent. Looked for once in a while. */
+/* Fail calls that have waited too long and were never sent. Checked periodically. */
 static void call_expire(struct kube *k, int64_t now_ms)
 {
     struct err e = { 0 };

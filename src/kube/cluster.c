@@ -161,7 +161,7 @@ static int64_t due_of(struct kube *k)
     return due_ms;
 }
 
-/* Its time has come. If it has not rung yet it is not to ring for nothing later: nobody would look at it. */
+/* Its time has come. If the timer has not fired yet, disarm it. */
 static void timer_take(struct kube *k)
 {
     struct itimerspec never = { 0 };
@@ -177,7 +177,7 @@ static void timer_set(struct kube *k, int64_t due_ms)
     struct itimerspec at = { 0 };
     int64_t delay_ms;
 
-    if (due_ms >= k->armed_ms) /* it wakes us for nothing now and then */
+    if (due_ms >= k->armed_ms) /* it may wake us too early */
         return;
     k->armed_ms = due_ms;
     delay_ms = MAX_OF(due_ms - kube_mono_ms(k), 0);

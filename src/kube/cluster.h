@@ -32,7 +32,7 @@ struct clock;
 struct kube_view { /* of one type: which objects, and which of their fields; all text is borrowed */
     const struct resource_type *type;
     struct str namespace;      /* only of this one; empty: of all */
-    struct str labels, fields; /* selectors; empty: all. What ceases to match is told as gone */
+    struct str labels, fields; /* selectors; empty: all. An object that ceases to match is reported as deleted */
     bool is_unlisted;          /* told as an empty list: only reads and the answers to writes show any */
     const char *const
         *mask; /* paths as json/mask.h has them, ended by NULL; what makes it an object (kind, name, uid, version) is
@@ -45,7 +45,7 @@ extern const char *const kube_pod_fields[];
 extern const char *const kube_pod_fields_scheduler[];
 extern const char *const kube_pod_fields_others[];
 
-/* For kube_view.labels: the pods of Jobs, when nobody schedules the others; and those others. */
+/* For kube_view.labels: the pods of Jobs, and all other pods. */
 #define KUBE_PODS_OF_JOBS   "volcano.sh/job-name"
 #define KUBE_PODS_OF_OTHERS "!volcano.sh/job-name"
 

@@ -1,6 +1,6 @@
 /* cluster_internal.h - what the files of cluster_kube share
  *
- * cluster.c    the door: what is told, time, one turn
+ * cluster.c    the door: events to deliver, timers, one turn
  * reflector.c  one type: list, watch, and what to do when either ends
  * call.c       writes and reads: sent, answered
  * gather.c     deletes that can wait, many in one request
@@ -187,7 +187,7 @@ uint64_t call_write(struct kube *k, const struct op *op);
 uint64_t call_read(struct kube *k, const struct resource_type *type, struct str namespace, struct str name);
 void call_ask(struct kube *k, const char *method, struct str path, const struct json *body, kube_asked_f asked,
               void *ctx);
-void calls_recall(struct kube *k); /* if nothing may be written any more: all writes end here */
+void calls_recall(struct kube *k); /* the right to write has ended: all writes fail */
 void calls_turn(struct kube *k, int64_t now_ms);
 int64_t calls_due(const struct kube *k);
 void call_free(struct call *r);

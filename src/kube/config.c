@@ -303,7 +303,7 @@ static int take_cluster(struct loader *l, const struct file *f, const struct nam
     return take_proxy(l, &at, c);
 }
 
-/* spec.cluster of what an exec plugin is told, with the configuration that the file has for it. */
+/* spec.cluster of the input of an exec plugin, with the configuration that the file has for it. */
 static int tell_cluster(struct loader *l, const struct file *f, const struct named_cluster *n, struct json **ret)
 {
     const struct cluster_part *c = &n->part;

@@ -57,7 +57,7 @@ void credential_free(struct credential *c)
     if (!c)
         return;
     if (c->run.fd >= 0)
-        (void)exec_plugin_end(c->config->exec, &c->run, &out, NULL); /* nobody wants to know */
+        (void)exec_plugin_end(c->config->exec, &c->run, &out, NULL); /* its result is not used */
     buf_done(&c->token);
     buf_done(&c->cert);
     buf_done(&c->key);

@@ -50,7 +50,7 @@ static void election_put(struct buf *to, struct str text)
     buf_str(to, text);
 }
 
-/* Only a change of what it says starts the time anew: a label that somebody adds is no sign of life. */
+/* Only a change of what it says starts the time anew: a new label is no sign of life. */
 static void election_note(struct election *e, const struct lease_record *r, int64_t now_ms)
 {
     e->rev = r->rev;
@@ -161,7 +161,7 @@ void election_wrote(struct election *e, const struct lease_record *r, int64_t no
     if (election_state(e, now_ms) >= ELECTION_LOST) /* an answer that came too late changes nothing */
         return;
     e->valid_ms = e->sent_ms + e->times.deadline_ms;
-    if (now_ms >= e->valid_ms) /* a candidate's: ours it is, but it has to be renewed before it is of use */
+    if (now_ms >= e->valid_ms) /* a candidate's: it is ours, but must be renewed first */
         return;
     e->state = ELECTION_LEADER;
     if (!e->releases)

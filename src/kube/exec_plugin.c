@@ -10,7 +10,7 @@ enum { OUTPUT_MAX = 1 << 20, WORDS_MAX = 300 };
 
 extern char **environ;
 
-/* ---- what it is told, what it says ---- */
+/* ---- input and output ---- */
 
 void exec_plugin_info(struct buf *out, const struct kube_exec *x, bool is_interactive)
 {

@@ -1,6 +1,6 @@
 /* gather.c - deletes that can wait, many in one request
  *
- * When a job has ended, what was made for it goes: four objects, and nobody waits for them. Such deletes stay here until
+ * When a job has ended, what was made for it goes: four objects, without urgency. Such deletes stay here until
  * nothing else was sent for a second, ten at most; then those of one type and namespace leave as one
  * request for all that have one of their labels. What it did is in its answer. Whatever that does not show as
  * gone, and everything when it failed, is deleted one by one after all: a delete with the uid of what was seen does no

@@ -8,7 +8,7 @@
 
 /* ---- file.c ---- */
 
-/* A whole file of at most 'max' bytes, appended to 'out'. What is no plain file is refused, nothing waits. The error
+/* A whole file of at most 'max' bytes, appended to 'out'. Only regular files are read, so it never waits. The error
  * does not name the path: "is no plain file". */
 int kube_file_read(const char *path, size_t max, struct buf *out, struct err *e);
 

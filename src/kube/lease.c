@@ -140,7 +140,7 @@ static void send_due(struct lease *l)
 
 /* ---- answers ---- */
 
-enum { DURATION_MAX_S = 24 * 3600 }; /* whatever somebody wrote there */
+enum { DURATION_MAX_S = 24 * 3600 }; /* a limit for bad values */
 
 static struct lease_record record_of(const struct object *o)
 {

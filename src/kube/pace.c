@@ -7,7 +7,7 @@
 
 enum {
     SLOW_TIMES = 4,     /* the usual answer takes so many times as long as a quick one: the server queues … */
-    SLOW_US = 10000,    /* … and longer by this at least: below, nobody can tell a queue from a busy machine */
+    SLOW_US = 10000,    /* … and longer by this at least: below, a queue looks like a busy machine */
     BUSY_WAIT_MS = 500, /* a busy server that does not say how long */
     WAIT_MAX_MS = 60000,
     WINDOW_MS = 20000,
@@ -34,7 +34,7 @@ void pace_cancelled(struct pace *p)
     p->in_flight--;
 }
 
-/* Begin again from below: while we keep the server busy nobody sees how quick it could be, and what was quick once may
+/* Begin again from below: while we keep the server busy its best latency is not visible, and what was quick once may
  * never be seen again. It takes a few round trips. */
 static void pace_look_again(struct pace *p, int64_t now_ms)
 {

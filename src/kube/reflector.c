@@ -84,7 +84,7 @@ static void followed_free(struct followed *f)
     free(f);
 }
 
-/* What it was read with stays: this may happen in the middle of a piece. */
+/* Keep the parser: this may happen in the middle of a piece. */
 static void exchange_over(struct reflector *r)
 {
     r->exchange = NULL;
@@ -168,7 +168,7 @@ static void list_begins(struct reflector *r)
     r->is_absent = false;
 }
 
-/* Whoever asked for one object is told once what is known of it. */
+/* Answer the token of a followed object, once. */
 static void followed_answer(struct reflector *r, const struct err *e)
 {
     struct followed *f = r->followed;
@@ -427,7 +427,7 @@ static void on_change(struct reflector *r, struct json *object, bool is_gone)
     reflector_tell(r, o, is_gone);
 }
 
-/* What is no object is read without a mask. */
+/* Values that are not objects are read without a mask. */
 static void on_other(struct reflector *r, struct str text)
 {
     struct json *event, *object;

@@ -1,7 +1,7 @@
 /* auth.c - authentication and authorization of requests
  *
  * The API server is asked both: who has this token (TokenReview), and may that one do this to a node
- * (SubjectAccessReview). What it said is believed for a while, so that not every line of a log is a review.
+ * (SubjectAccessReview). Its verdicts are cached for a while, so that not every line of a log is a review.
  */
 #include "kubelet/kubelet_internal.h"
 
@@ -79,7 +79,7 @@ static const char *auth_verb_of(struct str method, bool acts)
                                           : "get";
 }
 
-/* Unlike others: lengths stand before texts that somebody else chose. */
+/* Unique: texts of the client are prefixed with their lengths. */
 static void make_key(struct kubelet_request *r)
 {
     buf_fmt(&r->key, "%s %s %zu:%.*s", r->verb, r->subresource, r->user.n, STR_ARG(buf_view(&r->user)));
@@ -204,7 +204,7 @@ static void kubelet_auth_identify(struct kubelet_request *r, struct str token)
 static void auth_on_gone(void *ctx, struct http_call *call)
 {
     (void)call;
-    ((struct kubelet_request *)ctx)->call = NULL; /* what comes back finds nobody */
+    ((struct kubelet_request *)ctx)->call = NULL; /* ignore the verdict */
 }
 
 void auth_begin(struct kubelet *k, struct http_call *call, const char *subresource, bool acts)

@@ -72,7 +72,7 @@ static void read_output(struct exec_exec *x, int i)
         else if (n < 0 && errno == EAGAIN)
             return;
         else
-            source_close(x->kubelet, s); /* EIO: nobody has the terminal any more */
+            source_close(x->kubelet, s); /* EIO: no process has the terminal open */
     }
     source_watch(x->kubelet, s, 0); /* on_ready goes on */
 }
@@ -112,7 +112,7 @@ static void write_input(struct exec_exec *x)
         else if (errno == EAGAIN)
             break;
         else if (errno != EINTR)
-            source_close(x->kubelet, s); /* it does not want any more */
+            source_close(x->kubelet, s); /* the reader has closed it */
     }
     if (waits_for_terminal(x)) {
         /* later */

@@ -6,7 +6,7 @@
 
 #include <sys/epoll.h>
 
-/* No request has a body. All of them come from the API server, on behalf of whoever asked that. */
+/* No request has a body. All of them come from the API server, on behalf of its clients. */
 enum { EVENTS = 64, BODY_BYTES = 64 << 10, TENANT_BYTES = 256 << 20 };
 
 /* ---- requests ---- */
@@ -222,7 +222,7 @@ int kubelet_open(const struct kubelet_options *opt, struct kubelet **ret, struct
     return -1;
 }
 
-/* The calls and streams go with the server: what belongs to them is told so, and goes first. */
+/* The server ends all calls and streams, so free what belongs to them first. */
 void kubelet_close(struct kubelet *k)
 {
     if (!k)

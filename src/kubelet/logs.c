@@ -1,6 +1,6 @@
 /* logs.c - output of containers: stored lines, then new ones
  *
- * Read from the files that the shim writes (conlog.h), a piece at a time, so that a long log holds up nobody. The last
+ * Read from the files that the shim writes (conlog.h), a piece at a time, so that a long log delays no one. The last
  * N lines are found by counting all of them first: lines have no index, and what is counted is in the page cache then.
  */
 #include "kubelet/kubelet_internal.h"
@@ -106,7 +106,7 @@ static void send_line(struct log_stream *s, const struct conlog_line *line)
     logs_put(s, &out);
 }
 
-/* Files were turned over before this reader came to them: whoever reads the rest must not take it for all. */
+/* Files were rotated before this reader came to them: say that lines are missing. */
 static void tell_lost(struct log_stream *s, const struct conlog_line *next)
 {
     autobuf out = { 0 };

@@ -1,13 +1,13 @@
 /* records.c - all output of the containers of a pod, of every attempt, from their start to the end of the pod
  *
  * Kubernetes' log of a pod is for people: it begins when a container has, ends with that attempt, and does not say which
- * stream a line came from. Whoever wants to show a pod as it lives (`pumice run --server`) asks for records instead, one
+ * stream a line came from. A client that shows a pod as it runs (`pumice run --server`) asks for records instead, one
  * on each line:
  *
  *     NAME ATTEMPT out F NANOSECONDS TEXT    a line (P: the beginning of one), of stdout or (err) stderr
  *     NAME ATTEMPT lost                      more was written than is kept before it could be sent
  *     NAME ATTEMPT end                       that attempt has ended, and all that it wrote stands above
- *     - usage CPU_US MEMORY PEAK             of the whole pod, about once a second while it runs; -1: nobody counts it
+ *     - usage CPU_US MEMORY PEAK             of the whole pod, about once a second while it runs; -1: not measured
  *
  * The answer begins at once, also for a pod that has no node yet, and ends when nothing of the pod will run any more. A
  * pod that is removed is read to its end first (kubelet_pod_leaves()), and what it wrote is kept in memory for a while: a
@@ -178,7 +178,7 @@ static void tell_usage(struct record_stream *s)
     s->usage_ms = records_mono() + USAGE_MS;
 }
 
-/* False: it is over, or there is no such pod any more. */
+/* False: it is over, or the pod no longer exists. */
 static bool records_look(struct record_stream *s, size_t left)
 {
     autoarena a = { 0 };
@@ -204,7 +204,7 @@ static void records_step(struct record_stream *s)
     s->next_ms = records_mono() + s->pace_ms;
 }
 
-/* ---- pods that are gone ---- */
+/* ---- deleted pods ---- */
 
 static void left_free(struct kubelet *k, struct left_pod *p)
 {

@@ -10,7 +10,7 @@
 #define SERVER_MS  (365 * DAY_MS)
 #define SERVER_DUE (SERVER_MS / 3)
 
-enum { CAS_MAX = 4 }; /* trusted at once: more than that are not rotations any more */
+enum { CAS_MAX = 4 }; /* trusted at once; the oldest is dropped */
 
 #define CA_FILE     "ca.pem"
 #define SERVER_FILE "server.pem"
@@ -180,7 +180,7 @@ static int open_server(struct authority *a, struct err *e)
         why.code != ERR_INVALID)
         return err_set(e, why.code, "%s", why.text);
     if (certificate_check(&a->set, a->names, &begin, &a->cert_end_ms, NULL) < 0)
-        a->cert_end_ms = 0; /* made anew: nobody keeps it but we */
+        a->cert_end_ms = 0; /* replaced: only this server has it */
     return 0;
 }
 
@@ -214,7 +214,7 @@ int authority_open(const struct authority_options *opt, struct authority **ret, 
     return 0;
 }
 
-/* What was there stays until the new one is known to be good. */
+/* The old set stays until the new one is verified. */
 int authority_refresh(struct authority *a, int64_t now_ms, bool *ret_changed, struct err *e)
 {
     struct authority fresh = { .dir = a->dir, .names = a->names, .set.title = title, .seen = a->seen };

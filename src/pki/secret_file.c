@@ -39,7 +39,7 @@ int secret_file_read(int dir, const char *name, struct buf *out, struct stat *re
     if (st.st_uid != geteuid() || (st.st_mode & 077))
         return err_set(
             e, ERR_FORBIDDEN,
-            "%s: owned by or open to other users; replace it, or, if nobody read it, chown it to yourself and "
+            "%s: owned by or open to other users; replace it, or, if it was not read, chown it to yourself and "
             "chmod 600",
             name);
     got = file_read_fd(fd, SECRET_FILE_MAX, out);
@@ -73,7 +73,7 @@ int secret_file_write(int dir, const char *name, struct str bytes, struct err *e
     if (write_all(fd, bytes) < 0 || fsync(fd) < 0) {
         int why = errno;
 
-        (void)unlinkat(dir, fresh.p, 0); /* what is half written is of no use */
+        (void)unlinkat(dir, fresh.p, 0); /* it is incomplete */
         errno = why;
         return io_errno(e, "write %s", fresh.p);
     }

@@ -207,7 +207,7 @@ static void admit_volume_write(struct server_request *rq, struct json *object, c
         check_storage(&spec, &capacity, ps);
 }
 
-/* What a node has can be used, unless it says otherwise. */
+/* Allocatable is capacity by default. */
 static void admit_node_write(struct server_request *rq, struct json *object, const struct object *old,
                              struct problems *ps)
 {
@@ -235,7 +235,7 @@ struct fixed {
     const char *member, *usual; /* usual: what it means where it is not said; NULL: nothing */
 };
 
-/* What decides over objects that are there already stays as it was made. */
+/* Fields that decide over existing objects are immutable. */
 static void check_fixed(struct server_request *rq, struct json *object, const struct object *old,
                         const struct fixed *rows, size_t n, struct problems *ps)
 {
@@ -403,7 +403,7 @@ int admission_write(struct server_request *rq, struct json *object, const struct
     if (rq->failure.message.n) /* the cluster lacks what it names */
         return -1;
     VEC_FOREACH(p, &ps.list)
-        if (!str_has(p->text, STR("unknown field"))) /* those were told already */
+        if (!str_has(p->text, STR("unknown field"))) /* those were reported already */
             warn(rq, "%.*s: %.*s", STR_ARG(p->path), STR_ARG(p->text));
     return access_write(rq, object, old); /* after the rules: what is wrong with it in itself is told first */
 }

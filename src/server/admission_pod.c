@@ -34,7 +34,7 @@ static void default_probe(struct arena *a, struct json *probe)
     default_member(a, json_get(probe, "httpGet"), "scheme", "HTTP");
 }
 
-/* What is limited is also asked for, unless it is said otherwise. */
+/* Requests are the limits by default. */
 static void default_requests(struct arena *a, struct json *resources)
 {
     struct json *requests;

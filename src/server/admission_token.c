@@ -58,7 +58,7 @@ static bool has_mount_at(const struct json *mounts, struct str path)
     return false;
 }
 
-/* Where nothing is mounted there by the pod itself. False: nobody needs the volume. */
+/* Where nothing is mounted there by the pod itself. False: the volume is not needed. */
 static bool add_access_mounts(struct arena *a, struct json *spec, struct str name)
 {
     bool any = false;

@@ -115,7 +115,7 @@ static bool is_patched(const struct server_request *rq)
     return rq->verb == VERB_PATCH && !str_is(media_of(rq), "application/apply-patch+yaml");
 }
 
-/* Strict: all that is unknown or there twice is told at once. */
+/* Strict: report all unknown and duplicate fields together. */
 static int tell_odd_fields(struct server_request *rq)
 {
     autobuf all = { 0 };
@@ -186,7 +186,7 @@ int body_any(struct server_request *rq, const char *const *types, const struct s
     return schema && *ret ? body_check(rq, schema, *ret) : 0;
 }
 
-/* ---- an object: its shape, and fields that nobody knows ---- */
+/* ---- an object: its shape, and unknown fields ---- */
 
 /* Of a kind of users the rest is structural_check()'s, which needs no types to rely on. */
 static void check_shape(const struct resource_type *t, const struct place *root, struct problems *ps)
@@ -255,7 +255,7 @@ static int body_check_kind(struct server_request *rq, struct json *object)
     struct str version = type_api_version(rq->arena, rq->view ? rq->view : rq->type);
 
     if (!is_text_or_missing(json_get(object, "kind")) || !is_text_or_missing(json_get(object, "apiVersion")))
-        return 0; /* its shape is wrong, which is told next */
+        return 0; /* its shape is wrong, which is checked next */
     if (rq->type->custom && (!object_kind(object).n || !object_api_version(object).n))
         return fail_with(rq, REASON_BAD_REQUEST,
                          "the object provided is unrecognized (must be of type %s): Object '%s' is missing",

@@ -93,7 +93,7 @@ static void mark_namespace(struct server_request *rq, struct object **o)
         return;
     json_set(status, "phase", json_str(rq->arena, STR("Terminating")));
     if (store_update(store, tree, STORE_STATUS, &marked, NULL) < 0)
-        return; /* it is gone already */
+        return; /* it is deleted already */
     object_unref(*o);
     *o = marked;
 }

@@ -55,7 +55,7 @@ static bool check_going(struct server_request *rq, struct buf *why)
 
 static const struct {
     const char *name;
-    bool only_ready; /* not for /livez: nobody should be restarted for it */
+    bool only_ready; /* not for /livez: no reason for a restart */
     bool (*check)(struct server_request *rq, struct buf *why);
 } checks[] = {
     { "ping", false, check_ping },

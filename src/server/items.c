@@ -85,7 +85,7 @@ void items_reply(struct server_request *rq, struct str head, struct object *cons
 {
     struct items_items *t = xcalloc(1, sizeof(*t));
 
-    access_hold(rq); /* whoever reads slowly reads for long */
+    access_hold(rq); /* a slow reader takes long */
     t->server = rq->server;
     t->call = rq->call;
     t->n = n;

@@ -60,7 +60,7 @@ bool selection_has(const struct selection *s, const struct json *root)
 struct page {
     int64_t rev;                /* PAGE_OF_NOW: whatever is there */
     struct str namespace, name; /* of the last one given */
-    int64_t left;               /* how many follow; -1: nobody knows */
+    int64_t left;               /* how many follow; -1: unknown */
 };
 enum { PAGE_OF_NOW = -1 };
 

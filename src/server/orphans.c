@@ -55,7 +55,7 @@ static void orphan_look_at(void *ctx, const struct object *pod)
                  LOG_STR("node", node));
 }
 
-/* Those that are back, or have no pods any more. */
+/* Nodes that are back, or have no more pods. */
 static void orphan_forget(struct server *s, bool all)
 {
     MAP_FOREACH(struct orphan_node *, n, &s->orphans.nodes)

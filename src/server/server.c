@@ -208,7 +208,7 @@ static int read_target(struct server_request *rq)
     return 0;
 }
 
-/* What a browser accepts is not what clients of the API do. */
+/* Browsers accept other types than clients of the API. */
 static bool is_page(struct str path)
 {
     return str_is(path, "/") || str_is(path, "/ui") || str_starts(path, STR("/ui/"));

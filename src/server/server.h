@@ -69,7 +69,7 @@ struct server_options {
     void (*explain)(void *ctx, struct http_call *call, struct str namespace, struct str name);
     /* Is all ready? Else say why in 'out'. NULL: yes. */
     bool (*ready)(void *ctx, struct buf *out);
-    /* Somebody has defined a kind: those who watch all kinds want it too. It stays where it is. NULL: nobody does. */
+    /* Called when a CustomResourceDefinition adds a kind, which is never freed. NULL: not needed. */
     void (*on_type)(void *ctx, const struct resource_type *type);
     void *ctx;
 };

@@ -158,7 +158,7 @@ struct server_request {
     enum verb verb;
     struct auth_caller caller;
     struct rbac_question question; /* what it asks for */
-    bool is_known;                 /* 'caller' is somebody, to be told when it is over */
+    bool is_known;                 /* 'caller' is set, and auth_call_end() is due */
     bool lasts;                    /* a watch, a stream */
     bool is_held;                  /* it ends with what its caller is known by (auth_hold) */
     int status;                    /* of the answer; 0: it has none yet */
@@ -288,7 +288,7 @@ int handle_root(struct server_request *rq);
 int handle_ui(struct server_request *rq);
 int handle_door(struct server_request *rq);                     /* "/": to the page, or as handle_root() */
 bool page_question(struct str path, struct rbac_question *ret); /* why a job waits says which others there are */
-bool page_is_open(struct str path);                             /* a file of the page: nobody is asked who they are */
+bool page_is_open(struct str path);                             /* a file of the page, served without authentication */
 
 int handle_get(struct server_request *rq);
 int handle_list(struct server_request *rq);
@@ -366,7 +366,7 @@ void items_done(struct server *s);
 
 /* ---- admission.c ---- */
 
-/* Default 'object' and add what is wrong with it. 'old': NULL on create. Its shape is looked at before, whoever made it. */
+/* Default 'object' and add what is wrong with it. 'old': NULL on create. Its shape was checked before. */
 int admission_write(struct server_request *rq, struct json *object, const struct object *old);
 int admission_delete(struct server_request *rq, const struct object *old);
 struct admit_env admission_env(struct server *s, struct str namespace); /* what rules ask about the cluster */
@@ -612,7 +612,7 @@ struct server {
     struct arena schema_arena;
     const struct json **schemas; /* by row of resource_types, made when they are needed; NULL: none yet */
     struct map documents;        /* of OpenAPI, made once: struct document by path */
-    struct look *look;           /* of usage.c; NULL: nobody has asked yet */
+    struct look *look;           /* of usage.c; NULL: not used yet */
 };
 
 int64_t server_now_ms(const struct server *s);

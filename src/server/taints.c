@@ -70,7 +70,7 @@ static void taint_cancel(struct server *s, const struct tainted_pod *t)
     (void)control_apply(s, &plan); /* an Event that is lost is lost */
 }
 
-/* Those whose taint is gone, or who tolerate it for ever by now. */
+/* Pods whose taint was removed, or that tolerate it forever now. */
 static void tainted_forget(struct server *s, bool all)
 {
     MAP_FOREACH(struct tainted_pod *, t, &s->taints.waiting) {

@@ -47,7 +47,7 @@ struct api_watch {
     bool marks_end; /* a bookmark follows them */
     bool has_head;  /* ACCEPT_TABLE: the columns were sent */
     bool wants_bookmarks;
-    bool has_more;               /* it was not given all there is */
+    bool has_more;               /* there are more changes to send */
     bool is_bookmarked;          /* the last one, before the end, was sent */
     int64_t end_ms, bookmark_ms; /* mono */
 };

@@ -91,7 +91,7 @@ int store_backup(const char *dir, const char *file, struct store_facts *ret, str
     if (make_private(part, e) < 0)
         return -1;
     if (copy_into(from, part, e) < 0 || store_check(part, NULL, ret, e) < 0 || sync_file(part, e) < 0) {
-        (void)unlink(part); /* what is wrong is told already */
+        (void)unlink(part); /* the error is set already */
         return -1;
     }
     if (rename(part, file) < 0)

@@ -33,7 +33,7 @@ struct store_check_options {
  * problems, or with what kept us from looking. '*ret' is set if it could be read. */
 int store_check(const char *path, const struct store_check_options *opt, struct store_facts *ret, struct err *e);
 
-/* Put a copy in the place of the store in 'dir', which nobody has open; one that is there is kept as store.db.old.
+/* Replace the store in 'dir', which must not be open, by a copy; one that is there is kept as store.db.old.
  * The copy is checked first. Revisions go on far beyond both, so that no client takes the state of the copy for a
  * newer one that it knows: watches from before answer ERR_GONE, and their clients list again. */
 int store_restore_file(const char *file, const char *dir, struct store_facts *ret, struct err *e);

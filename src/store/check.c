@@ -139,7 +139,7 @@ static void check_records(struct check_check *c)
 
 /* ---- all ---- */
 
-/* In a directory: the WAL before SQLite forgets what is behind a bad frame. Not while somebody writes there. */
+/* In a directory: the WAL before SQLite forgets what is behind a bad frame. Not while another process writes there. */
 static int check_wal(const char *dir, const char *path, struct err *e)
 {
     autoclose int fd = -1, lock = -1;

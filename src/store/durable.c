@@ -150,7 +150,7 @@ static struct log_batch next_batch(const struct durable *d)
                                .compacted = d->compacted };
 }
 
-/* The batch is durable: these rows are gone, and of what it replaced the log alone has what is not recent. */
+/* The batch is durable: these rows are deleted, and older states that it replaced are in the log only. */
 static void batch_done(struct store *s, const struct log_batch *b)
 {
     struct durable *d = s->durable;
@@ -281,7 +281,7 @@ int store_flush(struct store *s, struct err *e)
 
     if (!d)
         return 0;
-    warm_trim(s); /* not after it: whoever watches is about to look at what was written */
+    warm_trim(s); /* not after it: watches are about to read what was written */
     if (d->pending.n > 0) {
         ret = durable_flush(s, &why);
         if (ret < 0) {

@@ -1,7 +1,7 @@
 /* index.c - the objects of one type: a hash map to find one, a treap to walk them in order and to count them
  *
  * A treap is a search tree whose nodes have random priorities, highest at the root. That alone keeps it balanced: the
- * expected depth for 100,000 objects is about 40. Priorities are hashes with the map's secret seed, so nobody can
+ * expected depth for 100,000 objects is about 40. Priorities are hashes with the map's secret seed, so no one can
  * choose names that make the tree deep.
  */
 #include "store/store_internal.h"

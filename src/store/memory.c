@@ -228,7 +228,7 @@ static void memory_changed(struct store *s, enum watch_kind what, const struct o
     object_unref(take_before);
 }
 
-/* What would be written, for whoever asked. */
+/* Dry: what would be written. */
 static void answer_dry(const struct resource_type *type, const struct json *tree, uint64_t rev, struct object **ret)
 {
     if (ret)
@@ -304,7 +304,7 @@ static struct entry *find_warm(struct store *s, const struct resource_type *type
 }
 
 /* Version 7 of RFC 9562: the time, a counter within the millisecond, then random. Times of the API have seconds only;
- * where jobs of one second are told apart by uid, the one that was made first is first. */
+ * where jobs of one second are ordered by uid, the older one is first. */
 static struct str new_uid(struct store *s)
 {
     int64_t now_ms = clock_now_ms(s->clock);

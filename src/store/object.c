@@ -12,7 +12,7 @@
 
 #define REVISION_KEY "resourceVersion"
 
-/* Whatever the tree has, metadata and its resourceVersion may have to be added: two nodes, their keys, 20 digits. */
+/* Metadata and its resourceVersion may have to be added: two nodes, their keys, 20 digits. */
 enum { SPARE_NODES = 2, SPARE_BYTES = sizeof("metadata" REVISION_KEY) + 20 };
 
 struct copier { /* the parts of the allocation that are not taken yet */

@@ -190,7 +190,7 @@ static void tidy_finalizers(struct json *meta)
 
 static void new_status(struct arena *a, struct type_rules rules, struct json *tree)
 {
-    /* Of a Pod: what follows from the spec; whoever admits pods says so. */
+    /* Of a Pod: what follows from the spec; admission validates it. */
     static const char *const follows[] = { "qosClass", "conditions" };
     const struct json *said = json_get(tree, "status");
     struct json *status;

@@ -33,7 +33,7 @@ bool sql_is_full(sqlite3 *db, int rc)
 {
     int no = db ? sqlite3_system_errno(db) : 0;
 
-    /* A write that failed left nothing behind that counts; after a sync that failed nobody knows. */
+    /* A failed write left nothing behind that counts; after a failed sync that is unknown. */
     return (rc & 0xff) == SQLITE_FULL || (rc == SQLITE_IOERR_WRITE && (no == ENOSPC || no == EDQUOT));
 }
 

@@ -53,10 +53,10 @@ struct sql_file {
     struct err cut; /* not 0: it can be read up to a damage behind which are acknowledged writes, and not be written */
 };
 
-/* The directory, made if it is not there, and its lock: nobody else has the store. */
+/* The directory, created if it is missing, and its lock: no other process has the store open. */
 int sql_dir_take(const char *dir, int *ret_dir, int *ret_lock, struct err *e);
 
-/* The file below 'dir' to write: made or brought to today's format. Nobody else has it. 'vfs' as in store_options. */
+/* The file below 'dir' to write: created or upgraded to the current format. Locked. 'vfs' as in store_options. */
 int sql_file_open(const char *dir, const char *vfs, struct sql_file *ret, struct err *e);
 /* A file by its path, to read: of today's format or an older one; '*ret_format'. Others may have it open. */
 int sql_file_read(const char *path, struct sql_file *ret, int64_t *ret_format, struct err *e);

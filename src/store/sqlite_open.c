@@ -11,7 +11,7 @@
 
 /* ---- whose it is ---- */
 
-/* Secrets are in it, so nobody else may read it, and nobody else may have put it there. */
+/* It has Secrets, so only we may own and access it. */
 static int check_private(int fd, const char *path, const char *mode, struct err *e)
 {
     struct stat st;
@@ -158,7 +158,7 @@ static const char settings[] = "PRAGMA journal_mode = WAL;"
 static const char new_settings[] = "PRAGMA page_size = 16384;"
                                    "PRAGMA auto_vacuum = INCREMENTAL;";
 
-enum { BUSY_MS = 5000 }; /* somebody who makes a copy is in the way for a moment only */
+enum { BUSY_MS = 5000 }; /* a backup holds the lock for a moment only */
 
 static int open_db(const char *path, int flags, const char *vfs, sqlite3 **ret, struct err *e)
 {

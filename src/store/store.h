@@ -8,7 +8,7 @@
  *   cluster-scoped one loses it. Names are not checked beyond what a URL needs: that is admission's work.
  * - update: optimistic (ERR_CONFLICT unless the body's resourceVersion is the stored one; none: overwrite), immutable
  *   uid, name, creationTimestamp, deletionTimestamp; generation + 1 when spec changed (anything but metadata, and
- *   status where that is a subresource) or deletion began; a change of nothing is no new revision. The main resource
+ *   status where that is a subresource) or deletion began; an update without changes has no revision. The main resource
  *   cannot change status, nor the status part anything else, for kinds with that subresource; for others the status
  *   part is ERR_NOT_FOUND. An object being deleted takes no new finalizer; the update that removes the last one removes
  *   it, once the grace of a Pod is confirmed.

@@ -165,7 +165,7 @@ void history_forget_old(struct store *s, uint64_t after, uint64_t to);
 /* The same change with another object, if it has one. */
 void history_replace(struct store *s, const struct object *o);
 
-/* Revisions up to 'rev' were used by nobody we know. */
+/* Revisions up to 'rev' are unused. */
 void history_skip(struct store *s, uint64_t rev);
 enum { HISTORY_NOBODY = UINT8_MAX }; /* instead of a kind */
 
@@ -193,7 +193,7 @@ struct log_write {
 struct log_batch { /* one transaction */
     const struct log_write *writes;
     size_t n_writes;
-    const uint64_t *dead; /* rows that nobody needs any more */
+    const uint64_t *dead; /* rows that can be deleted */
     size_t n_dead;
     uint64_t compacted; /* a watch can no longer begin before this revision */
 };
@@ -214,7 +214,7 @@ struct store_log {
                 struct err *e);
     void (*close)(struct store_log *log);
     uint64_t rev, compacted; /* of the last change ever, and as in struct log_batch; known when it is opened */
-    struct err failure;      /* why nothing can be committed any more; ERR_OK: it can */
+    struct err failure;      /* why commits fail; ERR_OK: they do not */
     bool wants_commit;       /* also of nothing, once all was read: records are to be sealed with another key */
     bool is_full;            /* the last commit failed for want of space: the next may work */
 };
@@ -231,8 +231,8 @@ struct undone { /* revisions of a turn that was not flushed */
 struct durable {
     struct store_log *log;
     VEC(struct log_write) pending; /* since the last flush; 'now' and 'before' are references */
-    VEC(uint64_t) dead;            /* rows that nobody needs, in the order in which they are to be deleted */
-    size_t dead_at, dead_end;      /* so many are gone; so many may go, a few with each flush */
+    VEC(uint64_t) dead;            /* rows to delete, in order */
+    size_t dead_at, dead_end;      /* deleted so far; allowed so far, a few with each flush */
     uint64_t forgotten;            /* of changes up to this one the history has present objects only */
     uint64_t compacted;            /* written with the next flush: rows of dead[] up to 'dead_end' were left by changes
                                       up to this one */
@@ -272,7 +272,7 @@ struct store {
     int64_t uid_ms; /* of the uid given last */
     unsigned uid_seq;
     uint64_t rev;     /* of the last change */
-    uint64_t flushed; /* changes up to this revision may be told */
+    uint64_t flushed; /* watches may deliver changes up to this revision */
     uint64_t dropped; /* changes up to this revision are no longer kept */
     size_t history;   /* most changes kept */
     uint8_t *order;   /* the kind of each kept change: order[rev & (order_cap - 1)] */

@@ -1,6 +1,6 @@
 /* warm.c - which objects keep their trees
  *
- * A tree is made when somebody asks for it and is kept while somebody holds the object. Borrowers hold nothing, but
+ * A tree is made when it is needed and kept while the object has references. Borrowers hold nothing, but
  * they are done when the next write or flush begins: then the store looks through its list and cools what only it
  * holds. It does so each time the list has doubled, so that the looking costs no more than the warming did.
  */

@@ -295,7 +295,7 @@ static bool watch_is_wanted(struct watch *w, const struct change *change)
     return !o || str_eq(o->namespace, w->namespace); /* one that cannot be read ends the watch */
 }
 
-/* The next change that is wanted and may be told, not taken yet; NULL if there is none. */
+/* The next change that matches and is durable, not taken yet; NULL if there is none. */
 static const struct change *watch_peek(struct watch *w)
 {
     for (; w->at < w->history->end; w->at++) {

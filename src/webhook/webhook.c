@@ -72,7 +72,7 @@ static const struct json *find_namespace(void *ctx, struct str name)
     return l && l->object ? l->object->root : NULL;
 }
 
-/* What was looked at afresh stands in for what the watch has told. */
+/* An object that was read again replaces that of the watch. */
 static void webhook_each_queue(void *ctx, void (*each)(void *arg, const struct json *queue), void *arg)
 {
     struct webhook_review *r = ctx;
@@ -363,7 +363,7 @@ static int open_door(struct webhook *w, struct err *e)
     return 0;
 }
 
-/* Until the shared certificate is known one of our own is shown, which nobody trusts: so the address is tried now. */
+/* Until the shared certificate is known we serve an untrusted one of our own, so that a bad address fails now. */
 static int open_server(struct webhook *w, struct err *e)
 {
     autocertificates own = { .title = "pumice webhook" };

@@ -253,7 +253,7 @@ static void webhook_keys_show(struct webhook *w)
 }
 
 /* Trust first, then the certificate: API servers hear of configurations one after the other. Where what is shown now is
- * trusted no longer (somebody took the Secret away, and with it the CA), every moment counts instead. */
+ * trusted no longer (the Secret was deleted, and with it the CA), every moment counts instead. */
 static void webhook_keys_adopt(struct webhook *w)
 {
     struct webhook_keys *k = &w->keys;
