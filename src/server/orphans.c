@@ -1,7 +1,7 @@
-/* orphans.c - sees to pods whose node is gone, as controller/eviction.c plans it
+/* orphans.c - deletes pods whose node was deleted, as controller/eviction.c plans it
  *
  * A Node that is not there for a while takes its pods along. It may come back before: one that is being registered again,
- * or that somebody deleted by mistake.
+ * or that was deleted by mistake.
  */
 #include "server/server_internal.h"
 
@@ -51,7 +51,7 @@ static void orphan_look_at(void *ctx, const struct object *pod)
     n->seen = s->orphans.looks;
     orphan_plan(pod->root, look->now_ms - n->since_ms, &look->plan);
     if (look->plan.ops.n > n_ops)
-        log_info("Deleted a pod whose node is gone", LOG_STR("namespace", pod->namespace), LOG_STR("pod", pod->name),
+        log_info("Deleted pod of a deleted node", LOG_STR("namespace", pod->namespace), LOG_STR("pod", pod->name),
                  LOG_STR("node", node));
 }
 
