@@ -108,7 +108,7 @@ def fails_for_a_while():
         stays_closed(r)
         kernel.broken = True
         kernel.put("go")
-        r.until(lambda r: any("stay as they were" in n and TROUBLE in n for n in notices(r)))
+        r.until(lambda r: any("failed to update NetworkPolicies" in n and TROUBLE in n for n in notices(r)))
         r.until(lambda r: "NetworkNotReady" in reasons(r, "late-a-0"))
         stays_closed(r)
         same(r.lines("late-a-0"), [])

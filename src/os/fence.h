@@ -1,12 +1,12 @@
-/* fence.h - the program ends at a moment, whatever it is doing then
+/* fence.h - end the program at a given moment, whatever it is doing
  *
- * For what may be done only until some time, such as writing while a lease is held. To ask for the time first is not
- * enough: a program can be stopped between the question and the deed (SIGSTOP, a frozen cgroup, a machine that sleeps)
- * and goes on where it was, however late it is. Here the kernel asks: a timer has a signal waiting when the time has
- * come, and its handler runs before any other instruction of the program does, also after a stop.
+ * For work that is allowed only until a deadline, such as writing while a lease is held. Checking the time first is not
+ * enough: the program can be stopped between the check and the write (SIGSTOP, a frozen cgroup, a sleeping machine) and
+ * continue later. Here the kernel checks: at the deadline a timer queues a signal, and its handler runs before any other
+ * instruction of the program, also after a stop.
  *
- * What was given to the kernel before (bytes in a socket) leaves. A virtual machine whose clocks stood still with it
- * knows nothing of the time.
+ * Bytes that were given to the kernel before (in a socket) are still sent. A virtual machine that was paused together
+ * with its clocks does not notice the time.
  *
  * There is one for a process, in the thread that opened it. It uses SIGALRM.
  */

@@ -202,7 +202,7 @@ static int open_net(struct agent *g, struct err *e)
     g->host_ip = agent_address(&g->arena, net_gateway(g->net));
     has_way_out = net_way_out(g->net, &why);
     if (net.has_way_out && why)
-        notice(g, has_way_out ? "" : "pods have no way out to other networks: ", why);
+        notice(g, has_way_out ? "" : "pods cannot reach other networks: ", why);
     return 0;
 }
 
@@ -221,7 +221,7 @@ static void net_helper_died(struct agent *g)
 
     (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, net_helper_fd(g->net), NULL);
     if (net_helper_restart(g->net, &e) < 0 || (g->opt.outlives && agent_keep(g, &e) < 0))
-        notice(g, "pods have no way out to other networks any more: ", e.text);
+        notice(g, "pods lost their access to other networks: ", e.text);
     else
         log_info("Restarted slirp4netns after it was killed");
     watch_net(g);

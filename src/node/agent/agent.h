@@ -1,15 +1,15 @@
-/* agent.h - this machine as a node: it takes the pods bound to it and runs them
+/* agent.h - this machine as a node: runs the pods that are bound to it
  *
- * What a kubelet and kube-proxy do. The agent watches a cluster (cluster.h), registers a Node, and for each pod that is
- * bound to it makes a sandbox (shim.h, net.h, volume.h), follows its life (life.h) and writes its status. Service
- * addresses are given out, names answered (dns.h), NetworkPolicies and Services put into nftables (filter.h) before a
- * pod starts that they concern.
+ * It does what a kubelet and kube-proxy do. The agent watches a cluster (cluster.h) and registers a Node. For each pod
+ * that is bound to the Node it creates a sandbox (shim.h, net.h, volume.h), follows its life (life.h) and writes its
+ * status. It allocates Service addresses, answers DNS queries (dns.h), and puts NetworkPolicies and Services into
+ * nftables (filter.h) before a pod starts that they concern.
  *
- * Everything a run makes on the host carries its id and goes with it: agent_close() removes it all; after kill -9 the
- * keeper does (keeper.h); if that was killed too, the next agent_open() with the same state directory.
+ * Everything that a run creates on the host carries its id. agent_close() removes it all; after kill -9 the keeper does
+ * (keeper.h); if the keeper was killed too, the next agent_open() with the same state directory does.
  *
- * The pods of a node outlive it ('outlives'): what ends with the program is the agent alone. The next one of the same
- * node and state directory goes on with the run and finds its pods as they are, and how those ended that did meanwhile.
+ * With 'outlives' the pods keep running when the program ends. The next program with the same node name and state
+ * directory adopts the run: it finds running pods as they are, and the exit status of those that ended meanwhile.
  *
  *     user_enter(); agent_open();                 one thread, no children
  *     for (;;) { poll(agent_fd …, due); due = agent_turn(); }
@@ -38,43 +38,43 @@ struct agent_output { /* a line that a container wrote */
     struct str text;
 };
 
-/* Files that a pod has written and that go with it: a tree on this machine. Once for each that there is: what each start
- * of a container changed of its root, and emptyDirs on disk. */
+/* A tree of files that a pod wrote and that is deleted with it. One for each start of a container (what it changed in its
+ * root), and one for each emptyDir on disk. */
 struct agent_written {
     struct str namespace, pod, uid;
-    struct str container; /* whose; of an emptyDir: the first that mounts it */
+    struct str container; /* that wrote it; of an emptyDir: the first that mounts it */
     int attempt;
     bool is_only;  /* the pod has no other container */
     struct str at; /* where the container has it: "/", "/tmp" */
     int fd;
-    struct str path;  /* of the same, for one that stays */
+    struct str path;  /* of the tree, where the caller may keep it */
     bool is_composed; /* a root that is put together of directories: links and empty files of the host's are ours */
     const struct str *mounts; /* where something is mounted in the container: what lies there below it is ours */
     size_t n_mounts;
 };
-/* Something of it that no program wrote: a place for a mount, or what the system writes by itself. */
+/* True for entries that no program of the pod wrote: mount points, and files that the system writes. */
 struct tree_entry;
 bool agent_written_is_ours(const struct agent_written *w, const struct tree_entry *entry);
 
 struct agent_hooks { /* each may be NULL */
     void *ctx;
     void (*output)(void *ctx, const struct agent_output *line);
-    /* How many bytes of output there is room for now; NULL: always some. At 0 output waits, and so do containers
-     * that write much. Ask again with the next agent_turn(). */
+    /* How many bytes of output the caller can take now; NULL: no limit. While it is 0 output waits, and containers that
+     * write much block. Asked again by each agent_turn(). */
     size_t (*room)(void *ctx);
     /* What a running pod uses; about once a second, and when it ends. */
     void (*usage)(void *ctx, struct str pod_uid, const struct cgroup_stats *s, int64_t now_ms);
-    /* Said once: "image \"busybox\": the host's files (give another with --image busybox=DIR)". */
+    /* A sentence for the user, given once: "image \"busybox\": the host's files (…)". */
     void (*notice)(void *ctx, struct str sentence);
-    /* How far images are that are being pulled, in one line; empty: none is. */
+    /* Progress of all pulls in one line; empty: no image is being pulled. */
     void (*pulling)(void *ctx, struct str line);
     /* May this pod run here? -1: it fails, and says why. NULL: all may. */
     int (*admit)(void *ctx, const struct json *pod, struct err *e);
     /* Can this node run pods of this RuntimeClass? -1: its sandbox is not made, with this reason. NULL: of all. */
     int (*runtime)(void *ctx, struct str class, struct err *e);
-    /* A pod was removed, and its logs go when this returns. */
+    /* A pod was removed; its logs are deleted when this returns. */
     void (*leaves)(void *ctx, struct str namespace, struct str pod, struct str uid);
-    /* It would go now. True: it stays where 'path' says until agent_close(). */
+    /* The tree is about to be deleted. True: keep it at 'path' until agent_close(). */
     bool (*written)(void *ctx, const struct agent_written *w);
 };
 
@@ -94,18 +94,18 @@ enum agent_network {
     AGENT_NET_MAX,
 };
 
-/* The cluster is one that outlives this program, and this machine one of its nodes: what belongs to that. Read at
- * agent_attach(); the functions are called until agent_close(). */
+/* For a node of a cluster that exists without this program. Read by agent_attach(); the functions are called until
+ * agent_close(). */
 struct agent_remote {
     struct str host_ip;                 /* of this machine, as the others reach it */
     int64_t port;                       /* of the kubelet API; 0: there is none */
     const struct json *labels, *taints; /* of the Node, besides the usual; may be NULL. Taints: when it is new */
     void *ctx;
-    /* Objects that pods refer to are asked for one by one, as cluster_kube_follow() has it. NULL: the cluster tells of
-     * all of them, and of Nodes. */
+    /* Watch one object that a pod refers to, as cluster_kube_follow() does. NULL: the cluster reports all objects of these
+     * kinds, and Nodes. */
     uint64_t (*follow)(void *ctx, const struct resource_type *type, struct str namespace, struct str name);
     void (*unfollow)(void *ctx, const struct resource_type *type, struct str namespace, struct str name);
-    /* Send a TokenRequest for a service account; agent_token_came() follows, later. NULL: there are no tokens. */
+    /* Send a TokenRequest for a service account; agent_token_came() follows later. NULL: tokens are not available. */
     void (*token)(void *ctx, uint64_t id, struct str namespace, struct str account, const struct json *request);
 };
 
@@ -139,43 +139,43 @@ struct agent_options {
     struct agent_hooks hooks;
 };
 
-/* Sweep what dead runs left, make the run's directory, groups, spawner and network. Call it before any thread
- * exists; user_enter() was called before. */
+/* Remove what dead runs left; create the directory, cgroups, spawner and network of the run. Call it after user_enter()
+ * and before any thread exists. */
 int agent_open(const struct agent_options *opt, struct agent **ret, struct err *e);
-/* A run of this node whose program is gone; NULL: there is none. The caller sees to it, by a lock, that he is the only
- * one who looks for this node. Runs that cannot be gone on with are ended, with a warning: of another version, or killed
- * when they began. */
+/* Find a run of this node whose program has ended; NULL: there is none. The caller holds a lock, so that only one program
+ * looks for this node. Runs that cannot be adopted (of another version, or killed while they started) are ended with a
+ * warning. */
 struct agent_found *agent_found_look(const char *state_dir, const char *node_name);
-/* Instead of user_enter(): into its namespaces. */
+/* Instead of user_enter(): enter the namespaces of the run. */
 int agent_found_enter(const struct agent_found *f, struct user_root *ret, struct err *e);
-void agent_found_free(struct agent_found *f); /* it goes on. NULL is fine */
-/* End all pods that outlived this node, and remove what they and dead runs left. One thread. Returns how many runs
- * there were. */
+void agent_found_free(struct agent_found *f); /* its pods keep running. NULL is fine */
+/* End all pods of this node that are still running, and remove what they and dead runs left. For a program with one
+ * thread. Returns the number of runs that were ended. */
 size_t agent_cleanup(const char *state_dir, const char *node_name);
 
-/* From here on it works on the cluster (its own door: a cluster_embedded of its own). The Node is written with the
- * next turn. */
+/* Start to work on the cluster, which is used by the agent alone (a cluster_embedded of its own). The next turn writes the
+ * Node. */
 void agent_attach(struct agent *g, struct cluster *c);
 
 int agent_fd(const struct agent *g); /* readable: something happened */
-/* Take news, do what is due. Returns when to call again at the latest (ms of the cluster's clock; INT64_MAX: never).
- * '*ret_busy' (may be NULL): something was done. */
+/* Handle events and do what is due. Returns when to call again at the latest (ms of the cluster's clock; INT64_MAX:
+ * never). '*ret_busy' (may be NULL): something was done. */
 int64_t agent_turn(struct agent *g, bool *ret_busy);
 
-/* Of agent_remote.token. NULL and an error: it is asked for again. */
+/* The answer to agent_remote.token. NULL and an error: the agent requests it again. */
 void agent_token_came(struct agent *g, uint64_t id, const struct json *answer, const struct err *e);
-void agent_tokens_ask_again(struct agent *g); /* they are signed by another key now */
-/* The machine goes: no pod starts any more, those that run are ended, with their grace but 'grace_ms' at most, and fail
- * with the reason Terminated. The Node says that it is not ready. */
+void agent_tokens_ask_again(struct agent *g); /* the signing key has changed */
+/* The machine shuts down: start no pods, and end those that run, after their grace period but at most 'grace_ms'. They
+ * fail with the reason Terminated. The Node becomes not ready. */
 void agent_shut_down(struct agent *g, int64_t grace_ms);
-bool agent_is_quiet(const struct agent *g); /* no pod runs, and all that is to be known of them was written */
-void agent_write_now(struct agent *g);      /* the cluster is there again: what failed is written at once */
+bool agent_is_quiet(const struct agent *g); /* no pod runs, and the status of all was written */
+void agent_write_now(struct agent *g);      /* the cluster is reachable again: retry failed writes at once */
 
-/* A socket that listens at the gateway of the pods, for an API server in this process: programs in pods that start from
- * now on are told of it (KUBERNETES_SERVICE_HOST, …_PORT), as a kubelet tells them. */
+/* Listen on the pod gateway, for an API server in this process. Pods that start from now on get KUBERNETES_SERVICE_HOST
+ * and KUBERNETES_SERVICE_PORT, as from a kubelet. */
 int agent_listen(struct agent *g, uint16_t port, int *ret_fd, struct err *e);
-/* A socket of this type (SOCK_STREAM, SOCK_DGRAM) that reaches the pods of this machine, also those that nobody outside
- * reaches: connect() it. It does not block. -1: there is none. */
+/* A non-blocking socket of this type (SOCK_STREAM, SOCK_DGRAM) in the pod network, to be connected to a pod of this
+ * machine. -1: the network has failed. */
 int agent_socket(const struct agent *g, int type);
 #define AGENT_SERVICE_SUBNET "10.96.0.0/16"                       /* addresses of Services */
 struct str agent_gateway(const struct agent *g, struct arena *a); /* "10.88.0.1" */
@@ -183,13 +183,13 @@ struct str agent_gateway(const struct agent *g, struct arena *a); /* "10.88.0.1"
 /* What its Node has: {"cpu": "8", "memory": …}, in 'a'. */
 struct json *agent_capacity(struct agent *g, struct arena *a);
 
-size_t agent_pods(const struct agent *g);     /* that have something left on this machine */
+size_t agent_pods(const struct agent *g);     /* with anything left on this machine */
 void agent_kill_all(struct agent *g);         /* everything, at once */
-bool agent_is_broken(const struct agent *g);  /* its spawner is dead: no pod can start any more */
+bool agent_is_broken(const struct agent *g);  /* the spawner is dead, so no pod can start */
 const char *agent_id(const struct agent *g);  /* of the run, 6 hex digits */
 const char *agent_dir(const struct agent *g); /* <state_dir>/<id> */
 
-/* ---- looking into pods: what a kubelet answers ---- */
+/* ---- pods as the kubelet API shows them ---- */
 
 struct agent_place {
     struct str namespace, pod, container;
@@ -202,11 +202,11 @@ struct agent_log_place {
     struct str path, uid; /* see conlog.h */
     int attempt;
 };
-/* Where the output of a container is, or of the one before it. ERR_NOT_FOUND: there is no such pod; ERR_INVALID: no
- * such container, or it has not run yet; in the kubelet's words. */
+/* Find the log of a container, or ('is_previous') of its attempt before. Fails in the kubelet's words. ERR_NOT_FOUND: the
+ * pod does not exist; ERR_INVALID: the container does not exist, or has not run yet. */
 int agent_log_find(struct agent *g, struct arena *a, const struct agent_place *where, bool is_previous,
                    struct agent_log_place *ret, struct err *e);
-/* Will there be more of it? */
+/* May the container still write to this log? */
 bool agent_log_grows(const struct agent *g, const struct agent_log_place *log, struct str container);
 
 /* The containers of a pod as they are now, init containers first. False: it is not here. */
@@ -218,13 +218,13 @@ struct agent_container {
 struct agent_containers {
     struct str namespace, pod;
     VEC(struct agent_container) list;
-    bool is_over; /* nothing of it will run any more */
+    bool is_over; /* the pod has ended */
 };
 bool agent_containers(const struct agent *g, struct arena *a, struct str pod_uid, struct agent_containers *ret);
 /* Where an attempt of one of them writes (conlog.h). */
 struct str agent_log_file(const struct agent *g, struct arena *a, struct str pod_uid, struct str container,
                           int attempt);
-/* What all of it uses; false: nobody counts it. */
+/* What the whole pod uses; false: it is not counted. */
 bool agent_pod_usage(const struct agent *g, struct str pod_uid, struct cgroup_stats *ret);
 
 /* Sessions: run a command in a container (shim_exec_on()), attach to a container (shim_attach()), carry bytes between a
@@ -245,8 +245,8 @@ struct agent_session_spec {
 uint64_t agent_exec(struct agent *g, const struct agent_session_spec *spec, struct err *e);
 uint64_t agent_attach_to(struct agent *g, const struct agent_session_spec *spec, struct err *e);
 uint64_t agent_forward(struct agent *g, const struct agent_session_spec *spec, struct err *e);
-/* The address that this node gave to a pod that runs, "10.88.0.2", in 'a'; reached by agent_socket(). ERR_CONFLICT: it does
- * not run here, or has the host's network. */
+/* The address of a running pod, "10.88.0.2", in 'a', for agent_socket(). ERR_CONFLICT: the pod does not run here, or uses
+ * the host's network. */
 int agent_pod_address(const struct agent *g, struct arena *a, struct str pod_uid, struct str *ret, struct err *e);
 void agent_session_end(struct agent *g, uint64_t id); /* kill it; 'ended' is not called any more */
 
@@ -263,12 +263,12 @@ pid_t agent_first_process(const struct agent *g, const struct agent_place *where
 /* All that runs in containers, container by container. */
 void agent_processes(struct agent *g, void (*f)(void *ctx, const struct agent_process *p), void *ctx);
 
-/* All pods stop where they are, or go on. -1: this host cannot. */
+/* Freeze or thaw all pods. -1: this host cannot freeze. */
 int agent_freeze(const struct agent *g, bool on);
 
-/* Ends everything (killing what is left) and removes it; see keeps_state. The cluster stays the caller's. */
+/* Kill all pods and remove everything (but see keeps_state). The cluster stays the caller's. */
 void agent_close(struct agent *g);
-/* The same, and pods that outlive it go on. An agent that never had any is closed. */
+/* Leave the pods running, if 'outlives' is set; else the same as agent_close(). */
 void agent_leave(struct agent *g);
 
 #endif

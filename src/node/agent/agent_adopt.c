@@ -102,7 +102,8 @@ int agent_found_enter(const struct agent_found *f, struct user_root *ret, struct
 int agent_found_run(const struct agent_found *f, struct agent_run *r, struct arena *a, const char *state_dir,
                     struct err *e)
 {
-    return agent_run_adopt(r, a, state_dir, f->id, kept_of(f)->fds[KEPT_LOCK], e);
+    (void)snprintf(r->id, sizeof(r->id), "%s", f->id);
+    return agent_run_adopt(r, a, state_dir, kept_of(f)->fds[KEPT_LOCK], e);
 }
 
 int agent_found_net(const struct agent_found *f, const struct net_options *opt, struct net **ret, struct err *e)

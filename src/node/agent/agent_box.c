@@ -104,7 +104,7 @@ static int build_argv(struct building *b, struct err *e)
         return 0;
     return err_set(
         e, ERR_INVALID,
-        "container \"%.*s\" has no command, and %.*s has none of its own: write \"command\", or give the image with "
+        "container \"%.*s\" has no command, and neither has its image (%.*s); set \"command\", or give the image with "
         "--image %.*s=DIR|archive.tar",
         STR_ARG(b->action->name), STR_ARG(b->image->said), STR_ARG(b->image->name));
 }
@@ -146,7 +146,7 @@ static int collect_env(struct building *b, struct err *e)
     if (env_put_list(env, b->image->env.v, b->image->env.n, e) < 0 ||
         env_put_list(env, b->grant.env.v, b->grant.env.n, e) < 0 ||
         env_default(env, STR("PATH"), STR(PATH_DEFAULT), e) < 0 ||
-        agent_env(b->p, b->arena, b->pod, b->container, env, e) < 0)
+        agent_env(&(struct agent_env_of){ b->p, b->arena, b->pod, b->container }, env, e) < 0)
         return -1;
     if (b->ret->spec.uid <= 0 && b->image->user.n == 0 && env_default(env, STR("HOME"), STR("/root"), e) < 0)
         return -1;
@@ -345,17 +345,21 @@ static int oom_score(const struct agent_pod *p, const struct cgroup_limits *l)
 
 /* ---- mounts ---- */
 
-static int agent_box_add_mount(struct building *b, int fd, const char *path, struct str target, bool is_read_only,
-                               bool is_recursive, struct err *e)
+/* 'take_copy': of box_clone_mount(); -1: that has failed. */
+static int push_mount(struct building *b, int take_copy, struct str target, struct err *e)
 {
     struct box_build *r = b->ret;
-    int copy = box_clone_mount(fd, path, is_read_only, is_recursive, e);
 
-    if (copy < 0)
+    if (take_copy < 0)
         return err_wrap(e, "mount %.*s", STR_ARG(target));
-    r->mount_fds[r->n_mount_fds++] = copy;
-    *vec_push(b->arena, &r->spec.mounts) = (struct box_mount){ copy, target };
+    r->mount_fds[r->n_mount_fds++] = take_copy;
+    *vec_push(b->arena, &r->spec.mounts) = (struct box_mount){ take_copy, target };
     return 0;
+}
+
+static int mount_file(struct building *b, const char *path, struct str target, bool is_read_only, struct err *e)
+{
+    return push_mount(b, box_clone_mount(-1, path, is_read_only, false, e), target, e);
 }
 
 /* Is the path, or something on the way to it, mounted by the user already? */
@@ -377,7 +381,7 @@ static int add_etc(struct building *b, const struct volume_mount *v, size_t n, s
 
         if (b->p->is_host_network && i == 2)
             continue;
-        if (!is_mounted(v, n, target.p) && agent_box_add_mount(b, -1, path.p, target, false, false, e) < 0)
+        if (!is_mounted(v, n, target.p) && mount_file(b, path.p, target, false, e) < 0)
             return -1;
     }
     return 0;
@@ -390,7 +394,7 @@ static int add_termination(struct building *b, const struct volume_mount *v, siz
     int fd = open(path.p, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 
     if (fd < 0)
-        return err_errno(e, "make %s", path.p);
+        return err_errno(e, "create %s", path.p);
     fchmod(fd, 0666);
     close(fd);
     if (target.n == 0)
@@ -399,9 +403,7 @@ static int add_termination(struct building *b, const struct volume_mount *v, siz
         str_starts(target, STR("/dev/"))) /* its /dev is the host's, where nothing is made */
         return 0;
     target = arena_str(b->arena, target);
-    return target.p[0] != '/' || is_mounted(v, n, target.p)
-               ? 0
-               : agent_box_add_mount(b, -1, path.p, target, false, false, e);
+    return target.p[0] != '/' || is_mounted(v, n, target.p) ? 0 : mount_file(b, path.p, target, false, e);
 }
 
 static int add_libraries(struct building *b, struct err *e)
@@ -409,7 +411,7 @@ static int add_libraries(struct building *b, struct err *e)
     if (b->image->root.n == 0) /* the host's files have them */
         return 0;
     VEC_FOREACH(path, &b->grant.libraries)
-        if (agent_box_add_mount(b, -1, path->p, *path, true, false, e) < 0)
+        if (mount_file(b, path->p, *path, true, e) < 0)
             return -1;
     return 0;
 }
@@ -425,7 +427,7 @@ static int build_mounts(struct building *b, struct err *e)
         add_libraries(b, e) < 0)
         return -1;
     VEC_FOREACH(m, &mounts)
-        if (agent_box_add_mount(b, m->fd, NULL, m->target, m->is_read_only, m->is_recursive_host, e) < 0)
+        if (push_mount(b, box_clone_mount(m->fd, NULL, m->is_read_only, m->is_recursive_host, e), m->target, e) < 0)
             return -1;
     return 0;
 }
@@ -455,7 +457,7 @@ static int make_over(struct agent *g, struct str *ret, struct err *e)
         return -1;
     hide.has_veil = g->veil.n > 0;
     if (mkdirat(g->run.small_fd, g->over_name, 0755) < 0 && errno != EEXIST)
-        return err_errno(e, "make %s", path.p);
+        return err_errno(e, "create %s", path.p);
     dir = openat(g->run.small_fd, g->over_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return err_errno(e, "open %s", path.p);
@@ -494,7 +496,7 @@ static int build_root(struct building *b, struct err *e)
     if (s->root.n)
         return 0;
     if (agent_tenant(p).is_tenant && !agent_tenant(p).has_host_files) /* agent_image.c has refused it before */
-        return err_set(e, ERR_FORBIDDEN, "the host's files are not for this pod");
+        return err_set(e, ERR_FORBIDDEN, "this pod may not use the host's files");
     if (!p->agent->over.n && make_over(p->agent, &s->over, e) < 0)
         return -1;
     s->over = p->agent->over;
@@ -568,7 +570,7 @@ static struct json *pod_with_status(struct agent_pod *p, struct arena *a)
 }
 
 int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_action *action, struct box_build *ret,
-                    const char **ret_reason, struct err *e)
+                    struct err *e)
 {
     struct building b = { .p = p, .arena = a, .action = action, .container = action->container, .ret = ret };
     int rc = -1;
@@ -585,11 +587,11 @@ int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_acti
         ret->spec.cwd = b.image->cwd;
     build_identity(&b);
     vars_init(&b.env, a);
-    *ret_reason = "CreateContainerConfigError";
+    ret->reason = "CreateContainerConfigError";
     if (build_devices(&b, e) == 0 && build_env(&b, e) == 0) {
-        *ret_reason = "CreateContainerError";
+        ret->reason = "CreateContainerError";
         if (build_argv(&b, e) == 0 && build_root(&b, e) == 0) {
-            *ret_reason =
+            ret->reason =
                 "CreateContainerConfigError"; /* as the kubelet has it: mounts are made before the runtime is asked */
             if (build_mounts(&b, e) == 0) {
                 agent_layer_mounts(p, &ret->spec);

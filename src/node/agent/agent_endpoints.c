@@ -25,24 +25,26 @@ static bool may_be_led_to(struct in_addr address)
            (subnet_parse(STR(AGENT_SERVICE_SUBNET), &services, NULL) < 0 || subnet_index(&services, address) < 0);
 }
 
-static void agent_endpoints_add(struct arena *a, struct agent_backends *to, struct str address, const struct json *of,
-                                bool is_ready, const struct json *ports)
+static void add_backend(struct arena *a, struct agent_backends *to, struct agent_backend b)
 {
-    struct in_addr at = agent_address_parse(address);
+    if (may_be_led_to(b.address))
+        *vec_push(a, &to->list) = b;
+}
 
-    if (may_be_led_to(at))
-        *vec_push(a, &to->list) = (struct agent_backend){ at, json_member_text(of, "hostname"), is_ready, ports };
+static void add_addresses(struct arena *a, struct agent_backends *to, const struct json *subset, bool is_ready)
+{
+    JSON_FOREACH(address, json_get(subset, is_ready ? "addresses" : "notReadyAddresses"))
+        add_backend(a, to,
+                    (struct agent_backend){ agent_address_parse(json_member_text(address, "ip")),
+                                            json_member_text(address, "hostname"), is_ready,
+                                            json_get(subset, "ports") });
 }
 
 static void add_subsets(struct arena *a, const struct object *endpoints, struct agent_backends *to)
 {
     JSON_FOREACH(subset, json_get(endpoints->root, "subsets")) {
-        const struct json *ports = json_get(subset, "ports");
-
-        JSON_FOREACH(address, json_get(subset, "addresses"))
-            agent_endpoints_add(a, to, json_member_text(address, "ip"), address, true, ports);
-        JSON_FOREACH(address, json_get(subset, "notReadyAddresses"))
-            agent_endpoints_add(a, to, json_member_text(address, "ip"), address, false, ports);
+        add_addresses(a, to, subset, true);
+        add_addresses(a, to, subset, false);
     }
 }
 
@@ -52,8 +54,10 @@ static void add_slice(struct arena *a, const struct object *slice, struct agent_
         bool is_ready = json_bool(json_find(endpoint, "conditions", "ready", NULL), true); /* unknown is as good */
 
         JSON_FOREACH(address, json_get(endpoint, "addresses"))
-            agent_endpoints_add(a, to, json_text(address, STR_NULL), endpoint, is_ready,
-                                json_get(slice->root, "ports"));
+            add_backend(a, to,
+                        (struct agent_backend){ agent_address_parse(json_text(address, STR_NULL)),
+                                                json_member_text(endpoint, "hostname"), is_ready,
+                                                json_get(slice->root, "ports") });
     }
 }
 

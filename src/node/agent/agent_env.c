@@ -133,15 +133,19 @@ static bool key_value(struct arena *a, enum agent_want want, const struct json *
     return true;
 }
 
-static int ref_value(struct env_build *b, size_t source, const struct json *ref, bool *ret_is_there, struct str *ret,
-                     struct err *e)
+struct env_value {
+    struct str text;
+    bool is_there;
+};
+
+static int ref_value(struct env_build *b, size_t source, const struct json *ref, struct env_value *ret, struct err *e)
 {
     struct str name = json_member_text(ref, "name"), key = json_member_text(ref, "key");
     bool is_optional = json_bool(json_get(ref, "optional"), false);
     const struct object *o = agent_find(b->p->agent, sources[source].want, b->p->object->namespace, name);
 
-    *ret_is_there = o && key_value(b->arena, sources[source].want, o->root, key, ret);
-    if (*ret_is_there || is_optional)
+    ret->is_there = o && key_value(b->arena, sources[source].want, o->root, key, &ret->text);
+    if (ret->is_there || is_optional)
         return 0;
     if (!o)
         return err_set(e, ERR_NOT_FOUND, "%s \"%.*s\" not found", sources[source].kind, STR_ARG(name));
@@ -193,52 +197,53 @@ static int put_from(struct env_build *b, const struct json *from, struct err *e)
 
 /* ---- env ---- */
 
-static int value_from(struct env_build *b, const struct json *from, bool *ret_is_there, struct str *ret, struct err *e)
+static int value_from(struct env_build *b, const struct json *from, struct env_value *ret, struct err *e)
 {
     const struct json *field = json_get(from, "fieldRef"), *resource = json_get(from, "resourceFieldRef");
 
-    *ret_is_there = true;
+    ret->is_there = true;
     if (field)
-        return downward_field(b->arena, b->pod, json_member_text(field, "fieldPath"), ret, e);
+        return downward_field(b->arena, b->pod, json_member_text(field, "fieldPath"), &ret->text, e);
     if (resource)
         return downward_resource(
             b->arena, &(struct downward){ b->pod, json_member_text(b->container, "name"), b->p->agent->allocatable },
-            resource, ret, e);
+            resource, &ret->text, e);
     for (size_t i = 0; i < ARRAY_LEN(sources); i++)
         if (json_get(from, sources[i].ref))
-            return ref_value(b, i, json_get(from, sources[i].ref), ret_is_there, ret, e);
-    *ret_is_there = false;
+            return ref_value(b, i, json_get(from, sources[i].ref), ret, e);
+    ret->is_there = false;
     return 0;
 }
 
 static int put_env(struct env_build *b, const struct json *item, struct err *e)
 {
-    struct str name = json_member_text(item, "name"), value = json_member_text(item, "value");
+    struct str name = json_member_text(item, "name");
+    struct env_value value = { json_member_text(item, "value"), true };
     const struct json *from = json_get(item, "valueFrom");
-    bool is_there = true;
 
-    if ((from ? value_from(b, from, &is_there, &value, e) : vars_expand(b->env, value, &value, NULL, e)) < 0)
+    if ((from ? value_from(b, from, &value, e) : vars_expand(b->env, value.text, &value.text, NULL, e)) < 0)
         return err_wrap(e, "env %.*s", STR_ARG(name));
-    if (is_there && is_env_name(name) && !memchr(value.p ? value.p : "", '\0', value.n))
-        agent_env_put(b, name, value);
+    if (value.is_there && is_env_name(name) && !str_has_char(value.text, '\0'))
+        agent_env_put(b, name, value.text);
     return 0;
 }
 
-int agent_env(struct agent_pod *p, struct arena *a, const struct json *pod, const struct json *container,
-              struct vars *env, struct err *e)
+int agent_env(const struct agent_env_of *of, struct vars *env, struct err *e)
 {
-    struct env_build b = { .p = p, .arena = a, .pod = pod, .container = container, .env = env, .e = e };
+    struct env_build b = {
+        .p = of->pod, .arena = of->arena, .pod = of->root, .container = of->container, .env = env, .e = e
+    };
 
-    agent_env_put(&b, STR("HOSTNAME"), p->hostname);
+    agent_env_put(&b, STR("HOSTNAME"), of->pod->hostname);
     put_api_server(&b);
     put_services(&b);
-    JSON_FOREACH(from, json_get(container, "envFrom"))
+    JSON_FOREACH(from, json_get(of->container, "envFrom"))
         if (put_from(&b, from, e) < 0 || b.has_failed)
             return -1;
-    JSON_FOREACH(item, json_get(container, "env"))
+    JSON_FOREACH(item, json_get(of->container, "env"))
         if (put_env(&b, item, e) < 0 || b.has_failed)
             return -1;
-    if (json_bool(json_get(container, "tty"), false) && !vars_get(env, STR("TERM"), &(struct str){ 0 }))
+    if (json_bool(json_get(of->container, "tty"), false) && !vars_get(env, STR("TERM"), &(struct str){ 0 }))
         agent_env_put(&b, STR("TERM"), STR("xterm"));
     return b.has_failed ? -1 : 0;
 }

@@ -78,7 +78,7 @@ int agent_etc_write(struct agent_pod *p, struct err *e)
     autoclose int dir = -1;
 
     if (mkdir(path.p, 0755) < 0 && errno != EEXIST)
-        return err_errno(e, "make %s", path.p);
+        return err_errno(e, "create %s", path.p);
     dir = open(path.p, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)
         return err_errno(e, "open %s", path.p);

@@ -88,10 +88,10 @@ static void note_trouble(struct agent *g, const struct err *e)
     f->trouble = *e;
     if (is_news)
         agent_filter_say(g,
-                         f->applied.n ? "NetworkPolicies and Service addresses stay as they were; it is tried again: "
+                         f->applied.n ? "failed to update NetworkPolicies and Service addresses; retrying: "
                          : g->opt.allows_unfiltered
                              ? "pods run without NetworkPolicies and Service addresses: "
-                             : "NetworkPolicies and Service addresses are not in force; it is tried again: ",
+                             : "failed to apply NetworkPolicies and Service addresses; retrying: ",
                          e->text);
 }
 

@@ -372,8 +372,8 @@ static void tell_unreached(struct agent *g, struct agent_image_pull *pull)
     if (pull->registry->is_told || !g->opt.hooks.notice)
         return;
     pull->registry->is_told = true;
-    buf_fmt(&said, "%s cannot be reached, so its images are what is here already, or the host's files: %s",
-            pull->registry->name, pull->err.text);
+    buf_fmt(&said, "registry %s cannot be reached; using local images, or the host's files: %s", pull->registry->name,
+            pull->err.text);
     g->opt.hooks.notice(g->opt.hooks.ctx, buf_view(&said));
 }
 
@@ -383,7 +383,7 @@ static void tell_failed(struct agent *g, const struct agent_image_pull *pull)
 
     buf_fmt(&said, "image \"%.*s\" cannot be pulled: %s", STR_ARG(pull->shown), pull->err.text);
     if (!g->opt.remote)
-        buf_fmt(&said, " (with the host's files instead: --image %.*s=host)", STR_ARG(pull->shown));
+        buf_fmt(&said, "; to use the host's files instead: --image %.*s=host", STR_ARG(pull->shown));
     if (g->opt.hooks.notice)
         g->opt.hooks.notice(g->opt.hooks.ctx, buf_view(&said));
 }

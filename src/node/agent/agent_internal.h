@@ -2,29 +2,29 @@
  *
  * agent.c           open, turn, close
  * agent_run.c       the run on the host: id, directory, what dead runs left
- * agent_adopt.c     a run that outlived its program, and its pods
+ * agent_adopt.c     adopts a run whose program has ended, and its pods
  * agent_cache.c     objects that pods refer to
  * agent_node.c      the Node
- * agent_pod.c       a pod: from binding to the last trace of it
+ * agent_pod.c       a pod: from binding to the removal of all that it left
  * agent_sandbox.c   its sandbox: volumes, address, shim
  * agent_removal.c   what it wrote, deleted in portions
- * agent_resize.c    other amounts of CPU and memory for what runs
+ * agent_resize.c    in-place resize of CPU and memory
  * agent_log.c       its output
  * agent_probe.c     its probes and hooks
  * agent_box.c       a container of the API as a box of box.h
- * agent_image.c     its image: is it there, is it to be pulled, who waits for it
+ * agent_image.c     its image: present, to be pulled, and the pods that wait for it
  * agent_env.c       its variables
  * agent_etc_files.c its /etc/hosts, hostname, resolv.conf
  * agent_service.c   names, Service addresses and policies
- * agent_filter.c    the last two brought into force, and who waits for it
- * agent_write.c     writes that must take effect some time
- * agent_evict.c     pods that fill the files we made for them
+ * agent_filter.c    applies the last two, and the pods that wait for it
+ * agent_write.c     writes that are retried until they take effect
+ * agent_evict.c     evicts pods that fill their termination log, /etc/hosts and the like
  * agent_tenant.c    pods of tenants: their ids
- * agent_storage.c   pods that use more of the disk than they may
- * agent_written.c   what pods wrote that goes with them
- * agent_refs.c      a real cluster: what pods refer to, asked for one by one
+ * agent_storage.c   evicts pods over their ephemeral storage limits
+ * agent_written.c   files of pods, shown to the caller before they are deleted
+ * agent_refs.c      a real cluster: watches the objects that pods refer to
  * agent_token.c     a real cluster: tokens of service accounts
- * agent_look.c      pods, logs and use, for whoever asks
+ * agent_look.c      pods, logs and usage for the kubelet API
  * agent_session.c   commands in containers, and connections to their ports
  */
 #ifndef NODE_AGENT_INTERNAL_H
@@ -65,10 +65,10 @@ enum agent_want {
     WANT_SLICE,
     WANT_MAX
 };
-bool agent_wants(const struct agent *g, enum agent_want w); /* does the cluster tell of it? */
+bool agent_wants(const struct agent *g, enum agent_want w); /* does the cluster report this kind? */
 const struct resource_type *agent_type(enum agent_want w);
 
-/* Was everything listed once? A pod must not start before the policies that hold for it are known. */
+/* Were all kinds listed once? A pod must not start before the policies that select it are known. */
 bool agent_is_synced(const struct agent *g);
 struct agent_object {
     struct object *object;
@@ -83,8 +83,8 @@ const struct object *agent_find(const struct agent *g, enum agent_want w, struct
 /* ---- agent_run.c ---- */
 
 /* What a run has on the host besides its processes. Its directory:
- *     small/<pod>    a tmpfs that only the run sees: what we write for pods. Making and deleting many small files on
- *                    a disk would cost more than all the rest of a pod
+ *     small/<pod>    on a tmpfs that only the run sees: files that we write for pods. On a disk, creating and deleting
+ *                    many small files would cost more than all the rest of a pod
  *     small/over     see host_layer.h, hide.h
  *     pods/<pod>     volumes whose contents belong on disk
  *     layers/<s>/…   what containers change of their root: "<pod>.<container>.<attempt>"; a volume to keep is beside them
@@ -96,25 +96,24 @@ struct agent_run {
     int lock_fd; /* taken as long as the program, its spawner or a shim lives */
     struct keeper *keeper;
     int dir_fd, small_fd; /* of 'dir', and of the tmpfs in it */
-    int words_fd;         /* outliving pods: for what their parents have to say */
+    int words_fd;         /* outliving pods: the log of spawners and shims */
     struct str dir, state_dir;
     struct str node; /* not empty: the pods of this node outlive the program. Set before it begins */
 };
 
 int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir, struct err *e);
-/* Instead: go on with one, in its mount namespace. */
-int agent_run_adopt(struct agent_run *r, struct arena *a, const char *state_dir, const char *id, int lock_fd,
-                    struct err *e);
+/* Instead: go on with the run r->id, in its mount namespace. */
+int agent_run_adopt(struct agent_run *r, struct arena *a, const char *state_dir, int lock_fd, struct err *e);
 bool agent_run_is_of(int run_fd, struct str node);
 void agent_run_sweep(const char *state_dir); /* all whose processes are gone */
-/* One that outlived its program and has no process any more; the caller has its lock. */
+/* A run whose program and processes have ended; the caller has its lock. */
 void agent_run_end(const char *state_dir, const char *id);
-/* Its groups and files, from any process of it. */
+/* Remove its cgroups and files; from any process of the run. */
 void agent_run_remove(const struct agent_run *r, struct cgroups *cgroups, bool keeps_files);
-int agent_run_keep_again(struct agent_run *r, struct err *e); /* the keeper was killed: another one */
-void agent_run_done(struct agent_run *r, bool leaves);        /* leaves: others go on with it */
+int agent_run_keep_again(struct agent_run *r, struct err *e); /* the keeper was killed: start another one */
+void agent_run_done(struct agent_run *r, bool leaves);        /* leaves: the next program adopts it */
 void agent_run_group(const char *id, char ret[32]);           /* the name of its cgroup */
-/* Where its groups are; to be written down once they are made. */
+/* Save where its cgroups are, once they are created, and open them again. */
 int agent_run_note_groups(const struct agent_run *r, const struct cgroups *c, struct err *e);
 int agent_run_groups(int run_fd, const char *id, struct cgroups **ret, const char **ret_why, struct err *e);
 
@@ -147,9 +146,9 @@ struct agent_filter {
     uint64_t round, in_force;  /* the number of the batch that was made last, of the one in force */
     bool is_second;            /* of the two tables: the one in force */
     struct filter_run *nft;    /* the kernel at work; NULL: it is not */
-    bool is_late;              /* it should have ended long ago */
-    bool is_behind;            /* something changed meanwhile */
-    struct err trouble;        /* the last one failed; code ERR_OK: it did not */
+    bool is_late;              /* nf_tables did not answer in time */
+    bool is_behind;            /* the batch has changed since it was sent */
+    struct err trouble;        /* why the last batch failed; code ERR_OK: it did not */
     int64_t retry_ms, due_ms;  /* the pause before the next try; when it is late or the pause over */
 };
 
@@ -179,12 +178,12 @@ struct agent {
     struct str host_resolv; /* the host's resolv.conf */
     struct str over;        /* a directory: see host_layer.h; made for the first container that needs it */
     struct str veil;        /* box_spec.veil; empty: none is needed, or possible */
-    char over_name[16];     /* below small/: that of an agent before us is in use */
-    bool is_adopted;        /* the run was there */
-    bool leaves;            /* closing: all stays as it is */
+    char over_name[16];     /* below small/: the one of the previous agent is in use */
+    bool is_adopted;        /* the run was adopted */
+    bool leaves;            /* closing, and pods keep running */
     unsigned n_layers;      /* that were made */
     VEC(struct spawner *) old_spawners;
-    struct map kept;      /* struct agent_kept by uid: shims of pods that were not told yet */
+    struct map kept;      /* struct agent_kept by uid: adopted shims whose pods the cluster has not reported yet */
     struct hidden hidden; /* what it hides of the host: see hide.h */
     bool has_node, is_broken;
     int64_t restarts_ms; /* helpers that were started again since then */
@@ -307,7 +306,7 @@ struct str agent_container_id(struct arena *a, const struct agent_pod *p, struct
 void agent_last_words(struct agent_pod *p, const struct shim_event *ev, struct buf *out); /* ENDED */
 void agent_pods_usage(struct agent *g);
 void agent_pods_done(struct agent *g);
-/* A ConfigMap or Secret changed: bring volumes up to date. */
+/* A ConfigMap or Secret changed: update volumes. */
 void agent_pods_refresh(struct agent *g, const struct object *changed);
 void agent_pod_refresh(struct agent_pod *p);
 void agent_event(struct agent *g, const struct json *about, bool is_warning, const char *reason, struct str message);
@@ -354,9 +353,9 @@ int agent_found_net(const struct agent_found *f, const struct net_options *opt, 
 void agent_adopt_shims(struct agent *g, struct agent_found *f);
 int agent_keep(struct agent *g, struct err *e);                      /* for the next one: network and lock */
 struct agent_kept *agent_kept_take(struct agent *g, struct str uid); /* NULL: there is none */
-/* NULL: nothing of it can be used, and nothing is left. Takes 'k'. */
+/* NULL: it could not be adopted, and its sandbox was removed. Takes 'k'. */
 struct life *agent_pod_adopt(struct agent_pod *p, struct agent_kept *take_k);
-void agent_kept_end(struct agent *g); /* all pods were told: those that are left are nobody's, and their files */
+void agent_kept_end(struct agent *g); /* all pods were reported: remove adopted shims and files without a pod */
 void agent_kept_done(struct agent *g);
 
 /* ---- agent_log.c ---- */
@@ -384,11 +383,11 @@ struct box_build { /* a container about to be started */
     struct cgroup_limits limits;
     int *mount_fds; /* to close afterwards */
     size_t n_mount_fds;
+    const char *reason; /* of a failure, in Kubernetes' word */
 };
 
-/* '*ret_reason' says what kind of failure it was, in Kubernetes' word. */
 int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_action *action, struct box_build *ret,
-                    const char **ret_reason, struct err *e);
+                    struct err *e);
 void agent_box_done(struct box_build *b);
 void agent_box_ended(struct agent_pod *p, struct str container); /* gives back what it does not need any more */
 /* What all containers on the host's files share: some milliseconds that pass best while the shim makes the pod's
@@ -428,10 +427,14 @@ void agent_images_done(struct agent *g);
 
 /* ---- agent_env.c, agent_etc_files.c ---- */
 
-/* Adds to those of the image and the devices, which are in 'env' already. */
 struct vars;
-int agent_env(struct agent_pod *p, struct arena *a, const struct json *pod, const struct json *container,
-              struct vars *env, struct err *e);
+struct agent_env_of {
+    struct agent_pod *pod;
+    struct arena *arena;
+    const struct json *root, *container; /* root: the pod with its status as it is now */
+};
+/* Adds to those of the image and the devices, which are in 'env' already. */
+int agent_env(const struct agent_env_of *of, struct vars *env, struct err *e);
 int agent_etc_write(struct agent_pod *p, struct err *e);
 void agent_etc_remove(struct agent_pod *p);                             /* as far as they are there */
 void agent_source_init(struct agent_pod *p, struct volume_source *ret); /* 'p' is its ctx */

@@ -22,7 +22,7 @@ static int agent_layer_make_dir(struct agent *g, const char *layer, const char *
 
     if (rc < 0 && errno == ENOENT && (mkdirat(g->run.dir_fd, shard, 0700) == 0 || errno == EEXIST))
         rc = mkdirat(g->run.dir_fd, layer, 0700);
-    return rc < 0 && errno != EEXIST ? err_errno(e, "make %s", layer) : 0;
+    return rc < 0 && errno != EEXIST ? err_errno(e, "create %s", layer) : 0;
 }
 
 int agent_layer_make(struct agent_pod *p, struct str container, int attempt, struct err *e)

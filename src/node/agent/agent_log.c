@@ -89,8 +89,7 @@ void agent_log_unwritten(struct agent_pod *p, const struct shim_event *ev)
         rest.n--;
     while (hooks->output && rest.n && str_split(&rest, '\n', &line.text))
         give_line(p, ev->container, &line);
-    buf_fmt(&said,
-            "%.*s: its output could not be written below %s (No space left on device?); only its last words were kept",
+    buf_fmt(&said, "%.*s: failed to write its output below %s (No space left on device?); only its last lines are kept",
             STR_ARG(p->object->name), p->agent->run.dir.p);
     if (hooks->notice)
         hooks->notice(hooks->ctx, buf_view(&said));

@@ -138,14 +138,19 @@ static struct str agent_look_group_of(struct arena *a, const struct agent_pod *p
     return arena_fmt(a, "pod-%.*s%s%.*s", STR_ARG(p->object->uid), container.n ? "/" : "", STR_ARG(container));
 }
 
-static void tell_group(struct agent *g, struct arena *a, const struct agent_pod *p, struct str container,
-                       agent_usage_f f, void *ctx)
+struct usage_walk {
+    struct agent *agent;
+    agent_usage_f f;
+    void *ctx;
+};
+
+static void tell_group(const struct usage_walk *w, struct arena *a, const struct agent_pod *p, struct str container)
 {
     struct agent_place of = { p->object->namespace, p->object->name, container };
     struct cgroup_stats stats;
 
-    if (cgroup_stats(g->cgroups, agent_look_group_of(a, p, container).p, &stats, NULL) == 0)
-        f(ctx, &of, &stats);
+    if (cgroup_stats(w->agent->cgroups, agent_look_group_of(a, p, container).p, &stats, NULL) == 0)
+        w->f(w->ctx, &of, &stats);
 }
 
 bool agent_pod_usage(const struct agent *g, struct str pod_uid, struct cgroup_stats *ret)
@@ -248,14 +253,16 @@ int agent_freeze(const struct agent *g, bool on)
 
 void agent_usage(struct agent *g, agent_usage_f f, void *ctx)
 {
+    const struct usage_walk w = { g, f, ctx };
+
     MAP_FOREACH(struct agent_pod *, p, &g->pods) {
         autoarena a = { 0 };
 
         if (p->stage != STAGE_MADE || life_has_ended(p->life))
             continue;
-        tell_group(g, &a, p, STR_NULL, f, ctx);
+        tell_group(&w, &a, p, STR_NULL);
         JSON_FOREACH(status, json_find(agent_look_show(p, &a), "status", "containerStatuses", NULL))
             if (json_find(status, "state", "running", NULL))
-                tell_group(g, &a, p, json_member_text(status, "name"), f, ctx);
+                tell_group(&w, &a, p, json_member_text(status, "name"));
     }
 }

@@ -63,17 +63,22 @@ static struct str agent_node_text_of(struct arena *a, int64_t ms)
     return arena_str(a, buf_view(&text));
 }
 
-static void agent_node_add_condition(struct arena *a, struct json *list, const char *type, bool is_true,
-                                     const char *reason, struct str message, struct times at)
-{
-    struct json *c = json_push(list, json_object(a));
+struct node_condition {
+    const char *type, *reason;
+    bool is_true;
+    struct str message;
+};
 
-    json_set(c, "type", json_str(a, str_of(type)));
-    json_set(c, "status", json_str(a, is_true ? STR("True") : STR("False")));
-    json_set(c, "reason", json_str(a, str_of(reason)));
-    json_set(c, "message", json_str(a, message));
-    json_set(c, "lastHeartbeatTime", json_str(a, at.now));
-    json_set(c, "lastTransitionTime", json_str(a, at.since));
+static void put_condition(struct arena *a, struct json *list, struct times at, struct node_condition c)
+{
+    struct json *j = json_push(list, json_object(a));
+
+    json_set(j, "type", json_str(a, str_of(c.type)));
+    json_set(j, "status", json_str(a, c.is_true ? STR("True") : STR("False")));
+    json_set(j, "reason", json_str(a, str_of(c.reason)));
+    json_set(j, "message", json_str(a, c.message));
+    json_set(j, "lastHeartbeatTime", json_str(a, at.now));
+    json_set(j, "lastTransitionTime", json_str(a, at.since));
 }
 
 /* A node of somebody else's cluster that may not list what it needs can start nothing: then no pod should be sent to it.
@@ -93,7 +98,8 @@ static struct str ready_why(struct agent *g, struct arena *a, const char **reaso
         return STR("pods can be started");
     *reason = "NotListed";
     return arena_fmt(
-        a, "pods cannot be started before these are listed: %s. Rights: pumice install --dry-run --only node", kinds.p);
+        a, "cannot start pods until these are listed: %s; check the rights: pumice install --dry-run --only node",
+        kinds.p);
 }
 
 static struct json *conditions(struct agent *g, struct arena *a)
@@ -102,13 +108,18 @@ static struct json *conditions(struct agent *g, struct arena *a)
     struct str why = ready_why(g, a, &reason);
     struct json *list = json_array(a);
     struct times at = { agent_node_text_of(a, cluster_now_ms(g->cluster)), agent_node_text_of(a, g->since_ms) };
+    const struct node_condition all[] = {
+        { "Ready", reason, strcmp(reason, "AgentReady") == 0, why },
+        { "MemoryPressure", "HasSufficientMemory", false, STR("memory is available") },
+        { "DiskPressure", "HasNoDiskPressure", false, STR("disk is available") },
+        { "PIDPressure", "HasSufficientPID", false, STR("process ids are available") },
+    };
 
-    agent_node_add_condition(a, list, "Ready", strcmp(reason, "AgentReady") == 0, reason, why, at);
-    agent_node_add_condition(a, list, "MemoryPressure", false, "HasSufficientMemory", STR("memory is available"), at);
-    agent_node_add_condition(a, list, "DiskPressure", false, "HasNoDiskPressure", STR("disk is available"), at);
-    agent_node_add_condition(a, list, "PIDPressure", false, "HasSufficientPID", STR("process ids are available"), at);
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        put_condition(a, list, at, all[i]);
     if (g->cgroups_why)
-        agent_node_add_condition(a, list, "LimitsMissing", true, "CgroupsIncomplete", str_of(g->cgroups_why), at);
+        put_condition(a, list, at,
+                      (struct node_condition){ "LimitsMissing", "CgroupsIncomplete", true, str_of(g->cgroups_why) });
     return list;
 }
 

@@ -86,8 +86,8 @@ static bool may_be_added(struct agent_pod *p, struct arena *a, const struct life
 static void agent_pod_start(struct agent_pod *p, const struct life_action *action, bool has_waited)
 {
     autoarena a = { 0 };
-    struct box_build build;
-    const char *reason = "CreateContainerConfigError";
+    struct box_build build = { .reason = "CreateContainerConfigError" };
+    const char *reason;
     enum agent_image_state image;
     struct err e;
 
@@ -102,8 +102,8 @@ static void agent_pod_start(struct agent_pod *p, const struct life_action *actio
         start_failed(p, action, str_of(reason), &e);
         return;
     }
-    if ((!p->volumes && agent_pod_volumes(p, &e) < 0) || agent_box_build(p, &a, action, &build, &reason, &e) < 0) {
-        start_failed(p, action, str_of(reason), &e);
+    if ((!p->volumes && agent_pod_volumes(p, &e) < 0) || agent_box_build(p, &a, action, &build, &e) < 0) {
+        start_failed(p, action, str_of(build.reason), &e);
         return;
     }
     agent_log_follow(p, action->name, action->attempt);

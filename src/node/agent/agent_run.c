@@ -252,7 +252,7 @@ static int agent_run_make_dir(struct agent_run *r, struct arena *a, int state, s
     if (start_keeper(r, e) < 0)
         return -1;
     if (mkdirat(state, r->id, 0700) < 0)
-        return err_errno(e, "make %s", r->dir.p);
+        return err_errno(e, "create %s", r->dir.p);
     r->dir_fd = openat(state, r->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (r->dir_fd < 0)
         return err_errno(e, "open %s", r->dir.p);
@@ -283,7 +283,7 @@ int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir,
         return -1;
     for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
         if (mkdirat(r->dir_fd, parts[i], 0700) < 0)
-            return err_errno(e, "make %s/%s", r->dir.p, parts[i]);
+            return err_errno(e, "create %s/%s", r->dir.p, parts[i]);
         agent_run_spread(r->dir_fd, parts[i]);
     }
     if (mount("pumice", arena_fmt(a, "%s/small", r->dir.p).p, "tmpfs", MS_NODEV | MS_NOSUID, "mode=0700") < 0)
@@ -307,14 +307,12 @@ bool agent_run_is_of(int run_fd, struct str node)
     return str_eq(file_text(&a, run_fd, node_file, 512), node);
 }
 
-int agent_run_adopt(struct agent_run *r, struct arena *a, const char *state_dir, const char *id, int lock_fd,
-                    struct err *e)
+int agent_run_adopt(struct agent_run *r, struct arena *a, const char *state_dir, int lock_fd, struct err *e)
 {
     autoclose int state = -1;
 
     if (find_state(r, a, state_dir, &state, e) < 0)
         return -1;
-    (void)snprintf(r->id, sizeof(r->id), "%s", id);
     r->dir = arena_fmt(a, "%s/%s", r->state_dir.p, r->id);
     r->lock_fd = fcntl(lock_fd, F_DUPFD_CLOEXEC, 3);
     r->dir_fd = openat(state, r->id, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

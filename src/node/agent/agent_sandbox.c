@@ -67,7 +67,7 @@ int agent_pod_volumes(struct agent_pod *p, struct err *e)
     const struct json *fs_group = json_find(p->object->root, "spec", "securityContext", "fsGroup", NULL);
 
     if (needs_disk(p) && mkdir(dir.p, 0700) < 0 && errno != EEXIST) /* the other one is there */
-        return err_errno(e, "make %s", dir.p);
+        return err_errno(e, "create %s", dir.p);
     agent_source_init(p, &source);
     source.may_mount = true;
     if (volumes_make(arena_fmt(&a, "%s/volumes", dir.p).p, p->object->root, &source, &p->volumes, e) < 0)
@@ -120,7 +120,7 @@ static int ask_for_shim(struct agent_pod *p, struct err *e)
     opt.only = agent_only_container(p);
     read_sysctls(p, &a, &opt);
     if (!p->agent->spawner)
-        return err_set(e, ERR_GONE, "there is no spawner");
+        return err_set(e, ERR_GONE, "the spawner is not running");
     if (shim_new(p->agent->spawner, &opt, &p->shim, e) < 0)
         return -1;
     return agent_pod_watch(p, e);
@@ -277,7 +277,7 @@ void agent_pod_unmake(struct agent_pod *p)
 static int try_make(struct agent_pod *p, struct err *e)
 {
     if (mkdir(p->small.p, 0700) < 0 && errno != EEXIST)
-        return err_errno(e, "make %s", p->small.p);
+        return err_errno(e, "create %s", p->small.p);
     if (agent_pod_volumes(p, e) < 0)
         return -1;
     if (!p->is_host_network && net_take_address(p->agent->net, agent_tenant_is_fenced(p), &p->address, e) < 0)

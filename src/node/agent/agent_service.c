@@ -98,7 +98,7 @@ int agent_services_open(struct agent *g, struct err *e)
     map_init(&s->given, map_seed_default());
     s->zone = dns_zone_new(g->opt.cluster_domain, rand_os_u64());
     if (!s->zone)
-        return err_set(e, ERR_INVALID, "cluster domain \"%s\" is no domain name", g->opt.cluster_domain);
+        return err_set(e, ERR_INVALID, "cluster domain \"%s\" is not a domain name", g->opt.cluster_domain);
     if (net_way_out(g->net, NULL))
         opt.forward = host_server(g);
     if (dns_server_start(s->zone, &opt, &s->server, e) < 0)

@@ -108,7 +108,7 @@ int agent_token_get(struct agent_pod *p, struct str audience, int64_t seconds, s
         buf_str(out, buf_view(&t->text));
         return 0;
     }
-    return err_set(e, ERR_NOT_FOUND, "%s", t && t->err.code != ERR_OK ? t->err.text : "there is no token yet");
+    return err_set(e, ERR_NOT_FOUND, "%s", t && t->err.code != ERR_OK ? t->err.text : "no token was issued yet");
 }
 
 static void agent_token_took(struct agent_token *t, const struct json *status, int64_t now_ms)

@@ -1,8 +1,8 @@
 /* cgroup.h - limits and counts of pods: cgroup v2, v1, hybrid, or none
  *
- * Groups form a small tree below one group of ours: <ours>/<pod>/<container>. What the host cannot do is not an error:
- * cgroups_can() says it, and the node says it in its conditions. Paths are made and removed by us only; a group that is
- * not empty is killed first. Nothing of ours is left after cgroups_close(…, true).
+ * Groups form a small tree below one group of ours: <ours>/<pod>/<container>. A controller that the host lacks is not an
+ * error: cgroups_can() leaves it out, and the node reports it in its conditions. Removing a group kills what runs in it.
+ * Nothing of ours is left after cgroups_close(…, true).
  *
  * A group holds either processes or groups with limits, on every host: put what belongs to the whole pod into a group of
  * its own ("pod/sandbox"). This is the rule of v2; breaking it is ERR_INVALID on v1 as well. A pod with one container
@@ -68,7 +68,7 @@ int cgroup_enter(struct cgroups *c, const char *path, bool is_born, struct err *
  * it. Fails on a host that cannot (kind "none"). */
 int cgroup_kill(struct cgroups *c, const char *path, int ms, struct err *e);
 
-/* Everything in groups of ours stops where it is, or goes on. -1: the host cannot, or something would not stop. */
+/* Freeze or thaw everything in groups of ours. -1: the host cannot, or a process did not stop in time. */
 int cgroup_freeze_all(const struct cgroups *c, bool on);
 
 struct cgroup_stats { /* -1: the host does not tell */

@@ -1,7 +1,7 @@
-/* host.h - what this host can do for pods, what is missing, and the command that fixes it
+/* host.h - checks whether this host can run pods; what is missing, and the command that fixes it
  *
- * `pumice doctor` prints the list; `pumice run` stops with the first line that makes it impossible. Checks really try:
- * they make a namespace, mount an overlay, create a group, and undo it, in a child process of their own.
+ * `pumice doctor` prints the list; `pumice run` stops at the first check that makes pods impossible. The checks do what a
+ * pod needs (create a namespace, mount an overlay, create a cgroup) and undo it, in a child process.
  */
 #ifndef NODE_HOST_H
 #define NODE_HOST_H
@@ -38,8 +38,8 @@ struct str host_state_dir(struct arena *a);
  * 'state_dir' is tried; it need not exist. */
 void host_examine(struct arena *a, const char *state_dir, struct host_checks *ret);
 
-/* Only what makes pods impossible, quickly: for root less than a millisecond, for others a few. -1 with one clear
- * sentence that ends with what to do. */
+/* Only the checks that can make pods impossible: less than a millisecond for root, a few for others. The error ends with
+ * what to do. */
 int host_require(struct err *e);
 
 #endif

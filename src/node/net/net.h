@@ -12,15 +12,14 @@
  *
  * Egress, where there is one: for root a veth pair to the host's namespace ("pm<id>h" there), which hides the
  * pods' addresses (a table "pumice_<id>_out") and forwards between that link and those with a default route; the host
- * has a route to the pods, so it reaches them. For others a slirp4netns, where installed; the host does not reach the
- * pods then. That there is none is never an error, it is said.
+ * has a route to the pods, so it reaches them. For other users a slirp4netns, where installed; then the host does not
+ * reach the pods. Without egress the network opens all the same, and net_way_out() says why there is none.
  *
- * It is for going out, not in: nobody begins a conversation with a pod from outside, neither the LAN nor another run
- * nor a user of this machine, except its root; and pods do not reach link-local addresses (169.254.0.0/16), where
- * clouds hand out credentials of the machine. Where links forward only because of us they forward for pods, and for
- * nobody else. 'is_open' is without the first two. Reachable are: the LAN and what lies behind it, networks of the
- * machine, and services of the machine that listen at addresses other than loopback; these not for pods whose address is
- * in the upper half of the subnet (net_take_address).
+ * Egress is one way. Connections to pods from outside are rejected, from the LAN, from other runs and from users of this
+ * machine other than root. Pods cannot reach link-local addresses (169.254.0.0/16), where clouds hand out credentials of
+ * the machine. 'is_open' lifts these two. A link that forwards only because of us forwards for pods alone. Pods reach the
+ * LAN and what lies behind it, networks of the machine, and its services on addresses other than loopback; the last not
+ * from the upper half of the subnet (net_take_address).
  *
  * An ordinary user must be root in a user namespace. One net belongs to one thread at a time; that thread stays in its
  * own network namespace.
@@ -46,7 +45,7 @@ struct net_options {
     bool has_way_out; /* if there can be one; see net_way_out() */
     bool is_open;     /* and it is a way in, too: see above */
     int mtu;          /* 0: 1500 */
-    bool outlives;    /* it stays when the program is killed, for the next one */
+    bool outlives;    /* the network stays when the program is killed, for the next one */
 };
 
 /* ERR_FORBIDDEN: neither root nor in a user namespace. Runs no program but slirp4netns, where that is the egress. */
@@ -59,8 +58,8 @@ void net_close(struct net *n);
 pid_t net_close_begin(struct net *n);
 void net_close_end(pid_t remover);
 
-/* slirp4netns, where it is the way out: readable once somebody has killed it; -1: there is none that could be. Then the other
- * starts another one, at most every 10 s; -1: there is no way out now. */
+/* A pidfd of slirp4netns, readable when it was killed; -1: it is not used. net_helper_restart() then starts another one, at
+ * most every 10 s; on failure pods have no egress. */
 int net_helper_fd(const struct net *n);
 int net_helper_restart(struct net *n, struct err *e);
 
@@ -76,13 +75,12 @@ void net_note(const struct net *n, struct buf *out);
 size_t net_fds(const struct net *n, int ret[NET_FDS]); /* borrowed */
 /* The descriptors are copied. ERR_INVALID: the note is not that of a network. */
 int net_adopt(const struct net_options *opt, const struct net_kept *kept, struct net **ret, struct err *e);
-/* This address belongs to a pod that has joined. ERR_EXISTS: to another one. */
+/* Reserve the address of a pod that joined before net_adopt(). ERR_EXISTS: another pod has it. */
 int net_hold(struct net *n, struct in_addr address, struct err *e);
-void net_let_go(struct net *n); /* instead of net_close(): it stays as it is. NULL is fine */
+void net_let_go(struct net *n); /* instead of net_close(): the network stays. NULL is fine */
 
-/* How pods reach the world: "by the host's addresses", "by slirp4netns"; NULL: they do not. '*ret_why' (may be
- * NULL): why not, or why it may not work, in a sentence that ends with what helps ("…; run: …"); NULL when there is
- * nothing to say. Both live as long as the net. */
+/* The egress: "by the host's addresses", "by slirp4netns"; NULL: none. '*ret_why' (may be NULL): why there is none, or
+ * why it may not work, with the command that helps ("…; run: …"), or NULL. Both live as long as the net. */
 const char *net_way_out(const struct net *n, const char **ret_why);
 
 /* Remove what killed runs have left in the host's namespace: tables named as ours whose link is gone. Forwarding
