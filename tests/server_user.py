@@ -63,7 +63,7 @@ def unpack(kubeconfig, name):
 def certificates():
     out = path("ann.kubeconfig")
     run = user("add", "ann", "--edit", "--namespace", "lab", "--namespace", "two", "--group", "dev", "--expires", "48h", "-o", out)
-    assert "ann: edit in lab, two; known by a certificate until" in run.stderr and not run.stdout, run
+    assert "ann: edit in lab, two; certificate valid until" in run.stderr and not run.stdout, run
     assert mode(out) == 0o600 and mode(DATA) == 0o700 and mode(os.path.join(DATA, "pki")) == 0o700
     for name in os.listdir(os.path.join(DATA, "pki")):
         assert mode(os.path.join(DATA, "pki", name)) == 0o600, name
@@ -124,7 +124,7 @@ def handshake():
 
 def tokens():
     run = user("add", "bob", "--view", "--token", "--server", "https://gpu.example.org:6443")
-    assert "server: https://gpu.example.org:6443" in run.stdout and "known by a token" in run.stderr, run
+    assert "server: https://gpu.example.org:6443" in run.stdout and "token valid until" in run.stderr, run
     token = re.search(r"token: (\S+)", run.stdout)[1]
     assert re.fullmatch(r"pumice_[\w-]{43}", token)
     run = pumice("server", "token", "bob", "--data-dir", DATA, "--expires", "1h")
@@ -158,7 +158,7 @@ def rotation():
     before, out = users()["bob"], path("bob.rotated")
     run = user("rotate", "bob", "-o", out)
     after = users()["bob"]
-    assert "of no use any more" in run.stderr and mode(out) == 0o600
+    assert "revoked the old credentials" in run.stderr and mode(out) == 0o600
     assert after["uid"] != before["uid"] and not after.get("tokens") and after["role"] == before["role"], after
     with open(out) as f:
         subject = openssl("x509", "-noout", "-subject", "-nameopt", "multiline", stdin=field(f.read(), "client-certificate-data"))
@@ -172,7 +172,7 @@ def rotation():
 
 def mistakes():
     for args, words in ((["add", "ann"], "already exists"), (["add", "x y"], "NAME"), (["add", "system:x"], "NAME"),
-                        (["add", "new", "--edit", "--view"], "give one of them"), (["add", "new", "-n", "lab"], "--namespace"),
+                        (["add", "new", "--edit", "--view"], "use only one"), (["add", "new", "-n", "lab"], "--namespace"),
                         (["add", "new", "--view", "-n", "A_B"], "--namespace"), (["add", "new", "--group", "system:nodes"], "--group"),
                         (["add", "new", "--expires", "soon"], "--expires"), (["add", "new", "--expires", "1s"], "--expires"),
                         (["add", "new", "--unix-uid", "root"], "--unix-uid"), (["add", "new", "-o", path("ann.kubeconfig")], "--output"),

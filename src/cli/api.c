@@ -30,11 +30,9 @@ int api_run(struct arena *a, const struct command *c, const struct api_options *
     }
 
 #define ANY_API                                                                                                        \
-    "\n\nThe API is a Pumice server's or any cluster's that has Volcano's kinds, found as kubectl finds it: "          \
-    "--kubeconfig,\n"                                                                                                  \
-    "KUBECONFIG, ~/.kube/config. Exit status: 0 done, 1 it could not be done, 2 wrong use, 3 the server refuses it, "  \
-    "4 the\n"                                                                                                          \
-    "time was over, 5 there is no such thing."
+    "\n\nThe API is that of a Pumice server or of any cluster with Volcano's kinds, found as kubectl finds it:\n"      \
+    "--kubeconfig, KUBECONFIG, ~/.kube/config. Exit status: 0 success, 1 failure, 2 wrong use, 3 refused by the\n"     \
+    "server, 4 timeout, 5 not found."
 
 static const char *const job_examples[] = {
     "pumice job run -f job.yaml --wait",

@@ -71,11 +71,10 @@ static const char *const convert_examples[] = {
 const struct command command_convert = {
     .name = "convert",
     .arguments = "FILE…",
-    .summary = "print jobs of other systems as Volcano Jobs",
-    .about = "Prints each Job of batch/v1, JobSet, PyTorchJob and MPIJob as a Volcano Job, and everything else in the "
-             "files\n"
-             "as it is. What could not be carried over, or means something else now, is named with its place on "
-             "standard error.",
+    .summary = "convert jobs of other systems to Volcano Jobs",
+    .about = "Prints each Job of batch/v1, JobSet, PyTorchJob and MPIJob as a Volcano Job, and every other object as "
+             "it is.\n"
+             "Warnings on standard error name each field that is lost or has another meaning, with its place.",
     .options = convert_option_table,
     .n_options = ARRAY_LEN(convert_option_table),
     .options_size = sizeof(struct convert_options),

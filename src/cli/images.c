@@ -192,8 +192,9 @@ static const struct option prune_table[] = {
 const struct command command_images = {
     .name = "images",
     .arguments = "",
-    .summary = "images that are on this machine",
-    .about = "Those that were pulled, and those that --image gave as an archive. SIZE is what they take unpacked.",
+    .summary = "list the images on this machine",
+    .about =
+        "Lists the images that were pulled, and those that --image gave as an archive. SIZE is their unpacked size.",
     .options = images_table,
     .n_options = ARRAY_LEN(images_table),
     .options_size = sizeof(struct images_options),
@@ -212,7 +213,7 @@ const struct command command_image = {
     .name = "image",
     .arguments = "[COMMAND]",
     .summary = "remove images from this machine",
-    .about = "`pumice images` shows what there is.",
+    .about = "'pumice images' lists all.",
     .examples = image_examples,
     .is_group = true,
 };
@@ -221,9 +222,9 @@ const struct command command_image_rm = {
     .name = "image rm",
     .arguments = "IMAGE…",
     .summary = "remove images, by name or id",
-    .about =
-        "Takes the name away; an image that has no other name goes, and what was fetched for it alone. An id (its\n"
-        "first digits) takes all its names. One that a job runs with is refused.",
+    .about = "Removes the name. An image without another name is deleted, with the layers that only it has. An id (its "
+             "first\n"
+             "digits) removes all names of the image. An image in use by a job is refused.",
     .options = rm_table,
     .n_options = ARRAY_LEN(rm_table),
     .options_size = sizeof(struct images_options),
@@ -234,9 +235,9 @@ const struct command command_image_prune = {
     .name = "image prune",
     .arguments = "",
     .summary = "remove what no image needs",
-    .about =
-        "Removes images that lost their name to a newer one, layers that no image has, and pulls that were cut off.\n"
-        "What a job runs with stays.",
+    .about = "Removes images whose name moved to a newer one, layers without an image, and interrupted pulls. Images "
+             "in use by a\n"
+             "job stay.",
     .options = prune_table,
     .n_options = ARRAY_LEN(prune_table),
     .options_size = sizeof(struct images_options),

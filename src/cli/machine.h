@@ -62,7 +62,7 @@ void machine_done(struct machine *m);
         OPTION_ROW(0, "registry-timeout", OPTION_TEXT, field(registry_timeout), "TIME", NULL,                          \
                    "try again when a registry has sent nothing for so long (default: 30s)"),                           \
         OPTION_ROW(0, "insecure-registry", OPTION_LIST, field(insecure_registry), "HOST", NULL,                        \
-                   "take any certificate of this registry, or none (may be repeated)")
+                   "accept any certificate of this registry, or plain HTTP (may be repeated)")
 
 /* Rows of an option table: these options are the same wherever a machine is used. */
 #define MACHINE_OPTIONS(field)                                                                                         \

@@ -182,7 +182,7 @@ static const struct option plugins_option_table[] = {
 const struct command command_plugins = {
     .name = "plugins",
     .arguments = "[NAME…]",
-    .summary = "list the job plugins, their arguments and what they add",
+    .summary = "list the job plugins, with their arguments and effects",
     .about = "Lists every job plugin, or those named, in the order they run: what it brings along, what it adds to "
              "pods and which "
              "objects it\n"

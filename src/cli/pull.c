@@ -185,10 +185,10 @@ const struct command command_pull = {
     .name = "pull",
     .arguments = "IMAGE…",
     .summary = "fetch images from registries into the store of this machine",
-    .about =
-        "Asks the registry for each image, also when it is there already, and fetches what is missing of it. What\n"
-        "comes is checked against its digest. A pull that was cut off goes on where it stopped.\n\n"
-        "Runs find the image by its name; `pumice images` shows what there is, `pumice image rm` removes it.",
+    .about = "Asks the registry for each image, even if it is here already, and downloads what is missing. Every "
+             "download is\n"
+             "checked against its digest. An interrupted pull continues where it stopped.\n\n"
+             "Runs find the image by its name; 'pumice images' lists all images, and 'pumice image rm' removes one.",
     .options = pull_table,
     .n_options = ARRAY_LEN(pull_table),
     .options_size = sizeof(struct pull_options),

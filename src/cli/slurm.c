@@ -13,7 +13,7 @@
 #define FLAG(letter, name, field, doc)    OPTION_ROW(letter, name, OPTION_FLAG, AT(field), NULL, NULL, doc)
 #define WHERE                                                                                                          \
     OPTION_ROW(0, "kubeconfig", OPTION_TEXT, API_AT(kubeconfig), "FILE", NULL,                                         \
-               "who we are and where the API is (default: as kubectl finds it)"),                                      \
+               "the API server and your credentials (default: as kubectl finds them)"),                                \
         OPTION_ROW(0, "context", OPTION_TEXT, API_AT(context), "NAME", NULL, "of the kubeconfig"),                     \
         OPTION_ROW(0, "namespace", OPTION_TEXT, API_AT(namespace), "NAME", NULL,                                       \
                    "namespace (default: that of the context, else default)")

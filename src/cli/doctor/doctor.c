@@ -148,16 +148,17 @@ static const char *const doctor_examples[] = {
 const struct command command_doctor = {
     .name = "doctor",
     .arguments = "",
-    .summary = "say what this host, or a cluster, can do, and how to fix what it cannot",
-    .about =
-        "Tries what a pod needs, as the present user, and undoes it: namespaces, an overlay, groups, a network, a way\n"
-        "out. Each line says what was found (✓ fine, ! with limits, ✗ impossible), what that means for jobs and the\n"
-        "command that fixes it. The exit status is 0 when pods can run here and 1 when not.\n\n"
-        "With --cluster the same about a Kubernetes cluster, which is only asked: its version, the kinds of Jobs and\n"
-        "whether they are the ones that 'pumice install' prints, the rights of the controller, who runs and who "
-        "places\n"
-        "jobs (also Volcano's programs), webhooks and whether anybody answers them. The exit status is 0 when Jobs "
-        "run.",
+    .summary = "check what this host or a cluster can run, and how to fix it",
+    .about = "Tries what a pod needs, as the present user, and undoes it: namespaces, an overlay, cgroups, a network, "
+             "a way out.\n"
+             "Each line shows what was found (✓ fine, ! limited, ✗ impossible), what it means for jobs, and the "
+             "command that\n"
+             "fixes it. The exit status is 0 if pods can run here, and 1 if not.\n\n"
+             "With --cluster, it checks a Kubernetes cluster, which it only reads: the version, the kinds of Jobs and "
+             "whether they\n"
+             "are those of 'pumice install', the rights of the controller, which programs run and schedule jobs (also "
+             "Volcano's),\n"
+             "and the webhooks and whether they answer. The exit status is 0 if Jobs run there.",
     .options = doctor_option_table,
     .n_options = ARRAY_LEN(doctor_option_table),
     .options_size = sizeof(struct doctor_options),

@@ -366,19 +366,19 @@ static const char *const explain_examples[] = {
 const struct command command_explain = {
     .name = "explain",
     .arguments = "[JOB] [STATE…]",
-    .summary = "say why a job waits, and the smallest change that would start it",
+    .summary = "explain why a job waits, and the smallest change that would start it",
     .about =
-        "Says what a waiting Job needs, what is free, which rule stops it, which jobs are ahead of it, what would "
-        "start\n"
-        "it now, the smallest change first, and when it would start by itself where running jobs say how long they "
-        "run\n"
-        "(annotation pumice.dev/runtime: 30m). JOB is a name or NAMESPACE/NAME, of a Job or a PodGroup; without it the "
-        "only\n"
-        "job, or, if there are several, a list of all that wait, each with the rule that stops it. Of a JobFlow, or of "
-        "a\njob that it will make, what each of its jobs waits for.\n\n"
-        "The state is that of the cluster that kubectl uses, which is only read, or comes from files; take it with\n"
+        "Shows what a waiting Job needs, what is free, which rule stops it, which jobs are ahead of it, which changes "
+        "would\n"
+        "start it now, smallest first, and when it would start by itself, where running jobs say how long they take\n"
+        "(annotation pumice.dev/runtime: 30m). JOB is a name or NAMESPACE/NAME of a Job or a PodGroup. Without JOB, it "
+        "is the\n"
+        "only waiting job, or a list of all waiting jobs, each with the rule that stops it. For a JobFlow, or a job "
+        "that it\n"
+        "will create, it shows what each of its jobs waits for.\n\n"
+        "The state is that of the cluster that kubectl uses, which is only read, or comes from files; save it with\n"
         "kubectl get nodes,queues,priorityclasses,vcjob,pg,pods,pdb,pv,pvc -A -o yaml > state.yaml\n"
-        "With files and --cluster, --kubeconfig or --context it is the cluster's with the files applied to it.\n\n"
+        "With files and --cluster, --kubeconfig or --context, the files are applied to the state of that cluster.\n\n"
         "Every suggestion was tried: the change was made in a copy of the state, and the scheduler placed the job.",
     .options = explain_option_table,
     .n_options = ARRAY_LEN(explain_option_table),

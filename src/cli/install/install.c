@@ -161,16 +161,15 @@ static const char *const install_examples[] = {
 const struct command command_install = {
     .name = "install",
     .arguments = "",
-    .summary = "print what a Kubernetes cluster needs to run Jobs",
-    .about = "Prints the manifests that make a Kubernetes cluster run Jobs: the kinds of batch.volcano.sh and its "
-             "neighbours "
-             "with\n"
+    .summary = "print the manifests that let a Kubernetes cluster run Jobs",
+    .about = "Prints the manifests that let a Kubernetes cluster run Jobs: the kinds of batch.volcano.sh and its "
+             "neighbours with\n"
              "schemas, defaults and rules (a bad Job is refused without a webhook), a namespace under Pod Security "
              "\"restricted\",\n"
-             "the controller with the least rights that work, its metrics, disruption budget and network policy.\n\n"
-             "The kinds are Volcano's. Applied to a cluster that has them, the schemas are replaced and no object is "
-             "lost; leave\n"
-             "them out with --only to keep the ones that are there.",
+             "and the controller with minimal rights, its metrics, disruption budget and network policy.\n\n"
+             "The kinds are Volcano's. In a cluster that has them, their schemas are replaced and no object is lost. "
+             "Leave them\n"
+             "out with --only to keep those of the cluster.",
     .options = install_option_table,
     .n_options = ARRAY_LEN(install_option_table),
     .options_size = sizeof(struct install_options),

@@ -165,12 +165,12 @@ static const char *const cp_examples[] = { "pumice cp worker-0:/tmp/model.pt .",
 const struct command command_cp = {
     .name = "cp",
     .arguments = "[FROM TO]",
-    .summary = "copy files and directories out of a pod of a run, or into it",
+    .summary = "copy files and directories out of or into a pod of a run",
     .about =
-        "One of FROM and TO is POD:PATH. As 'cp -r': where TO is a directory, into it. The image needs no tar. What "
-        "is\n"
-        "copied in belongs to the container's user; out of a pod, links that lead out of what is copied are left out,\n"
-        "and what is neither file nor directory nor link: each is told, and the exit status is 1 then.",
+        "One of FROM and TO is POD:PATH. Works like 'cp -r': if TO is a directory, it copies into it. The image needs "
+        "no tar.\n"
+        "Files copied in belong to the container's user. Copying out of a pod skips links that lead out of the copied\n"
+        "directory, and all that is not a file, directory or link: it names each, and exits with status 1.",
     .options = cp_options,
     .n_options = ARRAY_LEN(cp_options),
     .options_size = sizeof(struct into_options),

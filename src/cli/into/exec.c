@@ -68,11 +68,11 @@ const struct command command_exec = {
     .name = "exec",
     .arguments = "[POD COMMAND…]",
     .summary = "run a program in a pod of a run",
-    .about =
-        "A program in a container of a pod that 'pumice run' runs here, with its files, variables, network and "
-        "limits.\n"
-        "POD is a name of 'pumice ps', or as the output of the run has it. The program ends with this command; the\n"
-        "exit status is its own: 126 or 127 if it could not be executed.",
+    .about = "Runs a program in a container of a pod of 'pumice run', with its files, variables, network and user. POD "
+             "is a name\n"
+             "from 'pumice ps' or from the output of the run. The program ends with this command. The exit status is "
+             "that of the\n"
+             "program, or 126 or 127 if it could not be executed.",
     .options = exec_options,
     .n_options = ARRAY_LEN(exec_options),
     .options_size = sizeof(struct into_options),
@@ -137,10 +137,10 @@ static const char *const attach_examples[] = { "pumice attach worker-0", "what i
 const struct command command_attach = {
     .name = "attach",
     .arguments = "[POD]",
-    .summary = "see what a container writes, and type what it reads",
-    .about =
-        "What a container of a run writes from now on, both streams apart, and its input where it has one. Leaving\n"
-        "does not end it. Ends when the container does.",
+    .summary = "attach to the output and input of a container",
+    .about = "Prints the output of a container of a run from now on, its two streams separately, and passes input "
+             "where it has\n"
+             "one. Leaving does not end the container. The command ends when the container does.",
     .options = attach_options,
     .n_options = ARRAY_LEN(attach_options),
     .options_size = sizeof(struct into_options),

@@ -151,10 +151,10 @@ static const char *const forward_examples[] = { "pumice port-forward head-0 8265
 const struct command command_port_forward = {
     .name = "port-forward",
     .arguments = "[POD [LOCAL:]PORT…]",
-    .summary = "have ports of this machine lead to a pod of a run",
-    .about = "Until Ctrl-C, or the end of the run. Connections go to 127.0.0.1 in the pod. A pod that is started again "
-             "under\n"
-             "its name is found again. 'pumice run --publish' does the same for the whole run.",
+    .summary = "forward ports of this machine to a pod of a run",
+    .about = "Forwards until Ctrl-C or the end of the run. Connections go to 127.0.0.1 in the pod. A pod that restarts "
+             "under its\n"
+             "name is found again. 'pumice run --publish' does the same for the whole run.",
     .options = forward_options,
     .n_options = ARRAY_LEN(forward_options),
     .options_size = sizeof(struct into_options),

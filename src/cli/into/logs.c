@@ -86,7 +86,7 @@ static const char *const logs_examples[] = { "pumice logs -f worker-0", "one pod
 const struct command command_logs = {
     .name = "logs",
     .arguments = "[POD…]",
-    .summary = "print or follow what pods of a run have written",
+    .summary = "print or follow the logs of pods of a run",
     .about = "POD may also be the name of a Job: all its pods; without one, all pods of all runs. Lines of several "
              "pods have\n"
              "the pod's name in front.",

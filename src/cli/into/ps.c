@@ -183,7 +183,7 @@ static const char *const ps_examples[] = { "pumice ps", "what runs here, of mine
 const struct command command_ps = {
     .name = "ps",
     .arguments = "",
-    .summary = "list the runs of this user here, and their pods",
+    .summary = "list your runs on this machine, and their pods",
     .about =
         "What 'pumice run' runs on this machine for who asks: runs, jobs and pods, where they are, how long, and how\n"
         "often a container was started again. 'pumice exec', 'logs' and the others take the names of POD.",
@@ -334,7 +334,7 @@ static const struct option top_options[] = {
 const struct command command_top = {
     .name = "top",
     .arguments = "[POD…]",
-    .summary = "show what pods of runs use: CPU and memory",
+    .summary = "show the CPU and memory use of pods of runs",
     .about = "Thousandths of cores in use, measured for a second, and memory, of the pods that run; beside them their "
              "limits.\n"
              "POD may also be the name of a Job. A '-' is what this machine does not count, as for ordinary users "

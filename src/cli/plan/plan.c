@@ -612,18 +612,21 @@ static const char *const plan_examples[] = {
 const struct command command_plan = {
     .name = "plan",
     .arguments = "[STATE…]",
-    .summary = "tell when jobs would start and end, what would wait and why, and what a change would buy",
-    .about =
-        "Runs the real controllers and the real scheduler on virtual time, over nodes that only pretend to run pods.\n"
-        "Nothing is started and nothing is changed anywhere.\n\n"
-        "The state comes from files, or from the cluster that kubectl uses when there is no file. With --cluster,\n"
-        "--kubeconfig or --context it is the cluster's with the files applied to it.\n\n"
-        "How long a pod runs is said by the annotation pumice.dev/runtime (of the Job, the task's template or the "
-        "pod),\n"
-        "by spec.runningEstimate of the Job, or by --runtime. A Job with the annotation pumice.dev/submit-after: 5m\n"
-        "comes five minutes after the beginning; one with a creationTimestamp in the future comes then. Jobs of a\n"
-        "JobFlow come in their order, FLOW-VERTEX, and those of a CronJob at their times.\n\n"
-        "With flags that ask \"what if\", both plans are made and the table shows what the change moves.",
+    .summary = "predict when jobs start and end, which wait and why, and the effect of a change",
+    .about = "Runs the real controllers and the real scheduler on virtual time, over simulated nodes. It starts "
+             "nothing and\n"
+             "changes nothing anywhere.\n\n"
+             "The state comes from files or, without files, from the cluster that kubectl uses. With --cluster, "
+             "--kubeconfig or\n"
+             "--context, the files are applied to the state of that cluster.\n\n"
+             "The annotation pumice.dev/runtime (of the Job, the task's template or the pod), spec.runningEstimate of "
+             "the Job, or\n"
+             "--runtime tells how long a pod runs. A Job with the annotation pumice.dev/submit-after: 5m is submitted "
+             "five minutes\n"
+             "after the start; one with a creationTimestamp in the future, at that time. Jobs of a JobFlow follow its "
+             "order, as\n"
+             "FLOW-VERTEX, and those of a CronJob its schedule.\n\n"
+             "With \"what if\" flags, it makes both plans, and the table shows the difference.",
     .options = plan_option_table,
     .n_options = ARRAY_LEN(plan_option_table),
     .options_size = sizeof(struct plan_options),

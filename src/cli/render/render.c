@@ -432,12 +432,12 @@ static const char *const render_examples[] = {
 const struct command command_render = {
     .name = "render",
     .arguments = "FILE…",
-    .summary = "print every object a Job would create, changing nothing",
-    .about = "Prints the Job as admission leaves it (with defaults and forced plugins), then everything it creates in "
-             "order\n"
-             "of creation: what plugins make, claims, the PodGroup, and the pods by task and index. Nothing is "
-             "contacted or\n"
-             "changed. The Job's uid is made from its name where the file has none; the API server gives the real one.",
+    .summary = "print every object that a Job would create, without changes anywhere",
+    .about = "Prints the Job as admission leaves it (with defaults and forced plugins), then all it creates, in the "
+             "order of\n"
+             "creation: objects of plugins, claims, the PodGroup, and the pods by task and index. It contacts and "
+             "changes nothing.\n"
+             "If the file has no uid of the Job, one is derived from its name; the API server assigns the real one.",
     .options = render_option_table,
     .n_options = ARRAY_LEN(render_option_table),
     .options_size = sizeof(struct render_options),

@@ -421,12 +421,12 @@ static const char *const runs_examples[] = {
 const struct command command_runs = {
     .name = "runs",
     .arguments = "[show|report|logs|compare]",
-    .summary = "what runs have left to be looked at: list, summary, page, output, differences",
-    .about = "Every `pumice run` leaves a small record in the state directory of its user: what happened to its jobs "
+    .summary = "list recorded runs; show their summary, report, output and differences",
+    .about = "Every 'pumice run' writes a small record below the state directory of its user: the events of its jobs "
              "and pods,\n"
-             "what it ran, and the last megabytes of output. No secret is in it. The last 100 are kept, and 256 MiB at "
-             "most.\n\n"
-             "A run is named by its id, the beginning of it, or \"last\".",
+             "its input, and the last megabytes of output. It contains no Secrets. The last 100 records are kept, at "
+             "most 256 MiB.\n\n"
+             "A run is named by its id, the beginning of the id, or \"last\".",
     .options = runs_option_table,
     .n_options = ARRAY_LEN(runs_option_table),
     .options_size = sizeof(struct runs_options),
@@ -436,16 +436,17 @@ const struct command command_runs = {
 const struct command command_runs_show = {
     .name = "runs show",
     .arguments = "[ID]",
-    .summary = "the summary of a run",
-    .about = "What the run said at its end; of one that was killed, what is known. Without ID the last one.",
+    .summary = "print the summary of a run",
+    .about =
+        "Prints the summary of the run; for a run that was killed, as far as it is known. Without ID, of the last run.",
     .options_size = sizeof(struct runs_options),
     .run = run_show,
 };
 const struct command command_runs_report = {
     .name = "runs report",
     .arguments = "[ID]",
-    .summary = "the page of a run (HTML), on standard output",
-    .about = "The page that `pumice run --report` writes, made from the record.",
+    .summary = "print the report of a run (HTML)",
+    .about = "Prints the page that 'pumice run --report' writes, from the record.",
     .options = report_option_table,
     .n_options = ARRAY_LEN(report_option_table),
     .options_size = sizeof(struct runs_options),
@@ -454,10 +455,10 @@ const struct command command_runs_report = {
 const struct command command_runs_logs = {
     .name = "runs logs",
     .arguments = "[ID] [POD…]",
-    .summary = "what the containers of a run wrote",
-    .about = "All of it, or of these pods (worker-0), or tasks (worker). Of much output the last megabytes are kept; a "
-             "line on\n"
-             "standard error says how much is missing.",
+    .summary = "print the output of the containers of a run",
+    .about = "Prints the output of all pods, or of these pods (worker-0) or tasks (worker). Only the last megabytes "
+             "are kept; a\n"
+             "line on standard error says how much is missing.",
     .options = logs_option_table,
     .n_options = ARRAY_LEN(logs_option_table),
     .options_size = sizeof(struct runs_options),
@@ -466,9 +467,10 @@ const struct command command_runs_logs = {
 const struct command command_runs_compare = {
     .name = "runs compare",
     .arguments = "[A] [B]",
-    .summary = "two runs side by side, and what differs in what they ran",
-    .about = "Results, times, restarts, memory and processor time of tasks; then each field of the job's file that is\n"
-             "different. Without names the last two runs.",
+    .summary = "compare two runs: results, inputs and differences",
+    .about =
+        "Compares results, times, restarts, memory and CPU time of the tasks, then each field of the job's file that\n"
+        "differs. Without IDs, it compares the last two runs.",
     .options_size = sizeof(struct runs_options),
     .run = run_compare,
 };

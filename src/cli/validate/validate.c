@@ -84,12 +84,12 @@ static const char *const validate_examples[] = {
 const struct command command_validate = {
     .name = "validate",
     .arguments = "FILE…",
-    .summary = "check manifests and report everything that is wrong with them",
-    .about =
-        "Checks Jobs as the API would on create: types, names, policies, dependencies, pod templates, plugins and "
-        "their\n"
-        "arguments; Queues, PodGroups and the core kinds too. All problems are reported at once, each with its place\n"
-        "and field, in the order of the file. Misspelt fields get a suggestion.",
+    .summary = "check manifests and report all errors",
+    .about = "Checks Jobs as the API would on create: types, names, policies, dependencies, pod templates, plugins and "
+             "their\n"
+             "arguments; also Queues, PodGroups and the core kinds. It reports all problems at once, with place and "
+             "field, in the\n"
+             "order of the file, and suggests names for misspelt fields.",
     .options = validate_option_table,
     .n_options = ARRAY_LEN(validate_option_table),
     .options_size = sizeof(struct validate_options),

@@ -370,12 +370,11 @@ const struct command command_controller = {
     .arguments = "",
     .summary = "run the Jobs of a Kubernetes cluster",
     .about = "Does the work of Volcano's controller-manager, and with --scheduler that of its scheduler: the same "
-             "kinds, objects "
-             "and\n"
-             "labels. Runs in the cluster or anywhere that reaches its API. Of several replicas one leads; one that "
-             "loses the\n"
-             "Lease stops writing before another may begin, and ends with status 1 to be started again.\n\n"
-             "SIGTERM: waits up to 5 seconds for what it has sent, gives the Lease back, and ends with status 0.",
+             "kinds, objects\n"
+             "and labels. Runs in the cluster or anywhere that reaches its API. One of several replicas leads. A "
+             "leader that\n"
+             "loses the Lease stops writing before another can begin, and exits with status 1 to be restarted.\n\n"
+             "SIGTERM: waits up to 5 seconds for requests in flight, releases the Lease, and exits with status 0.",
     .options = controller_option_table,
     .n_options = ARRAY_LEN(controller_option_table),
     .options_size = sizeof(struct controller_options),

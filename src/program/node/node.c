@@ -164,7 +164,7 @@ static int find_ip(struct node *n, struct err *e)
         host = str_sub(host, 0, (size_t)at);
     }
     if (machine_address(n->arena, host, port, &n->ip, e) < 0)
-        return err_wrap(e, "the address of this machine is not known (give it by --node-ip)");
+        return err_wrap(e, "cannot find the address of this machine; use --node-ip");
     return 0;
 }
 
@@ -191,8 +191,7 @@ static int lock_name(struct node *n, struct str *ret_identity, struct err *e)
         return err_wrap(e, "--state");
     if (lock_take(dir, arena_fmt(n->arena, "node-%.*s.lock", STR_ARG(n->name)).p, LOCK_MS, &n->lock_fd, e) < 0) {
         if (e->code == ERR_CONFLICT)
-            return err_set(e, ERR_CONFLICT,
-                           "another pumice node runs on this machine as \"%.*s\": give this one another --name",
+            return err_set(e, ERR_CONFLICT, "another pumice node runs on this machine as \"%.*s\": use another --name",
                            STR_ARG(n->name));
         return -1;
     }
@@ -392,7 +391,7 @@ static const struct option node_option_table[] = {
     { 0, "taints", OPTION_LIST, FIELD(taints), "KEY=VALUE:EFFECT,…", NULL,
       "of the Node when it is new, so that only pods that tolerate it come (may be repeated)" },
     { 0, "capacity", OPTION_TEXT, FIELD(capacity), "AMOUNTS", NULL,
-      "what the node has, as cpu=8,memory=16Gi (default: what the machine has)" },
+      "capacity of the node, as cpu=8,memory=16Gi (default: that of the machine)" },
     { 0, "cluster-domain", OPTION_TEXT, FIELD(domain), "DOMAIN", NULL, "of names (default: cluster.local)" },
     { 0, "address", OPTION_TEXT, FIELD(address), "ADDRESS", NULL, "of the kubelet API (default: all of this machine)" },
     { 0, "port", OPTION_TEXT, FIELD(port), "PORT", NULL, "of the kubelet API (default: 10250; 0: one that is free)" },
@@ -450,20 +449,19 @@ const struct command command_node = {
     .name = "node",
     .arguments = "",
     .summary = "make this machine a node of a Kubernetes cluster",
-    .about =
-        "Does the work of a kubelet with the agent of 'pumice run': registers the Node, renews its Lease, runs the "
-        "pods that\n"
-        "are bound to it and writes what becomes of them.\n\n"
-        "Pods of this machine reach each other, by address and by the names of their Services. A network between "
-        "machines\n"
-        "is the business of a CNI, which this is not: keep the pods of a job together.\n\n"
-        "Pods do not end with this program: after SIGTERM, kill -9 or an upgrade the next 'pumice node' of the same "
-        "--name\n"
-        "and --state goes on with them. SIGINT (Ctrl-C), and SIGTERM with --drain: pods are ended with their grace, "
-        "fail with\n"
-        "the reason Terminated, the Node is not ready any more; a second time: at once. Status 1 if another machine "
-        "is the\n"
-        "node of this name.",
+    .about = "Does the work of a kubelet with the agent of 'pumice run': registers the Node, renews its Lease, runs "
+             "the pods\n"
+             "that are bound to it and writes their status.\n\n"
+             "Pods of this machine reach each other by address and by the names of their Services. A network between "
+             "machines\n"
+             "needs a CNI plugin, which Pumice has not: keep the pods of a job on one machine.\n\n"
+             "Pods outlive this program: after SIGTERM, kill -9 or an upgrade the next 'pumice node' of the same "
+             "--name and\n"
+             "--state adopts them. SIGINT (Ctrl-C), and SIGTERM with --drain, end the pods with their grace period; "
+             "they fail\n"
+             "with the reason Terminated, and the Node becomes not ready. A second signal ends them at once. Exit "
+             "status 1 if\n"
+             "another machine holds the Lease of this node.",
     .options = node_option_table,
     .n_options = ARRAY_LEN(node_option_table),
     .options_size = sizeof(struct node_options),

@@ -170,7 +170,7 @@ static const char *const output_names[] = { "text", "json", NULL };
 
 static const struct option run_option_table[] = {
     { 'f', "file", OPTION_LIST, FIELD(files), "FILE", NULL,
-      "the same as FILE: a file, a directory (its .yaml, .yml and .json), or - (may be repeated)" },
+      "same as the argument FILE: a file, a directory (its .yaml, .yml and .json), or - (may be repeated)" },
     { 'o', "output", OPTION_TEXT, FIELD(output), "FORM", output_names,
       "text (default), or json: one object on each line, for programs" },
     { 0, "logs", OPTION_TEXT, FIELD(logs), "WHICH", NULL,
@@ -180,65 +180,66 @@ static const struct option run_option_table[] = {
       "change a field of the Job, as spec.tasks[worker].replicas=3 (may be repeated)" },
     { 0, "replicas", OPTION_LIST, FIELD(replicas), "[JOB/]TASK=N", NULL, "run N pods of this task (may be repeated)" },
     { 'e', "env", OPTION_LIST, FIELD(env), "NAME[=VALUE]", NULL,
-      "a variable for all containers; without VALUE as it is here (may be repeated)" },
+      "an environment variable for all containers; without VALUE, its value here (may be repeated)" },
     { 0, "env-file", OPTION_LIST, FIELD(env_files), "FILE", NULL,
-      "such variables from a file, one on each line; -e goes before it (may be repeated)" },
+      "variables from a file, one per line; -e overrides them (may be repeated)" },
     { 0, "mount", OPTION_LIST, FIELD(mounts), "HOST[:POD[:ro]]", NULL,
       "a file or directory of this machine in all pods; x lies beside the job's file, ./x here (may be repeated)" },
     { 'C', "here", OPTION_FLAG, FIELD(here), NULL, NULL,
-      "this directory in all pods, where it is, writable, and to work in" },
+      "mount this directory in all pods at the same path, writable, as their working directory" },
     { 0, "workdir", OPTION_TEXT, FIELD(workdir), "DIR", NULL, "the working directory of all containers" },
     { 0, "publish", OPTION_LIST, FIELD(publish), "PORT[/udp][:POD:PORT]", NULL,
-      "a port of this machine that leads to one of a pod, as 8265 or 8080:web-0:80; ADDRESS: in front for others than "
-      "this machine (may be repeated)" },
+      "forward a port of this machine to a pod, as 8265 or 8080:web-0:80; with ADDRESS: in front also from other "
+      "machines (may be repeated)" },
     { 0, "publish-all-addresses", OPTION_FLAG, FIELD(publish_all), NULL, NULL,
       "hostPorts at all addresses of this machine, or at their hostIP (default: at 127.0.0.1)" },
     { 0, "fit", OPTION_FLAG, FIELD(fit), NULL, NULL,
-      "scale requests of Jobs that are too large for this machine down to it, and say so" },
+      "scale requests down to this machine where a Job is too large for it" },
     { 0, "timeout", OPTION_TEXT, FIELD(timeout), "TIME", NULL, "stop after this time, such as 10m; exit status 124" },
     { 0, "max-restarts", OPTION_TEXT, FIELD(max_restarts), "N", NULL,
-      "stop when a container was started again N times and fails once more (0: when one fails); its exit status" },
+      "stop when a container fails after N restarts (0: at the first failure), with its exit status" },
     { 0, "silence", OPTION_TEXT, FIELD(silence), "TIME", NULL,
-      "say when nothing was written for so long (default: 5m; 0: never)" },
+      "report when no container wrote anything for so long (default: 5m; 0: never)" },
     { 0, "stacks", OPTION_FLAG, FIELD(stacks), NULL, NULL,
-      "say then also what every process waits in; Ctrl-\\ (SIGQUIT) does so at any time" },
+      "also show where every process waits; Ctrl-\\ (SIGQUIT) does so at any time" },
     { 0, "fail-on-any", OPTION_FLAG, FIELD(fail_on_any), NULL, NULL,
-      "an exit status other than 0 also when Jobs completed and pods of them failed" },
-    { 0, "wait", OPTION_FLAG, FIELD(wait), NULL, NULL, "wait also when nothing runs and nothing can start" },
+      "exit with a status other than 0 if a pod failed, even in a completed Job" },
+    { 0, "wait", OPTION_FLAG, FIELD(wait), NULL, NULL, "keep waiting when nothing runs and nothing can start" },
     { 0, "restricted", OPTION_FLAG, FIELD(restricted), NULL, NULL,
-      "refuse pods that Pod Security \"restricted\" refuses; for jobs of others" },
+      "refuse pods that Pod Security \"restricted\" refuses; for untrusted jobs" },
     { 0, "server", OPTION_SWITCH, FIELD(server), "WHERE", NULL,
       "submit to the server of this machine, a DIR's (its --data-dir) or a KUBECONFIG's; none: run beside it" },
-    { 0, "detach", OPTION_FLAG, FIELD(detach), NULL, NULL, "submit to the server, say how to follow, and end" },
-    { 0, "report", OPTION_TEXT, FIELD(report), "FILE", NULL, "write a page that shows what happened (HTML, one file)" },
+    { 0, "detach", OPTION_FLAG, FIELD(detach), NULL, NULL,
+      "submit to the server, print how to follow the job, and exit" },
+    { 0, "report", OPTION_TEXT, FIELD(report), "FILE", NULL, "write a report of the run (HTML, one file)" },
     { 0, "trace", OPTION_TEXT, FIELD(trace), "FILE", NULL, "write a trace for Perfetto or Chrome (JSON)" },
     { 0, "dry-run", OPTION_FLAG, FIELD(dry_run), NULL, NULL, "run nothing: print every object, as render does" },
-    { 0, "keep", OPTION_TEXT, FIELD(keep), "DIR", NULL,
-      "copy what pods wrote, and would go with them, to DIR/POD at the end" },
+    { 0, "keep", OPTION_TEXT, FIELD(keep), "DIR", NULL, "copy the files that pods wrote to DIR/POD at the end" },
     { 0, "keep-state", OPTION_FLAG, FIELD(keep_state), NULL, NULL,
-      "leave the files and logs of the run as they are, and say where" },
-    { 0, "no-record", OPTION_FLAG, FIELD(no_record), NULL, NULL, "leave no record of this run (pumice runs)" },
-    { 0, "no-record-logs", OPTION_FLAG, FIELD(no_record_logs), NULL, NULL, "a record without what containers write" },
-    { 'q', "quiet", OPTION_FLAG, FIELD(quiet), NULL, NULL, "only logs, and what failed" },
-    { 'v', "verbose", OPTION_FLAG, FIELD(verbose), NULL, NULL, "also the program's own log, all of it" },
+      "keep the files and logs of the run, and print where they are" },
+    { 0, "no-record", OPTION_FLAG, FIELD(no_record), NULL, NULL, "do not record this run (pumice runs)" },
+    { 0, "no-record-logs", OPTION_FLAG, FIELD(no_record_logs), NULL, NULL,
+      "record the run without the output of containers" },
+    { 'q', "quiet", OPTION_FLAG, FIELD(quiet), NULL, NULL, "print only logs and failures" },
+    { 'v', "verbose", OPTION_FLAG, FIELD(verbose), NULL, NULL, "print the program's own log too" },
     { 'n', "namespace", OPTION_TEXT, FIELD(namespace), "NAME", NULL,
       "namespace of objects that name none (default: default)" },
     { 0, "node", OPTION_TEXT, FIELD(node), "AMOUNTS", NULL,
-      "what the node has, as cpu=8,memory=16Gi (default: what the machine has)" },
+      "capacity of the node, as cpu=8,memory=16Gi (default: that of the machine)" },
     MACHINE_OPTIONS(MACHINE_FIELD),
     { 0, "claims", OPTION_TEXT, MACHINE_FIELD(claims), "DIR", NULL,
-      "keep PersistentVolumeClaims here (default: gone with the run)" },
+      "keep PersistentVolumeClaims here (default: deleted with the run)" },
     { 0, "state", OPTION_TEXT, MACHINE_FIELD(state), "DIR", NULL,
       "where runs keep their files (default: /var/lib/pumice; ~/.local/state/pumice)" },
 };
 
 static const char *const run_examples[] = {
     "pumice run job.yaml",
-    "run it to its end",
+    "run it to completion",
     "pumice run --replicas worker=4 -e STEPS=10 job.yaml",
-    "the same, larger and shorter",
+    "with more workers and fewer steps",
     "pumice run --logs=failed --report run.html job.yaml",
-    "words only of what fails, and a page to look at",
+    "show only the logs of failures, and write a report",
     "pumice run -o json job.yaml | jq .",
     "for programs",
     "pumice run --image app=app.tar job.yaml",
@@ -250,17 +251,17 @@ const struct command command_run = {
     .name = "run",
     .arguments = "[FILE…]",
     .summary = "run Jobs to their end on this machine, with real pods",
-    .about =
-        "Runs all Jobs of the files together, with the real controllers and the real scheduler, as pods of this "
-        "machine:\n"
-        "isolated, in a network of their own, with names, volumes, ssh and all that a cluster would give them. Root "
-        "is\n"
-        "not needed. Nothing is left behind.\n\n"
-        "What containers write goes to standard output, each line with the name of its pod; progress and the summary "
-        "go\n"
-        "to standard error. Ctrl-C stops the jobs gracefully, a second time at once.\n\n"
-        "Exit status: 0 when all Jobs completed; else that of the first container that failed in the first Job that\n"
-        "failed, 1 if there is none; 124 after --timeout, 130 after Ctrl-C, 143 after SIGTERM; 2 for wrong use.",
+    .about = "Runs all Jobs of the files together, with the real controllers and the real scheduler, as pods of this "
+             "machine:\n"
+             "isolated, in a network of their own, with names, volumes, ssh and what else a cluster gives them. Root "
+             "is not\n"
+             "needed. Nothing is left behind.\n\n"
+             "What containers write goes to standard output, each line with the name of its pod; progress and the "
+             "summary go to\n"
+             "standard error. Ctrl-C stops the jobs gracefully; a second Ctrl-C stops them at once.\n\n"
+             "Exit status: 0 if all Jobs completed; else that of the first container that failed in the first Job that "
+             "failed,\n"
+             "or 1 if there is none; 124 after --timeout, 130 after Ctrl-C, 143 after SIGTERM; 2 for wrong use.",
     .options = run_option_table,
     .n_options = ARRAY_LEN(run_option_table),
     .options_size = sizeof(struct run_options),

@@ -136,7 +136,7 @@ void serve_explain(void *serve, struct http_call *call, struct str namespace, st
         if (!s->explanations->slots[i].call)
             slot = &s->explanations->slots[i];
     if (!slot || explain_begin(s, slot, namespace, name) < 0) {
-        server_refuse(call, 503, STR("others are asking just now: ask again in a moment"));
+        server_refuse(call, 503, STR("too many requests; retry in a moment"));
         return;
     }
     slot->call = call;
@@ -149,7 +149,7 @@ static void explain_answer(struct explanation *slot, int status)
     autobuf text = { 0 };
 
     if (!WIFEXITED(status) || lseek(slot->out_fd, 0, SEEK_SET) < 0 || read_all(slot->out_fd, SIZE_MAX, &text) < 0)
-        server_refuse(call, 500, STR("it could not be worked out"));
+        server_refuse(call, 500, STR("internal error: no explanation"));
     else if (WEXITSTATUS(status) == EXIT_FINE)
         http_answer(call, &(struct http_reply){ .status = 200, .type = "application/json" }, buf_view(&text));
     else
@@ -170,7 +170,7 @@ int64_t serve_explain_turn(struct serve *s)
         if (waitpid(slot->pid, &status, WNOHANG) == slot->pid) {
             explain_answer(slot, status);
         } else if (now_ms >= slot->until_ms) {
-            server_refuse(slot->call, 504, STR("it takes too long: `pumice explain` has more patience"));
+            server_refuse(slot->call, 504, STR("timed out; 'pumice explain' waits longer"));
             explain_release(slot, false);
         } else {
             due_ms = MIN_OF(due_ms, slot->until_ms - now_ms);

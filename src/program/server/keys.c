@@ -34,7 +34,7 @@ int serve_keys_load(struct serve *s, const char *const *names, struct err *e)
                                    .clock = &s->clock.clock };
 
     if (s->o->audit_level && !s->o->audit_log)
-        return err_set(e, ERR_INVALID, "--audit-level: is of no use without --audit-log FILE");
+        return err_set(e, ERR_INVALID, "--audit-level: needs --audit-log FILE");
     if (auth_open(&(struct auth_options){ .dir = arena_fmt(s->arena, "%.*s/pki", STR_ARG(s->data_dir)).p,
                                           .names = names,
                                           .store = s->store,

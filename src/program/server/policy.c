@@ -136,7 +136,7 @@ static int policy_parse(const struct serve *s, struct str text, bool is_file, st
     read_limits(&limits, &ret->limits, &ps);
     if (!s->is_root && runas_needs_root(ret->runas))
         problem_error(&ps, &jobs,
-                      "only a server of root can run pods as other UNIX users; take restricted, any or nobody");
+                      "only a server of root can run pods as other UNIX users; use restricted, any or nobody");
     return ps.n_errors ? policy_tell(a, &ps, is_file, e) : 0;
 }
 

@@ -32,9 +32,9 @@ static int rotate_ca(int dir, bool now, struct err *e)
     authority_free(ca);
     if (rc == 0)
         (void)fprintf(stderr,
-                      "the CA has another key: clients need its certificate, %s\n"
+                      "rotated the key of the CA: clients need its new certificate, %s\n"
                       "(pumice server user rotate NAME; admin.kubeconfig is written by the server)\n",
-                      now ? "and certificates of users are of no use any more" : "their own certificates stay good");
+                      now ? "and certificates of users are revoked" : "their own certificates stay valid");
     return rc;
 }
 
@@ -48,8 +48,8 @@ static int rotate_accounts(int dir, bool now, struct err *e)
     rc = accounts_rotate(accounts, !now, e);
     accounts_free(accounts);
     if (rc == 0)
-        (void)fprintf(stderr, "tokens of service accounts are signed by another key; %s\n",
-                      now ? "those there are, pods' too, are of no use any more" : "those there are stay good");
+        (void)fprintf(stderr, "rotated the key of service account tokens; %s\n",
+                      now ? "old tokens, also those of pods, are revoked" : "old tokens stay valid");
     return rc;
 }
 
@@ -58,7 +58,7 @@ static int rotate_admin(int dir, bool now, struct err *e)
     (void)now; /* it always is */
     if (admin_token_rotate(dir, e) < 0)
         return -1;
-    (void)fprintf(stderr, "the administrator's token is another; the server writes it into admin.kubeconfig\n");
+    (void)fprintf(stderr, "rotated the administrator's token; the server writes it into admin.kubeconfig\n");
     return 0;
 }
 
@@ -91,7 +91,7 @@ static int server_rotate_run(struct arena *a, const void *options, const struct 
             return rotate_open_dir(a, o, &dir, &e) < 0 || keys[i].rotate(dir, o->now, &e) < 0
                        ? command_fail("server rotate", &e, EXIT_FAILED)
                        : EXIT_FINE;
-    (void)fprintf(stderr, "pumice server rotate: say what: ca, account-keys or admin-token\n"
+    (void)fprintf(stderr, "pumice server rotate: missing argument: ca, account-keys or admin-token\n"
                           "Try 'pumice server rotate --help'.\n");
     return EXIT_USAGE;
 }
@@ -99,26 +99,27 @@ static int server_rotate_run(struct arena *a, const void *options, const struct 
 #define FIELD(name) offsetof(struct server_rotate_options, name)
 
 static const struct option server_rotate_table[] = {
-    { 0, "now", OPTION_FLAG, FIELD(now), NULL, NULL, "what the old key has signed is of no use any more: it was lost" },
+    { 0, "now", OPTION_FLAG, FIELD(now), NULL, NULL, "revoke what the old key has signed: the key was lost" },
     { 0, "data-dir", OPTION_TEXT, FIELD(data_dir), "DIR", NULL, "of the server" },
 };
 
 static const char *const server_rotate_examples[] = {
     "pumice server rotate ca --now",
-    "the CA's key was lost: nobody's certificate is good any more",
+    "the CA's key was lost: revoke all certificates",
     "pumice server rotate account-keys",
-    "from time to time; pods get new tokens as theirs end",
+    "from time to time; pods get new tokens when theirs expire",
     NULL,
 };
 
 const struct command command_server_rotate = {
     .name = "server rotate",
     .arguments = "[ca|account-keys|admin-token]",
-    .summary = "other keys for the server of this machine",
-    .about =
-        "Makes another key for the CA, for the tokens of service accounts, or another token of the administrator. A\n"
-        "server that runs uses it from its next answer on. What the old keys have signed stays good until its end,\n"
-        "unless --now is given; the administrator's old token is of no use at once.",
+    .summary = "rotate the keys of the server of this machine",
+    .about = "Replaces the key of the CA, the key that signs tokens of service accounts, or the token of the "
+             "administrator. A\n"
+             "running server uses the new one from its next answer on. Certificates and tokens signed by the old keys "
+             "stay valid\n"
+             "until they expire, unless --now is given; the administrator's old token is revoked at once.",
     .options = server_rotate_table,
     .n_options = ARRAY_LEN(server_rotate_table),
     .options_size = sizeof(struct server_rotate_options),

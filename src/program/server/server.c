@@ -34,7 +34,7 @@ static bool server_is_ready(void *ctx, struct buf *out)
     if (store.failure)
         buf_fmt(out, "read-only: %s", store.failure->text);
     else if (!stats.is_synced)
-        buf_str(out, STR("the controllers have not seen everything yet"));
+        buf_str(out, STR("the controllers have not listed all objects yet"));
     return stats.is_synced && !store.failure;
 }
 
@@ -58,7 +58,7 @@ static void refuse_undone(void *ctx, struct http_call *call)
     const struct err *why = ctx;
     autobuf text = { 0 };
 
-    buf_fmt(&text, "the store could not make it durable, and has undone it: %s", why->text);
+    buf_fmt(&text, "the store could not write the change to disk and has undone it: %s", why->text);
     server_refuse(call, 500, buf_view(&text));
 }
 
@@ -253,7 +253,7 @@ static const struct option server_option_table[] = {
       "volcano-scheduler.conf; read again when it changes" },
     { 0, "name", OPTION_TEXT, FIELD(name), "NAME", NULL, "of the Node (default: the host's name)" },
     { 0, "capacity", OPTION_TEXT, FIELD(capacity), "AMOUNTS", NULL,
-      "what the node has, as cpu=8,memory=16Gi (default: what the machine has)" },
+      "capacity of the node, as cpu=8,memory=16Gi (default: that of the machine)" },
     { 0, "drain", OPTION_FLAG, FIELD(drain), NULL, NULL,
       "SIGTERM ends the pods too, as SIGINT does (default: they go on, and the next 'pumice server' takes them over)" },
     { 0, "shutdown-grace-period", OPTION_TEXT, FIELD(shutdown_grace), "TIME", NULL,
@@ -288,18 +288,19 @@ static const char *const server_examples[] = {
 const struct command command_server = {
     .name = "server",
     .arguments = "",
-    .summary = "keep this machine up as a cluster, for kubectl",
+    .summary = "run a cluster on this machine, for kubectl",
     .about =
-        "The Kubernetes API with Volcano's kinds, controllers, the gang scheduler and a node, in one process: kubectl\n"
-        "and client libraries work with it as with any cluster, and pods run on this machine as those of\n"
-        "`pumice run` do. DIR/admin.kubeconfig is all that a client needs; it is written at the start, for its\n"
-        "owner only.\n\n"
-        "Objects are in DIR/store: what was answered is on the disk. If it cannot be, because the disk is full or\n"
-        "broken, writes are refused with the reason and reads go on.\n\n"
-        "Pods do not end with this program: after SIGTERM, kill -9 or an upgrade the next 'pumice server' of the same\n"
-        "--name and --data-dir goes on with them. SIGINT (Ctrl-C), and SIGTERM with --drain: pods are ended with "
-        "their\n"
-        "grace and fail with the reason Terminated; a second time: at once.",
+        "Runs the Kubernetes API with Volcano's kinds, the controllers, the gang scheduler and a node in one process.\n"
+        "kubectl and client libraries work as with any cluster; pods run on this machine as those of `pumice run` do.\n"
+        "Clients need DIR/admin.kubeconfig, which the server writes at the start, readable by its owner only.\n\n"
+        "Objects are in DIR/store; an answered write is on the disk. If the disk is full or broken, the server "
+        "refuses\n"
+        "writes with the reason and still answers reads.\n\n"
+        "Pods outlive this program: after SIGTERM, kill -9 or an upgrade the next 'pumice server' of the same --name "
+        "and\n"
+        "--data-dir adopts them. SIGINT (Ctrl-C), and SIGTERM with --drain, end the pods with their grace period; they "
+        "fail\n"
+        "with the reason Terminated. A second signal ends them at once.",
     .options = server_option_table,
     .n_options = ARRAY_LEN(server_option_table),
     .options_size = sizeof(struct server_command_options),

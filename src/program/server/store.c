@@ -62,7 +62,7 @@ int cmd_server_restore(const struct server_store_options *o, const struct text_l
         return store_fail("restore", &e, EXIT_FAILED);
     buf_fmt(&text, "%s: ", o->dir);
     print_facts(&text, &facts);
-    buf_fmt(&text, "\nWhat was there is kept as %s/store.db.old.\n", o->dir);
+    buf_fmt(&text, "\nThe old store is kept as %s/store.db.old.\n", o->dir);
     return store_say(&text);
 }
 
@@ -196,7 +196,7 @@ const struct command command_server_backup = {
 const struct command command_server_restore = {
     .name = "server restore",
     .arguments = "FILE",
-    .summary = "put a copy of all objects in the place of what a server has",
+    .summary = "replace all objects of a server by those of a backup",
     .about =
         "The server must not run. The copy is checked first; what was there is kept as store/store.db.old. Revisions\n"
         "go on far beyond both, so that clients which saw later ones list again.",
@@ -209,7 +209,7 @@ const struct command command_server_restore = {
 const struct command command_server_check = {
     .name = "server check",
     .arguments = "[FILE]",
-    .summary = "are all objects of a server, or of a copy, whole?",
+    .summary = "check all objects of a server or a backup for damage",
     .about =
         "Reads everything: the structure of the file, the checksum of each record, whether it is an object and the\n"
         "one it says it is. A server may run meanwhile. Status 1 if anything is wrong, with a line for each.",

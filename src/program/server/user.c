@@ -66,7 +66,7 @@ static int read_life(struct people *p, const char *fallback, struct err *e)
     if (duration_parse(str_of(p->o->expires ? p->o->expires : fallback), &ns, e) < 0)
         return err_wrap(e, "--expires");
     if (ns < 60LL * 1000000000)
-        return err_set(e, ERR_INVALID, "--expires: must be a minute at least");
+        return err_set(e, ERR_INVALID, "--expires: must be at least 1m");
     p->life_ms = ns / 1000000;
     return 0;
 }
@@ -121,7 +121,7 @@ static int read_spec(struct people *p, const char *name, struct user_spec *ret, 
 
     *ret = (struct user_spec){ .name = str_of(name), .unix_uid = -1 };
     if (o->admin + o->edit + o->view > 1)
-        return err_set(e, ERR_INVALID, "--admin, --edit, --view: give one of them");
+        return err_set(e, ERR_INVALID, "--admin, --edit, --view: use only one");
     ret->role = o->admin ? USER_ADMIN : o->edit ? USER_EDIT : o->view ? USER_VIEW : USER_NO_ROLE;
     ret->namespaces = user_texts(p->arena, &o->namespaces, &ret->n_namespaces);
     ret->groups = user_texts(p->arena, &o->groups, &ret->n_groups);
@@ -158,9 +158,8 @@ static int hand_out(struct people *p, const struct buf *text, struct err *e)
         return term_write(stdout, text) < 0 ? io_errno(e, "standard output") : 0;
     if (file_write(AT_FDCWD, path, O_EXCL, 0600, buf_view(text)) == 0)
         return 0;
-    return errno == EEXIST
-               ? err_set(e, ERR_EXISTS, "--output: %s is there already; remove it or give another name", path)
-               : err_errno(e, "--output: write %s", path);
+    return errno == EEXIST ? err_set(e, ERR_EXISTS, "--output: %s already exists; remove it or use another name", path)
+                           : err_errno(e, "--output: write %s", path);
 }
 
 static void say_added(struct people *p, const struct user_spec *spec)
@@ -171,7 +170,7 @@ static void say_added(struct people *p, const struct user_spec *spec)
     (void)fprintf(stderr, "user %.*s: %s", STR_ARG(spec->name), spec->role ? user_role_name(spec->role) : "no role");
     for (size_t i = 0; i < spec->n_namespaces; i++)
         (void)fprintf(stderr, "%s %.*s", i ? "," : " in", STR_ARG(spec->namespaces[i]));
-    (void)fprintf(stderr, "; known by a %s until %s\n", p->o->token ? "token" : "certificate", end.p);
+    (void)fprintf(stderr, "; %s valid until %s\n", p->o->token ? "token" : "certificate", end.p);
 }
 
 static int user_add(struct people *p, const char *name, struct err *e)
@@ -254,7 +253,7 @@ static int rotate(struct people *p, const char *name, struct err *e)
     kubeconfig_print(&text, &config);
     if (hand_out(p, &text, e) < 0)
         return err_wrap(e, "user %s has no credentials now; rotate again", name);
-    (void)fprintf(stderr, "user %s: what it was known by is of no use any more\n", name);
+    (void)fprintf(stderr, "user %s: revoked the old credentials\n", name);
     return 0;
 }
 
@@ -262,7 +261,7 @@ static int remove_user(struct people *p, const char *name, struct err *e)
 {
     if (users_remove(p->users, str_of(name), e) < 0)
         return -1;
-    (void)fprintf(stderr, "user %s removed: its certificate and tokens are of no use any more\n", name);
+    (void)fprintf(stderr, "user %s removed; its certificate and tokens are revoked\n", name);
     return 0;
 }
 
@@ -337,25 +336,27 @@ static const struct option server_user_table[] = {
 
 static const char *const server_user_examples[] = {
     "pumice server user add ann --edit --namespace lab -o ann.kubeconfig",
-    "ann may run jobs in the namespace lab; the file is all she needs",
+    "ann may run jobs in the namespace lab with this file",
     "pumice server user rotate ann -o ann.kubeconfig.new",
-    "ann has lost hers: the old one is of no use any more",
+    "ann lost her credentials: revoke them and issue new ones",
     "pumice server user remove ann",
-    "ann is nobody, at once",
+    "revoke ann's access at once",
     NULL,
 };
 
 const struct command command_server_user = {
     .name = "server user",
     .arguments = "[add|list|rotate|remove] [NAME]",
-    .summary = "who may use the server of this machine, and for what",
-    .about =
-        "'add' makes a user with a certificate of the server's own CA, or a token, gives a role and writes a\n"
-        "kubeconfig, readable by its owner only. 'list' shows who there is. 'rotate' gives a user another certificate\n"
-        "or token, and 'remove' takes a user away: a server that runs believes what they had no longer, from that\n"
-        "moment on, and ends what they have open; nor does it know a later user of that name by it.\n\n"
-        "What a role may do is in the ClusterRoles cluster-admin, admin, edit and view; finer rights are\n"
-        "RoleBindings of your own, to the user or to a group.",
+    .summary = "manage the users of the server of this machine",
+    .about = "'add' creates a user with a role and prints a kubeconfig with a certificate signed by the server's CA, "
+             "or with a\n"
+             "token; a file is readable by its owner only. 'list' shows all users. 'rotate' replaces the certificate "
+             "or token,\n"
+             "and 'remove' deletes a user. A running server rejects the old credentials at once and closes the "
+             "connections that\n"
+             "use them. They do not identify a later user of the same name.\n\n"
+             "The ClusterRoles cluster-admin, admin, edit and view say what a role may do. For finer rights, create\n"
+             "RoleBindings for the user or a group.",
     .options = server_user_table,
     .n_options = ARRAY_LEN(server_user_table),
     .options_size = sizeof(struct server_user_options),
@@ -403,9 +404,10 @@ static const struct option server_token_table[] = {
 const struct command command_server_token = {
     .name = "server token",
     .arguments = "[NAME]",
-    .summary = "a token of a user (default: admin), for the page or a script",
-    .about = "Prints a new token. Only its SHA-256 is kept, so it cannot be shown again. It ends in its time, or when\n"
-             "the user is removed.",
+    .summary = "print a new token of a user (default: admin), for the page or a script",
+    .about = "Prints a new token. The server keeps only its SHA-256, so it cannot be shown again. The token is valid "
+             "until it\n"
+             "expires or the user is removed.",
     .options = server_token_table,
     .n_options = ARRAY_LEN(server_token_table),
     .options_size = sizeof(struct server_user_options),

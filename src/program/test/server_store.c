@@ -71,7 +71,7 @@ static const struct {
     { "check", EXIT_FINE, "/store: 1 objects at revision 1 (1 records, format 2), no problems\n" },
     { "check COPY", EXIT_FINE, "copy: 1 objects at revision 1" },
     { "restore COPY", EXIT_FINE,
-      "/store: 1 objects at revision 1000000001 (1 records, format 2)\nWhat was there is kept" },
+      "/store: 1 objects at revision 1000000001 (1 records, format 2)\nThe old store is kept" },
     { "check", EXIT_FINE, "1 objects at revision 1000000001" },
     { "restore /no/such/file", EXIT_FAILED, "pumice server restore: open /no/such/file" },
     { "check /etc/passwd", EXIT_FAILED, "pumice server check: /etc/passwd: this is no store" },
