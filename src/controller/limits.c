@@ -17,7 +17,7 @@ struct defaulting {
 
 /* What 'from' has and the container has not; the names of that. */
 static void limits_fill(struct defaulting *d, struct json *container, const char *list, const struct json *from,
-                        const char *word, const char *what)
+                        const char *what)
 {
     struct json *resources = json_need_object(d->arena, container, "resources");
     struct json *to = resources ? json_need_object(d->arena, resources, list) : NULL;
@@ -31,8 +31,8 @@ static void limits_fill(struct defaulting *d, struct json *container, const char
     if (to && !json_count(to))
         json_remove(resources, list);
     if (names.n)
-        buf_fmt(&d->notes, "%s%.*s %s for %s %.*s", d->notes.n ? "; " : "", STR_ARG(buf_view(&names)), word, what,
-                STR_ARG(json_member_text(container, "name")));
+        buf_fmt(&d->notes, "%s%.*s %.*s for %s %.*s", d->notes.n ? "; " : "", STR_ARG(buf_view(&names)),
+                (int)strlen(list) - 1, list, what, STR_ARG(json_member_text(container, "name"))); /* "request" */
 }
 
 static void fill_pod(struct defaulting *d, struct json *spec, const struct json *item)
@@ -45,8 +45,8 @@ static void fill_pod(struct defaulting *d, struct json *spec, const struct json 
         JSON_FOREACH(c, json_get(spec, rows[i].list)) {
             if (!json_is(c, JSON_OBJECT))
                 continue;
-            limits_fill(d, c, "requests", json_get(item, "defaultRequest"), "request", rows[i].what);
-            limits_fill(d, c, "limits", json_get(item, "default"), "limit", rows[i].what);
+            limits_fill(d, c, "requests", json_get(item, "defaultRequest"), rows[i].what);
+            limits_fill(d, c, "limits", json_get(item, "default"), rows[i].what);
         }
 }
 
@@ -99,11 +99,13 @@ static const char *limits_text_of(struct limits_check *c, struct quantity q)
 }
 
 /* "minimum cpu usage per Container is 100m, but request is 50m" */
-static void say_bound(struct limits_check *c, const char *bound, const struct resource *r, struct str type,
-                      const char *what, struct quantity have)
+static void say_bound(struct limits_check *c, const struct limits_asked *of, const char *bound,
+                      const struct resource *r, const char *what)
 {
-    limits_say(c, "%s %.*s usage per %.*s is %s, but %s is %s", bound, STR_ARG(r->name), STR_ARG(type),
-               limits_text_of(c, r->q), what, limits_text_of(c, have));
+    const struct resources *have = strcmp(what, "limit") == 0 ? &of->limits : &of->requests;
+
+    limits_say(c, "%s %.*s usage per %.*s is %s, but %s is %s", bound, STR_ARG(r->name), STR_ARG(of->type),
+               limits_text_of(c, r->q), what, limits_text_of(c, *resources_get(have, r->name)));
 }
 
 static void check_min(struct limits_check *c, const struct limits_asked *of, const struct resource *min)
@@ -115,9 +117,9 @@ static void check_min(struct limits_check *c, const struct limits_asked *of, con
         limits_say(c, "minimum %.*s usage per %.*s is %s.  No request is specified", STR_ARG(min->name),
                    STR_ARG(of->type), limits_text_of(c, min->q));
     else if (quantity_cmp(*request, min->q) < 0)
-        say_bound(c, "minimum", min, of->type, "request", *request);
+        say_bound(c, of, "minimum", min, "request");
     else if (limit && quantity_cmp(*limit, min->q) < 0)
-        say_bound(c, "minimum", min, of->type, "limit", *limit);
+        say_bound(c, of, "minimum", min, "limit");
 }
 
 /* A claim has no limits: what it asks for is what it gets. */
@@ -131,9 +133,9 @@ static void check_max(struct limits_check *c, const struct limits_asked *of, con
         limits_say(c, "maximum %.*s usage per %.*s is %s.  No %s is specified", STR_ARG(max->name), STR_ARG(of->type),
                    limits_text_of(c, max->q), is_claim ? "request" : "limit");
     else if (limit && quantity_cmp(*limit, max->q) > 0)
-        say_bound(c, "maximum", max, of->type, "limit", *limit);
+        say_bound(c, of, "maximum", max, "limit");
     else if (request && quantity_cmp(*request, max->q) > 0)
-        say_bound(c, "maximum", max, of->type, "request", *request);
+        say_bound(c, of, "maximum", max, "request");
 }
 
 static void check_ratio(struct limits_check *c, const struct limits_asked *of, const struct resource *most)
@@ -245,11 +247,13 @@ static void borrow(struct arena *a, struct json *item, const char *to, const cha
         json_add_missing(a, list, source);
 }
 
-/* 'low' is at most 'high' for each name that both have. */
-static void check_order(struct arena *a, const struct place *item, const char *low, const char *high,
-                        const char *low_word, const char *high_word, struct problems *ps)
+struct limits_order { /* of amounts of one name: 'low' is at most 'high' */
+    const char *low, *high, *low_word, *high_word;
+};
+
+static void check_order(struct arena *a, const struct place *item, const struct limits_order *row, struct problems *ps)
 {
-    struct place at = place_member(item, low), other = place_member(item, high);
+    struct place at = place_member(item, row->low), other = place_member(item, row->high);
     struct limits_check c = { .arena = a };
     struct resources less, more;
 
@@ -259,8 +263,8 @@ static void check_order(struct arena *a, const struct place *item, const char *l
         const struct quantity *h = resources_get(&more, l->name);
 
         if (h && quantity_cmp(l->q, *h) > 0)
-            problem_error(ps, &at, "%.*s: %s value %s is greater than %s value %s", STR_ARG(l->name), low_word,
-                          limits_text_of(&c, l->q), high_word, limits_text_of(&c, *h));
+            problem_error(ps, &at, "%.*s: %s value %s is greater than %s value %s", STR_ARG(l->name), row->low_word,
+                          limits_text_of(&c, l->q), row->high_word, limits_text_of(&c, *h));
     }
 }
 
@@ -287,14 +291,12 @@ static void check_ratios(struct arena *a, const struct place *item, struct probl
 static void check_limit(struct arena *a, const struct place *item, struct problems *ps)
 {
     static const char *const defaults[] = { "default", "defaultRequest" };
-    static const struct {
-        const char *low, *high, *low_word, *high_word;
-    } rows[] = { { "min", "max", "min", "max" },
-                 { "min", "defaultRequest", "min", "default request" },
-                 { "defaultRequest", "max", "default request", "max" },
-                 { "defaultRequest", "default", "default request", "default limit" },
-                 { "min", "default", "min", "default" },
-                 { "default", "max", "default", "max" } };
+    static const struct limits_order rows[] = { { "min", "max", "min", "max" },
+                                                { "min", "defaultRequest", "min", "default request" },
+                                                { "defaultRequest", "max", "default request", "max" },
+                                                { "defaultRequest", "default", "default request", "default limit" },
+                                                { "min", "default", "min", "default" },
+                                                { "default", "max", "default", "max" } };
     struct str type = json_member_text(item->node, "type");
 
     for (size_t i = 0; str_is(type, "Pod") && i < ARRAY_LEN(defaults); i++) {
@@ -309,7 +311,7 @@ static void check_limit(struct arena *a, const struct place *item, struct proble
                       "Required value: either minimum or maximum storage value is required, but neither was "
                       "provided");
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        check_order(a, item, rows[i].low, rows[i].high, rows[i].low_word, rows[i].high_word, ps);
+        check_order(a, item, &rows[i], ps);
     check_ratios(a, item, ps);
 }
 

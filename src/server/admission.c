@@ -62,11 +62,6 @@ struct admit_env admission_env(struct server *s, struct str namespace)
                                .namespace = namespace };
 }
 
-static struct admit_env env_of(struct server_request *rq)
-{
-    return admission_env(rq->server, rq->target.namespace);
-}
-
 /* ---- Volcano's kinds ---- */
 
 static void keep_creator(struct server_request *rq, struct json *job, const struct object *old)
@@ -82,7 +77,7 @@ static void keep_creator(struct server_request *rq, struct json *job, const stru
 bool admission_shared(struct server_request *rq, enum admission_operation operation, struct json *object,
                       const struct object *old, struct problems *ps)
 {
-    struct admit_env env = env_of(rq);
+    struct admit_env env = admission_env(rq->server, rq->target.namespace);
     struct admission_call call = {
         .arena = rq->arena, .object = object, .old = old ? old->root : NULL, .env = &env, .problems = ps
     };
