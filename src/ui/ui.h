@@ -1,8 +1,8 @@
 /* ui.h - the page at /ui: its files, inside the program
  *
- * page/ holds what a browser loads, as it loads it: there is nothing to build, and nothing comes from elsewhere. The page
- * talks to the Kubernetes API only, with the token of whoever looks at it, so it can do what kubectl can do for them; see
- * docs/design/ui.md. embed.py makes bytes of it.
+ * page/ has the files as a browser loads them: there is no build step, and no file comes from another host. The page uses
+ * only the Kubernetes API, with the user's token, so it has the same rights as kubectl; see docs/design/ui.md. embed.py puts
+ * the files into the program.
  */
 #ifndef UI_UI_H
 #define UI_UI_H

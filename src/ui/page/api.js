@@ -1,8 +1,8 @@
-// api.js - the Kubernetes API of this server: requests, and lists that stay true
+// api.js - the Kubernetes API of this server: requests, and lists that are kept up to date
 //
-// Everything goes through the API that kubectl uses, with the token of whoever is looking; the server decides what they
-// may. A browser has six connections for one server, shared by all its tabs: so watches live only as long as the page
-// that shows them, and rest while the tab is hidden.
+// The page uses only the API that kubectl uses, with the token of the user; the server decides about the user's rights. A
+// browser has six connections for one server, shared by all its tabs. So watches live only as long as the page that shows
+// them, and stop while the tab is hidden.
 
 let token = sessionStorage.getItem("token") || "";
 
@@ -30,7 +30,7 @@ const send = async (method, path, { body, type, accept, signal } = {}) => {
   const answer = await fetch(path, { method, headers, body: text, signal, cache: "no-store", credentials: "omit" });
   if (answer.ok) return answer;
   let status = null;
-  try { status = await answer.json(); } catch { /* no Status: the number has to do */ }
+  try { status = await answer.json(); } catch { /* the body is no Status: use the HTTP status */ }
   throw new ApiError(answer.status, status);
 };
 
@@ -60,7 +60,7 @@ export const urlOf = (kind, namespace, name, sub) => {
 
 // ---- streams ----
 
-// The lines of an answer as they come; `each` is called with whole ones only.
+// The lines of an answer as they come; `each` is called with complete lines only.
 export const lines = async (path, each, signal) => {
   const answer = await send("GET", path, { signal, accept: "*/*" });
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
@@ -85,8 +85,8 @@ const query = (params) => {
   return text ? `?${text}` : "";
 };
 
-// Objects by uid, kept as the server has them until stop(). `changed` is called at most a few times a second; `trouble`
-// with the error while it cannot be had, and with null when it can again.
+// Objects by uid, kept up to date until stop(). `changed` is called at most a few times a second; `trouble` with the error
+// while the server cannot be reached, and with null afterwards.
 export const follow = (kind, { namespace, labels, fields }, changed, trouble = () => {}) => {
   const items = new Map(), path = urlOf(kind, namespace), select = { labelSelector: labels, fieldSelector: fields };
   let control = null, timer = 0, version = "", isOver = false;
@@ -118,7 +118,7 @@ export const follow = (kind, { namespace, labels, fields }, changed, trouble = (
         await wait(200, signal);
       } catch (e) {
         if (signal.aborted) return;
-        if (e.status === 410 || !e.status) version = ""; // whoever comes back may be older: a restored backup
+        if (e.status === 410 || !e.status) version = ""; // the server may have an older state now: a restored backup
         if (e.status !== 410) trouble(e);
         if (e.status === 401 || e.status === 403 || e.status === 404) return;
         failures += 1;

@@ -1,7 +1,7 @@
-// app.js - who looks, which page, and the keyboard
+// app.js - sign-in, navigation and keyboard
 //
-//   api.js    requests, lists that stay true        draw.js   elements, tables, times, amounts
-//   jobs.js   all jobs, one job                     gantt.js  pods over time; logs.js  what they print; why.js  why it waits
+//   api.js    requests, lists kept up to date       draw.js   elements, tables, times, amounts
+//   jobs.js   all jobs, one job                     gantt.js  pods over time; logs.js  their output; why.js  why a job waits
 //   places.js queues, nodes, pods                   submit.js a YAML file, checked as it is typed
 import { follow, hasToken, request, setToken, urlOf } from "./api.js";
 import { ask, el, tick } from "./draw.js";
@@ -16,7 +16,7 @@ const parents = { job: "jobs", pod: "pods" };
 const at = (id) => document.getElementById(id);
 let page = null, endings = [], noticeTimer = 0, troubles = new Map();
 
-// ---- what pages are given ----
+// ---- the interface for pages ----
 
 const say = (text, isLasting) => {
   clearTimeout(noticeTimer);
@@ -28,10 +28,10 @@ const say = (text, isLasting) => {
 const showTrouble = () => {
   const all = [...troubles.values()], first = all.find((e) => e.status === 401) || all[0];
   if (!first) { if (at("notice").dataset.trouble) { say(""); delete at("notice").dataset.trouble; } return; }
-  if (first.status === 401) { login("The token is not (or no longer) good."); return; }
+  if (first.status === 401) { login("The token is invalid or has expired."); return; }
   at("notice").dataset.trouble = "yes";
-  say(first.status === 403 && !namespace() ? `${first.message}. Name a namespace above.` : first.status ? first.message :
-    "The server cannot be reached; what is shown may be old. Trying again…", true);
+  say(first.status === 403 && !namespace() ? `${first.message}. Choose a namespace above.` : first.status ? first.message :
+    "The server cannot be reached; the page may be out of date. Retrying…", true);
 };
 
 const namespace = () => at("namespace").value.trim();
@@ -78,21 +78,21 @@ const loadNamespaces = async () => {
   try {
     const all = await request("GET", urlOf("Namespace"));
     at("namespaces").replaceChildren(...all.items.map((n) => el("option", { value: n.metadata.name })));
-  } catch { /* whoever may not see them types the name */ }
+  } catch { /* without the right to list them, the user types the name */ }
 };
 
-// ---- who looks ----
+// ---- sign-in ----
 
 const login = (why) => {
   close();
-  page = null; // what is behind "back" is shown to whoever signs in
+  page = null; // after the next sign-in, "back" shows the same page
   setToken("");
   at("who").replaceChildren();
   const token = el("input", { type: "password", id: "token", autocomplete: "off", size: 44, required: true });
   at("main").replaceChildren(el("form", { class: "box", id: "login", onsubmit: (e) => { e.preventDefault(); setToken(token.value.trim()); begin(); } },
     el("h1", {}, "Sign in"), why && el("p", {}, why),
-    el("p", {}, "With the token of a user of this server. On its machine ", el("code", {}, "pumice server token"), " prints one of the administrator's, good for a day; ",
-      el("code", {}, "pumice server user add NAME --token"), " makes users. In a kubeconfig it stands behind ", el("code", {}, "token:"), "."),
+    el("p", {}, "Use the token of a user of this server. On the server's machine, ", el("code", {}, "pumice server token"), " prints a token of the administrator, valid for a day; ",
+      el("code", {}, "pumice server user add NAME --token"), " creates users. In a kubeconfig the token is the value of ", el("code", {}, "token:"), "."),
     el("label", {}, "Token ", token), " ", el("button", { class: "primary" }, "Sign in")));
   token.focus();
 };
@@ -101,7 +101,7 @@ const begin = async () => {
   let me = null;
   try {
     me = await request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", { body: { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" } });
-  } catch (e) { login(e.status === 401 || e.status === 403 ? (hasToken() ? "The token is not good." : "") : e.message); return; }
+  } catch (e) { login(e.status === 401 || e.status === 403 ? (hasToken() ? "The token is invalid." : "") : e.message); return; }
   const name = me.status.userInfo.username;
   if (name === "system:anonymous") { login(""); return; }
   at("who").replaceChildren(el("span", {}, `${name} `), el("button", { type: "button", onclick: () => login("") }, "Sign out"));
@@ -112,7 +112,7 @@ const begin = async () => {
 // ---- keyboard ----
 
 const keys = [["/", "filter"], ["g j, g p, g q, g n, g s", "jobs, pods, queues, nodes, submit"], ["j, k", "next, previous row"], ["Enter", "open the row"],
-  ["Esc", "back"], ["l, t", "logs, time (of a job)"], ["d", "dark or light"], ["?", "this"]];
+  ["Esc", "back"], ["l, t", "logs, times (of a job)"], ["d", "dark or light"], ["?", "this help"]];
 const help = () => ask("Keys", el("dl", { class: "facts" }, keys.map(([k, v]) => [el("dt", {}, el("kbd", {}, k)), el("dd", {}, v)])));
 
 const move = (step) => {
@@ -152,7 +152,7 @@ document.addEventListener("keydown", (e) => {
   if (act) { e.preventDefault(); act(); }
 });
 
-// ---- the beginning ----
+// ---- start ----
 
 if (localStorage.getItem("theme")) document.documentElement.dataset.theme = localStorage.getItem("theme");
 at("namespace").value = localStorage.getItem("namespace") || "";

@@ -1,6 +1,6 @@
-// draw.js - elements, tables, times and amounts: what all pages are made of
+// draw.js - elements, tables, times and amounts for all pages
 //
-// Text is only ever set as text: nothing that comes from the cluster is read as markup.
+// Text is always set as text: no data of the cluster is parsed as markup.
 
 export const el = (name, attributes = {}, ...children) => fill(document.createElement(name), attributes, children);
 export const svg = (name, attributes = {}, ...children) =>
@@ -81,7 +81,7 @@ const moods = {
 export const moodOf = (word) => Object.keys(moods).find((m) => moods[m].includes(word)) || "rest";
 export const state = (word) => el("span", { class: `state ${moodOf(word)}` }, word || "…");
 
-// What kubectl shows as STATUS of a pod.
+// The STATUS of a pod as in kubectl.
 export const podStatus = (pod) => {
   const s = pod.status || {};
   if (pod.metadata.deletionTimestamp) return "Terminating";
@@ -97,14 +97,14 @@ export const isOver = (pod) => ["Succeeded", "Failed"].includes((pod.status || {
 
 // ---- tables ----
 
-// As people count: w-2 comes before w-10.
+// Natural order: w-2 comes before w-10.
 const collator = new Intl.Collator("en", { numeric: true });
 export const compare = (a, b) => (typeof a === "string" ? collator.compare(a, b) : a - b);
 
 const SHOWN = 500;
 const orders = new Map(); // by table: which column, and which way
 
-// A column: [head, cell, {order, number, less, wide}]; `cell` gives text or an element, `order` what it is sorted by.
+// A column: [head, cell, {order, number, less, wide}]; `cell` returns text or an element, `order` the sort key.
 export const table = (id, columns, rows, { key, empty, redraw }) => {
   if (!rows.length) return el("p", { class: "faint" }, empty);
   const order = orders.get(id);
@@ -131,7 +131,7 @@ export const table = (id, columns, rows, { key, empty, redraw }) => {
 export const facts = (pairs) => el("dl", { class: "facts" }, pairs.filter(([, v]) => v !== "" && v !== undefined && v !== null)
   .map(([k, v]) => [el("dt", {}, k), el("dd", {}, v)]));
 
-// New content, with the row that was chosen and the button that had the focus as they were.
+// Replaces the content, and keeps the selected row and the focus.
 export const renew = (out, ...parts) => {
   const chosen = out.querySelector("tr[aria-selected=true]")?.dataset.key, focused = out.contains(document.activeElement) && document.activeElement;
   const likes = (node) => [...out.querySelectorAll(node.tagName)].filter((n) => n.textContent === node.textContent);
@@ -141,7 +141,7 @@ export const renew = (out, ...parts) => {
   if (rank >= 0) likes(focused)[rank]?.focus({ preventScroll: true });
 };
 
-// ---- asking ----
+// ---- dialogs ----
 
 // A question with its details; true if the answer is yes.
 export const ask = (title, details, yes, isDanger) => new Promise((resolve) => {

@@ -1,13 +1,13 @@
-// gantt.js - the pods of a job as bars over time: waiting for a place, starting, running, how it ended
+// gantt.js - the pods of a job as bars over time: waiting for a node, starting, running, ended
 import { msOf, span, svg, el, podStatus } from "./draw.js";
 
 const ROW = 20, MANY = 64, LETTER = 7, ROWS_MAX = 100, SLICES = 160;
-const classes = [["bad", "failed"], ["good", "succeeded"], ["running", "runs"], ["starting", "starts"], ["pending", "waits for a place"]];
+const classes = [["bad", "failed"], ["good", "succeeded"], ["running", "runs"], ["starting", "starts"], ["pending", "waits for a node"]];
 
 const conditionMs = (pod, type) => msOf(((pod.status || {}).conditions || []).find((c) => c.type === type && c.status === "True")
   ?.lastTransitionTime);
 
-// When a pod was what: [from, to, class] in order.
+// The phases of a pod: [from, to, class] in order.
 const phasesOf = (pod, now) => {
   const statuses = (pod.status || {}).containerStatuses || [];
   const created = msOf(pod.metadata.creationTimestamp), placed = conditionMs(pod, "PodScheduled");
@@ -23,7 +23,7 @@ const phasesOf = (pod, now) => {
 
 const taskOf = (pod) => (pod.metadata.annotations || {})["volcano.sh/task-spec"] || "";
 
-// One row for each pod; for each task when there are too many.
+// One row for each pod, or for each task if there are too many pods.
 const rowsOf = (pods, now) => {
   const rows = pods.map((pod) => ({ name: pod.metadata.name, bars: phasesOf(pod, now), pod, status: podStatus(pod), height: ROW }));
   if (rows.length <= ROWS_MAX) return rows;
@@ -37,7 +37,7 @@ const rowsOf = (pods, now) => {
   return [...tasks.values()];
 };
 
-// How many pods of a task were what, over time, one above the other: [x, width, y, height, class, n] in parts of one.
+// The number of pods of a task in each phase over time, stacked: [x, width, y, height, class, n] as fractions of 1.
 const shares = (members, from, to) => {
   const counts = classes.map(() => new Array(SLICES).fill(0)), all = members.length, found = [];
   const slice = (ms) => Math.round(((ms - from) / (to - from)) * SLICES);
@@ -61,9 +61,9 @@ const shares = (members, from, to) => {
     y: 1 - (last.y + last.n) / all, height: last.n / all, what, text: `${last.n} of ${all}: ${words}` }));
 };
 
-// `width` is that of the place it is for: letters keep their size, bars have the rest.
+// `width` is the width of the chart's place: labels keep their size, bars use the rest.
 export const gantt = (pods, open, width) => {
-  if (!pods.length) return el("p", { class: "faint" }, "There are no pods yet.");
+  if (!pods.length) return el("p", { class: "faint" }, "No pods yet.");
   const now = Date.now(), order = (p) => [taskOf(p), Number((p.metadata.labels || {})["volcano.sh/task-index"] || 0)];
   const sorted = [...pods].sort((a, b) => { const [s, i] = order(a), [t, k] = order(b); return s < t ? -1 : s > t ? 1 : i - k; });
   const rows = rowsOf(sorted, now), bars = rows.flatMap((r) => r.bars || r.members.flat());

@@ -1,4 +1,4 @@
-// jobs.js - all jobs, and one of them
+// jobs.js - the list of jobs, and one job
 import { age, ask, compare, el, facts, link, moodOf, msOf, pathOf, podStatus, renew, restartsOf, state, table } from "./draw.js";
 import { request, requestText, urlOf } from "./api.js";
 import { gantt } from "./gantt.js";
@@ -10,7 +10,7 @@ const groupName = (job) => `${job.metadata.name}-${job.metadata.uid}`;
 const replicas = (job) => job.spec.tasks.reduce((n, t) => n + (t.replicas ?? 1), 0);
 const isWaiting = (job) => ["Pending", "Inqueue", ""].includes(phaseOf(job));
 
-// What the scheduler last said of a group that waits.
+// The scheduler's last reason for a waiting group.
 const reasonOf = (group) => {
   const said = ((group && group.status && group.status.conditions) || []).filter((c) => c.type === "Unschedulable" && c.status === "True");
   return said.length ? said[said.length - 1].message : "";
@@ -44,7 +44,7 @@ export const jobsPage = (app) => {
     for (const j of jobs.items.values()) counts.set(phaseOf(j), (counts.get(phaseOf(j)) || 0) + 1);
     renew(out, el("h1", {}, "Jobs", [...counts].map(([w, n]) => el("small", { class: `state ${moodOf(w)}` }, `${n} ${w}`))),
       table("jobs", columns, rows, { key: (j) => pathOf("job", j.metadata.namespace, j.metadata.name), redraw: draw,
-        empty: jobs.isSynced ? "No jobs here. Submit one, or kubectl create -f job.yaml." : "Asking…" }));
+        empty: jobs.isSynced ? "No jobs. Submit one, or use kubectl create -f job.yaml." : "Loading…" }));
   };
   draw();
   return { node: out, redraw: draw };
@@ -57,20 +57,20 @@ const command = (app, job, action) => request("POST", urlOf("Command", job.metad
   target: { apiVersion: job.apiVersion, kind: "Job", name: job.metadata.name, uid: job.metadata.uid, controller: true } } });
 
 const actions = {
-  Suspend: ["AbortJob", "Its pods end, its place in the queue is kept. It can be resumed.", (p) => ["Pending", "Inqueue", "Running"].includes(p)],
-  Resume: ["ResumeJob", "Its pods are made anew.", (p) => p === "Aborted"],
-  Restart: ["RestartJob", "All its pods end and are made anew.", (p) => p === "Running"],
+  Suspend: ["AbortJob", "The pods of the job are deleted. You can resume it later.", (p) => ["Pending", "Inqueue", "Running"].includes(p)],
+  Resume: ["ResumeJob", "The pods of the job are created again.", (p) => p === "Aborted"],
+  Restart: ["RestartJob", "All pods of the job are deleted and created again.", (p) => p === "Running"],
 };
 
 const buttons = (app, job) => {
   const phase = phaseOf(job), name = job.metadata.name;
   const act = async (title, text, yes, isDanger, act_) => {
     if (!await ask(title, el("p", {}, text), yes, isDanger)) return;
-    try { await act_(); app.say(`${yes}: ${name}`); } catch (e) { app.say(`It was not done: ${e.message}`); }
+    try { await act_(); app.say(`${yes}: ${name}`); } catch (e) { app.say(`Failed: ${e.message}`); }
   };
   return [...Object.entries(actions).filter(([, a]) => a[2](phase)).map(([word, [action, text]]) =>
     el("button", { type: "button", onclick: () => act(`${word} ${name}?`, text, word, word === "Restart", () => command(app, job, action)) }, word)),
-  el("button", { type: "button", class: "danger", onclick: () => act(`Delete ${name}?`, "The job, its pods and what was made for it are removed.", "Delete", true, async () => {
+  el("button", { type: "button", class: "danger", onclick: () => act(`Delete ${name}?`, "The job, its pods and its other objects are deleted.", "Delete", true, async () => {
     await request("DELETE", `${urlOf("Job", job.metadata.namespace, name)}?propagationPolicy=Background`);
     app.go("#/jobs");
   }) }, "Delete")];
@@ -83,7 +83,7 @@ const podTable = (pods, redraw) => table("pods", [
   ["Node", (p) => p.spec.nodeName || "", { less: true }],
   ["Address", (p) => (p.status || {}).podIP || "", { less: true }],
   ["Age", (p) => age(p.metadata.creationTimestamp), { number: true }],
-], pods, { key: (p) => pathOf("pod", p.metadata.namespace, p.metadata.name), empty: "There are no pods yet.", redraw });
+], pods, { key: (p) => pathOf("pod", p.metadata.namespace, p.metadata.name), empty: "No pods yet.", redraw });
 
 export const eventList = (events) => {
   const when = (e) => msOf(e.lastTimestamp || e.eventTime || e.metadata.creationTimestamp);
@@ -92,7 +92,7 @@ export const eventList = (events) => {
     el("td", { class: "number" }, age(e.lastTimestamp || e.eventTime || e.metadata.creationTimestamp)),
     el("td", {}, el("span", { class: e.type === "Warning" ? "state bad" : "state" }, e.reason)),
     el("td", { class: "less" }, e.involvedObject.name), el("td", { class: "wide" }, e.message)))))) :
-    el("p", { class: "faint" }, "Nothing has happened yet, or it was long ago.");
+    el("p", { class: "faint" }, "No events, or they have expired.");
 };
 
 const sheets = ["Time", "Pods", "Logs", "Decisions", "YAML"];
@@ -127,7 +127,7 @@ export const jobPage = (app, namespace, name) => {
   const draw = () => {
     const job = [...jobs.items.values()][0];
     if (!job) {
-      renew(head, el("h1", {}, name), el("p", {}, jobs.isSynced ? `There is no job ${name} in ${namespace}.` : "Asking…"));
+      renew(head, el("h1", {}, name), el("p", {}, jobs.isSynced ? `There is no job ${name} in ${namespace}.` : "Loading…"));
       return;
     }
     const s = job.status || {}, at = s.state || {};

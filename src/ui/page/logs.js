@@ -1,4 +1,4 @@
-// logs.js - what containers print, as they print it
+// logs.js - the output of containers, as it comes
 import { compare, el } from "./draw.js";
 import { lines, urlOf } from "./api.js";
 
@@ -6,14 +6,14 @@ const KEPT = 5000;
 
 const containersOf = (pod) => [...(pod.spec.containers || []), ...(pod.spec.initContainers || [])].map((c) => c.name);
 
-// As a terminal would leave it: without colours, and of a line that was written over, the last.
+// The text as in a terminal, without colours; of an overwritten line, only the last version.
 const plain = (line) => line.replace(/\x1b\[[0-9;?]*[ -/]*[@-~]/g, "").replace(/\r+$/, "").replace(/^.*\r/, "");
 
 const stateOf = (pod, container) => [...((pod.status || {}).containerStatuses || []), ...((pod.status || {}).initContainerStatuses || [])]
   .find((c) => c.name === container);
 
-// A viewer of the logs of `pods`, which may change: {node, update(pods), show(pod), stop()}. It follows a container over its restarts, and
-// begins again where the connection was lost.
+// A viewer of the logs of `pods`, which may change: {node, update(pods), show(pod), stop()}. It follows a container across restarts, and
+// continues after the connection was lost.
 export const logViewer = () => {
   const out = el("pre", { class: "log", tabindex: "0", "aria-label": "log", onscroll: () => { tail.checked = isAtEnd(); } });
   const podChoice = el("select", { "aria-label": "Pod", onchange: () => open() });
@@ -28,7 +28,7 @@ export const logViewer = () => {
   const wanted = (l) => l.toLowerCase().includes(search.value.toLowerCase());
   const tell = (fresh) => {
     const found = fresh.filter(wanted), isFollowing = tail.checked;
-    if (found.length) out.append(`${found.join("\n")}\n`); // added, so that what somebody has marked stays marked
+    if (found.length) out.append(`${found.join("\n")}\n`); // appended, so that a selection by the user stays
     count.textContent = search.value ? `${kept.filter(wanted).length} of ${kept.length} lines` : `${kept.length} lines`;
     if (isFollowing) out.scrollTop = out.scrollHeight;
   };
@@ -63,7 +63,7 @@ export const logViewer = () => {
     try {
       await lines(`${urlOf("Pod", pod.metadata.namespace, pod.metadata.name, "log")}?${params}`, take, mine.signal);
     } catch (e) {
-      if (!mine.signal.aborted) take(`— ${e.status ? e.message : "the server cannot be reached; trying again"} —`);
+      if (!mine.signal.aborted) take(`— ${e.status ? e.message : "the server cannot be reached; retrying"} —`);
       isLost = !e.status;
     }
     if (mine.signal.aborted || previous.checked) return;

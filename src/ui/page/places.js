@@ -6,7 +6,7 @@ import { logViewer } from "./logs.js";
 
 const byName = (a, b) => compare(a.metadata.name, b.metadata.name);
 const doIt = async (app, word, act) => {
-  try { await act(); app.say(word); } catch (e) { app.say(`It was not done: ${e.message}`); }
+  try { await act(); app.say(word); } catch (e) { app.say(`Failed: ${e.message}`); }
 };
 
 // ---- queues ----
@@ -31,7 +31,7 @@ export const queuesPage = (app) => {
       onclick: () => turn(q, isOpen(q) ? "CloseQueue" : "OpenQueue") }, isOpen(q) ? "Close" : "Open"))],
   ];
   const draw = () => renew(out, el("h1", {}, "Queues"), table("queues", columns, [...queues.items.values()].filter((q) => app.matches(q.metadata.name)).sort(byName),
-    { key: (q) => q.metadata.name, empty: queues.isSynced ? "No queue matches." : "Asking…", redraw: draw }));
+    { key: (q) => q.metadata.name, empty: queues.isSynced ? "No queue matches." : "Loading…", redraw: draw }));
   draw();
   return { node: out, redraw: draw };
 };
@@ -56,16 +56,16 @@ export const nodesPage = (app) => {
     return Object.keys(all).filter((r) => amount(all[r]) > 0 && !/^hugepages|^ephemeral/.test(r)).map((r) => el("div", {}, meter(used[r] || 0, amount(all[r]),
       `${amountText(r, used[r] || 0)} of ${amountText(r, amount(all[r]))} ${r}`)));
   };
-  const cordon = (n) => doIt(app, `${n.metadata.name}: ${n.spec.unschedulable ? "takes pods again" : "takes no new pods"}`, () =>
+  const cordon = (n) => doIt(app, `${n.metadata.name}: ${n.spec.unschedulable ? "uncordoned" : "cordoned"}`, () =>
     request("PATCH", urlOf("Node", "", n.metadata.name), { body: { spec: { unschedulable: n.spec.unschedulable ? null : true } }, type: "application/merge-patch+json" }));
   const columns = [
     ["Node", (n) => n.metadata.name, { order: (n) => n.metadata.name }], ["Status", (n) => statusOf(n).map((w) => el("div", {}, state(w)))],
-    ["Asked for", use], ["Age", (n) => age(n.metadata.creationTimestamp), { number: true, less: true }],
+    ["Requested", use], ["Age", (n) => age(n.metadata.creationTimestamp), { number: true, less: true }],
     ["Version", (n) => ((n.status || {}).nodeInfo || {}).kubeletVersion || "", { less: true }],
     ["", (n) => el("button", { type: "button", onclick: () => cordon(n) }, n.spec.unschedulable ? "Uncordon" : "Cordon")],
   ];
   const draw = () => renew(out, el("h1", {}, "Nodes"), table("nodes", columns, [...nodes.items.values()].filter((n) => app.matches(n.metadata.name)).sort(byName),
-    { key: (n) => n.metadata.name, empty: nodes.isSynced ? "No node matches." : "Asking…", redraw: draw }));
+    { key: (n) => n.metadata.name, empty: nodes.isSynced ? "No node matches." : "Loading…", redraw: draw }));
   draw();
   return { node: out, redraw: draw };
 };
@@ -84,14 +84,14 @@ export const podsPage = (app) => {
   ];
   const draw = () => renew(out, el("h1", {}, "Pods"), table("pods", columns, [...pods.items.values()]
     .filter((p) => app.matches(p.metadata.namespace, p.metadata.name, podStatus(p), p.spec.nodeName)).sort(byName),
-  { key: (p) => pathOf("pod", p.metadata.namespace, p.metadata.name), empty: pods.isSynced ? "No pods here." : "Asking…", redraw: draw }));
+  { key: (p) => pathOf("pod", p.metadata.namespace, p.metadata.name), empty: pods.isSynced ? "No pods." : "Loading…", redraw: draw }));
   draw();
   return { node: out, redraw: draw };
 };
 
 const stateText = (c) => {
   const { running, waiting, terminated } = c.state || {};
-  if (running) return `runs since ${running.startedAt}`;
+  if (running) return `running since ${running.startedAt}`;
   if (terminated) return `${terminated.reason || "ended"}, exit ${terminated.exitCode}, ${terminated.finishedAt}`;
   return waiting ? [waiting.reason, waiting.message].filter(Boolean).join(": ") : "waits";
 };
@@ -102,12 +102,12 @@ export const podPage = (app, namespace, name) => {
   const head = el("div"), list = el("div"), logs = logViewer();
   app.atEnd(() => logs.stop());
   const remove = async () => {
-    if (await ask(`Delete ${name}?`, el("p", {}, "Its job may make it anew."), "Delete", true))
+    if (await ask(`Delete ${name}?`, el("p", {}, "The controller of the job may create it again."), "Delete", true))
       doIt(app, `Delete: ${name}`, () => request("DELETE", urlOf("Pod", namespace, name)));
   };
   const draw = () => {
     const pod = [...pods.items.values()][0];
-    if (!pod) return renew(head, el("h1", {}, name), el("p", {}, pods.isSynced ? `There is no pod ${name} in ${namespace}.` : "Asking…"));
+    if (!pod) return renew(head, el("h1", {}, name), el("p", {}, pods.isSynced ? `There is no pod ${name} in ${namespace}.` : "Loading…"));
     const job = (pod.metadata.labels || {})["volcano.sh/job-name"], s = pod.status || {};
     renew(head, el("h1", {}, name, state(podStatus(pod)), el("button", { type: "button", class: "danger", onclick: remove }, "Delete")), facts([
       ["job", job && link(pathOf("job", namespace, job), job)], ["node", pod.spec.nodeName], ["address", s.podIP], ["age", age(pod.metadata.creationTimestamp)],

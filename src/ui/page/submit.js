@@ -1,6 +1,6 @@
-// submit.js - a YAML file into the cluster, checked while it is typed
+// submit.js - submits a YAML file, which is validated while it is typed
 //
-// The check is a dry run: the server itself says what it would say, so nothing is known twice.
+// The validation is a dry run on the server, so the page has no rules of its own.
 import { el, link, pathOf } from "./draw.js";
 import { request } from "./api.js";
 
@@ -23,7 +23,7 @@ spec:
           command: [sh, -c, "echo hello from $(hostname)"]
 `;
 
-// Documents of a file with the line each begins at. A kind is enough to send it; the server reads the YAML.
+// Documents of a file with their first lines. The page reads only the kind; the server parses the YAML.
 const documents = (text) => {
   const found = [];
   let from = 0, lines = [];
@@ -70,9 +70,9 @@ const lineOf = (doc, field) => {
 
 const served = new Map(); // kinds by group version
 
-// Where an object of the kind is created: what the server serves decides.
+// The URL where an object of the kind is created, by the server's discovery.
 const collection = async (doc, namespace) => {
-  if (!doc.kind || !doc.apiVersion) throw new Error("apiVersion and kind must be there");
+  if (!doc.kind || !doc.apiVersion) throw new Error("apiVersion and kind are required");
   const root = doc.apiVersion.includes("/") ? `/apis/${doc.apiVersion}` : `/api/${doc.apiVersion}`;
   if (!served.has(root)) served.set(root, (await request("GET", root)).resources);
   const found = served.get(root).find((r) => r.kind === doc.kind && !r.name.includes("/"));
@@ -104,7 +104,7 @@ export const submitPage = (app) => {
     button.disabled = found.length > 0 || !docs.length;
     verdict.replaceChildren(found.length ? el("ul", { class: "problems" }, found.map((p) => el("li", {},
       p.line ? `line ${p.line}: ` : "", p.field ? el("code", {}, p.field, " ") : "", p.text))) :
-      el("p", { class: "fine" }, docs.length ? `Good: ${docs.map((d) => d.kind).join(", ")}` : "Nothing to submit"));
+      el("p", { class: "fine" }, docs.length ? `Valid: ${docs.map((d) => d.kind).join(", ")}` : "Nothing to submit"));
     return !found.length && docs.length > 0;
   };
   const later = () => {
@@ -121,10 +121,10 @@ export const submitPage = (app) => {
     sessionStorage.removeItem("draft");
     const job = made.find((m) => m.kind === "Job");
     if (job) { app.go(pathOf("job", job.metadata.namespace, job.metadata.name)); return; }
-    verdict.replaceChildren(el("p", { class: "fine" }, "Created: ", made.map((m) => [`${m.kind} ${m.metadata.name} `])), link("#/jobs", "To the jobs"));
+    verdict.replaceChildren(el("p", { class: "fine" }, "Created: ", made.map((m) => [`${m.kind} ${m.metadata.name} `])), link("#/jobs", "Show jobs"));
   };
   text.addEventListener("keydown", (e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) submit(); });
   check();
-  return { node: el("div", {}, el("h1", {}, "Submit"), el("p", { class: "faint" }, "A file as for kubectl create -f. It is checked by the server as you type; Ctrl+Enter submits."),
+  return { node: el("div", {}, el("h1", {}, "Submit"), el("p", { class: "faint" }, "Enter a file as for kubectl create -f. The server validates it while you type. Press Ctrl+Enter to submit."),
     text, verdict, el("p", { class: "row" }, button)), redraw: () => {} };
 };

@@ -33,7 +33,7 @@ const gone = async (url) => {
     try { await request("GET", url); } catch (e) { if (e.status === 404) return; throw e; }
     await new Promise((r) => setTimeout(r, 200));
   }
-  throw new Error("the old job is still ending: create the new one by hand when it has");
+  throw new Error("the old job is still terminating: create the new job when it is deleted");
 };
 
 // A field that cannot change in place: the job is made again. Checked first, so that nothing is deleted in vain.
@@ -70,9 +70,9 @@ const offer = async (change, refresh, say) => {
   const isSure = await ask(`${sentence(change.text)}?`, [
     change.evicts.length ? el("p", {}, `This evicts ${change.evicts.map((v) => `${v.pods} pods of ${v.name}`).join(", ")}.`) : "",
     change.recreatesJob ? el("p", {}, "The job is deleted and created again with the change, and loses its age.") : "",
-    el("p", { class: "faint" }, "The same by hand:"), el("pre", {}, change.how.join("\n"))], "Apply", change.evicts.length > 0);
+    el("p", { class: "faint" }, "The equivalent commands:"), el("pre", {}, change.how.join("\n"))], "Apply", change.evicts.length > 0);
   if (!isSure) return;
-  try { await apply(change); say(`Done: ${change.text}`); } catch (e) { say(`It was not done: ${e.message}`); }
+  try { await apply(change); say(`Done: ${change.text}`); } catch (e) { say(`Failed: ${e.message}`); }
   refresh();
 };
 
@@ -82,30 +82,30 @@ const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const isPossible = (change) => change.edits.every((e) => e.op !== "add-nodes");
 
 const starting = (x) => (x.evicts.length ? `It starts as soon as pods of other jobs have ended: ${x.evicts.map((v) => `${v.pods} of ${v.name}`).join(", ")}.`
-  : "Nothing stops it: the scheduler places it at once.");
+  : "The job can start: the scheduler places it now.");
 
 const draw = (x, refresh, say) => {
   if (x.state !== "Waiting")
-    return [el("p", {}, x.state === "Starting" ? starting(x) : x.message || `It is ${x.state.toLowerCase()}.`)];
+    return [el("p", {}, x.state === "Starting" ? starting(x) : x.message || `The job is ${x.state.toLowerCase()}.`)];
   const tasks = (x.needs.tasks || []).filter((t) => t.missing > 0).map((t) => `${t.missing} × ${t.name} (${amounts(t.each) || "no requests"})`);
   const ahead = x.ahead.length ? x.ahead.slice(0, 5).map((j) => j.name).join(", ") + (x.ahead.length > 5 ? ` and ${x.ahead.length - 5} more` : "")
-    : "nobody: it is first in line";
+    : "no other job: it is first in its queue";
   const soon = x.estimate.known ? `about ${x.estimate.startsAt}${x.estimate.after.length ? `, when ${x.estimate.after.join(", ")} ends` : ""}`
-    : x.estimate.never ? "never, as things are" : "not known: running jobs do not say how long they take";
+    : x.estimate.never ? "never, without a change" : "unknown: the runtimes of running jobs are unknown";
   const fact = (k, v) => [el("dt", {}, k), el("dd", {}, v)];
-  return [el("dl", { class: "facts" }, fact("stopped by", x.why.text), fact("needs", tasks.join(", ")),
+  return [el("dl", { class: "facts" }, fact("reason", x.why.text), fact("needs", tasks.join(", ")),
     fact("free", `${amounts(x.free.total)} on ${x.free.nodeCount} node${x.free.nodeCount === 1 ? "" : "s"}`),
-    x.holder ? fact("kept", `${amounts(x.holder.keeps)} for ${x.holder.name}, until ${x.holder.until || "the pods in its way end"}`) : "",
-    fact("ahead", ahead), fact("starts by itself", soon)),
-  x.suggestions.length ? [el("p", {}, "Each of these would start it now (tried on a copy of the cluster):"),
+    x.holder ? fact("reserved", `${amounts(x.holder.keeps)} for ${x.holder.name}, until ${x.holder.until || "the pods on its places end"}`) : "",
+    fact("ahead", ahead), fact("starts without a change", soon)),
+  x.suggestions.length ? [el("p", {}, "Each of these changes would start it now (tried on a copy of the cluster):"),
     el("ol", { class: "changes" }, x.suggestions.map((s) => el("li", {}, sentence(s.text), s.stopsJobs ? " — at the cost of other jobs " : " ",
       isPossible(s) && el("button", { type: "button", onclick: () => offer(s, refresh, say) }, "Apply…"))))] :
-    el("p", {}, "No single change that was tried would start it.")];
+    el("p", {}, "None of the tried changes would start it.")];
 };
 
 // A panel about one job: {node, refresh()}.
 export const whyPanel = (namespace, name, say) => {
-  const inside = el("div", {}, el("p", { class: "faint" }, "Working it out…"));
+  const inside = el("div", {}, el("p", { class: "faint" }, "Searching for changes that would start it…"));
   let isBusy = false;
   const refresh = async () => {
     if (isBusy) return;
@@ -113,12 +113,12 @@ export const whyPanel = (namespace, name, say) => {
     try { inside.replaceChildren(...draw(await explain(namespace, name), refresh, say).flat(9)); }
     catch (e) {
       inside.replaceChildren(el("p", { class: "faint" }, e.status === 403 ?
-        "Why it waits depends on the jobs of all namespaces, which you may not see. Its PodGroup says what the scheduler says of it." : e.message));
+        "The full explanation needs the right to list jobs of all namespaces. The job's PodGroup has the scheduler's reason." : e.message));
     }
     isBusy = false;
   };
   const node = el("section", { class: "box wait", id: "why" }, el("h2", {}, "Why it waits ",
-    el("button", { type: "button", onclick: refresh }, "Look again")), inside);
+    el("button", { type: "button", onclick: refresh }, "Refresh")), inside);
   refresh();
   return { node, refresh };
 };
