@@ -573,12 +573,12 @@ static void D47_cooldown(void **state)
 
 static void only_preempt(struct sched_config *c)
 {
-    c->admits = c->places = c->backfills = c->reclaims = false;
+    c->admits = c->places = c->reclaims = false;
 }
 
 static void only_reclaim(struct sched_config *c)
 {
-    c->admits = c->places = c->backfills = c->preempts = false;
+    c->admits = c->places = c->preempts = false;
 }
 
 /* One action alone does its part: victims go, and the pods they go for are promised their place. Nothing is bound. */
