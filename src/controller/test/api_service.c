@@ -15,7 +15,7 @@
 #define PORT "{\"name\":\"https\",\"port\":443,\"protocol\":\"TCP\"}"
 #define SPEC(address)                                                                                                  \
     ",\"spec\":{\"clusterIP\":\"" address "\",\"ports\":[{\"name\":\"https\",\"port\":443,\"protocol\":\"TCP\","       \
-                                          "\"targetPort\":443}],\"type\":\"ClusterIP\",\"sessionAffinity\":"           \
+    "\"targetPort\":443}],\"type\":\"ClusterIP\",\"sessionAffinity\":"                                                 \
     "\"None\",\"internalTrafficPolicy\":\"Cluster\",\"ipFamilyPolicy\":\"SingleStack\",\"ipFamilies\":[\"IPv4\"],"     \
     "\"clusterIPs\":[\"" address "\"]}}"
 #define LABELS                 ",\"labels\":{\"component\":\"apiserver\",\"provider\":\"kubernetes\"}"
