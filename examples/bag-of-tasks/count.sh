@@ -1,4 +1,4 @@
-# count.sh - the primes in this pod's part of the numbers below LIMIT; VC_TASK_INDEX says which part
+# count.sh - counts the primes in this pod's part of the numbers below LIMIT; VC_TASK_INDEX selects the part
 set -eu
 from=$((VC_TASK_INDEX * LIMIT / PARTS + 1))
 to=$(((VC_TASK_INDEX + 1) * LIMIT / PARTS))

@@ -1,4 +1,4 @@
-# stage.sh - one stage of a small pipeline in a shared volume: make numbers, square them in parts, add up
+# stage.sh - one stage of a small pipeline in a shared volume: create numbers, square them in parts, add them up
 set -eu
 cd /data
 case $1 in

@@ -1,4 +1,4 @@
-# worker.sh - a worker that needs a second try, in the first run of the job: it loses its connection (exit code 3)
+# worker.sh - a worker that fails in the first run of the job: it loses its connection (exit code 3)
 set -eu
 echo "worker $VC_TASK_INDEX, run $VC_RETRY_COUNT of the job"
 sleep 0.2

@@ -1,5 +1,5 @@
-# pi.sh - the same sum without a compiler: mpiexec starts it, awk adds. Prints this rank's share; "sh pi.sh total" adds
-# the shares it reads up.
+# pi.sh - the same sum without a compiler: mpiexec starts it, awk adds. Prints the share of this rank; "sh pi.sh total" adds
+# up the shares that it reads.
 if [ "$1" = total ]; then
     exec awk '{ print; sum += $NF } END { printf "pi = %.12f\n", sum }'
 fi
