@@ -145,17 +145,16 @@ int review_self_subject(const struct review_env *env, struct arena *a, const str
     return 0;
 }
 
+/* '*audiences': those that were asked for; then those of them that the token is for. */
 static bool review_identify(const struct review_env *env, struct arena *a, struct str token,
-                            struct account_audiences asked, struct identity *ret,
-                            struct account_audiences *ret_audiences)
+                            struct account_audiences *audiences, struct identity *ret)
 {
     const struct user *user = env->authn->users ? users_by_token(env->authn->users, token, env->now_ms) : NULL;
 
-    *ret_audiences = asked; /* the token of a user is for all audiences */
     if (user)
-        *ret = user_identity(a, user);
+        *ret = user_identity(a, user); /* its token is for all audiences */
     return user || (env->authn->accounts &&
-                    accounts_identify(env->authn->accounts, a, token, asked, env->now_ms, ret, ret_audiences));
+                    accounts_identify(env->authn->accounts, a, token, *audiences, env->now_ms, ret, audiences));
 }
 
 int review_token(const struct review_env *env, struct arena *a, const struct json *object, struct json **ret,
@@ -174,7 +173,8 @@ int review_token(const struct review_env *env, struct arena *a, const struct jso
         *vec_push(a, &asked) = json_text(one, STR_NULL);
     *ret = json_copy(a, object);
     status = json_set(*ret, "status", json_object(a));
-    if (!review_identify(env, a, token, (struct account_audiences){ asked.v, asked.n }, &about, &audiences)) {
+    audiences = (struct account_audiences){ asked.v, asked.n };
+    if (!review_identify(env, a, token, &audiences, &about)) {
         json_set(status, "authenticated", json_bool_new(a, false));
         json_set(status, "user", json_object(a));
         return 0;

@@ -239,26 +239,32 @@ static int decode_data(struct loader *l, const struct field_at *at, const char *
     return 0;
 }
 
-/* A pair "x" (a file) and "x-data": the data win, a file must be there. */
-static int take_pem(struct loader *l, const struct field_at *at, const char *field, struct str file, struct str data,
-                    struct str *ret_file, struct str *ret_pem)
+/* A pair of fields, "x" (a file) and "x-data". */
+struct pem_pair {
+    const char *field;
+    struct str file, data;
+    struct str *ret_file, *ret_pem;
+};
+
+/* The data win, a file must exist. */
+static int take_pem(struct loader *l, const struct field_at *at, const struct pem_pair *x)
 {
     autobuf text = { 0 };
     struct err e = { 0 };
 
-    if (data.n) {
-        if (file.n)
+    if (x->data.n) {
+        if (x->file.n)
             config_warn(l, arena_fmt(l->arena, "%.*s: ignored, because %s-data is set too",
-                                     STR_ARG(config_place_text(l->arena, at, field)), field));
-        return decode_data(l, at, arena_fmt(l->arena, "%s-data", field).p, data, ret_pem);
+                                     STR_ARG(config_place_text(l->arena, at, x->field)), x->field));
+        return decode_data(l, at, arena_fmt(l->arena, "%s-data", x->field).p, x->data, x->ret_pem);
     }
-    if (!file.n)
+    if (!x->file.n)
         return 0;
-    *ret_file = config_resolve(l, at->file, file);
-    if (kube_file_read(arena_cstr(l->arena, *ret_file), CERT_MAX, &text, &e) < 0)
-        return config_bad(l, at, field, "%.*s: %s", STR_ARG(*ret_file), e.text);
+    *x->ret_file = config_resolve(l, at->file, x->file);
+    if (kube_file_read(arena_cstr(l->arena, *x->ret_file), CERT_MAX, &text, &e) < 0)
+        return config_bad(l, at, x->field, "%.*s: %s", STR_ARG(*x->ret_file), e.text);
     if (!str_has(buf_view(&text), STR("-----BEGIN ")))
-        return config_bad(l, at, field, "%.*s: has no PEM (-----BEGIN …)", STR_ARG(*ret_file));
+        return config_bad(l, at, x->field, "%.*s: has no PEM (-----BEGIN …)", STR_ARG(*x->ret_file));
     return 0;
 }
 
@@ -298,7 +304,9 @@ static int take_cluster(struct loader *l, const struct file *f, const struct nam
                               "%.*s: the server's certificate is not verified: an attacker on the network can read and "
                               "change everything, secrets included",
                               STR_ARG(config_place_text(l->arena, &at, "insecure-skip-tls-verify"))));
-    if (take_pem(l, &at, "certificate-authority", c->ca_file, c->ca_data, &tls->ca_file, &tls->ca_pem) < 0)
+    if (take_pem(l, &at,
+                 &(struct pem_pair){ "certificate-authority", c->ca_file, c->ca_data, &tls->ca_file, &tls->ca_pem }) <
+        0)
         return -1;
     return take_proxy(l, &at, c);
 }
@@ -332,10 +340,10 @@ static int tell_cluster(struct loader *l, const struct file *f, const struct nam
     return 0;
 }
 
-static int take_exec(struct loader *l, const struct field_at *user, const struct kube_exec *x, const struct file *f,
+static int take_exec(struct loader *l, const struct field_at *user, const struct kube_exec *x,
                      const struct file *cluster_file, const struct named_cluster *cluster)
 {
-    struct field_at at = { f, x->raw, arena_fmt(l->arena, "%.*s.exec", STR_ARG(user->entry)) };
+    struct field_at at = { user->file, x->raw, arena_fmt(l->arena, "%.*s.exec", STR_ARG(user->entry)) };
     struct kube_exec *exec = arena_new(l->arena, struct kube_exec);
 
     *exec = *x;
@@ -345,7 +353,7 @@ static int take_exec(struct loader *l, const struct field_at *user, const struct
                  : str_is(x->interactive, "Always") ? EXEC_ALWAYS
                                                     : EXEC_IF_AVAILABLE;
     if (str_has_char(x->command, '/'))
-        exec->command = config_resolve(l, f, x->command);
+        exec->command = config_resolve(l, user->file, x->command);
     if (x->tells_cluster && tell_cluster(l, cluster_file, cluster, &exec->cluster) < 0)
         return -1;
     l->ret->exec = exec;
@@ -424,6 +432,8 @@ static int take_user(struct loader *l, const struct file *f, const struct named_
     const struct user_part *u = &n->part;
     struct field_at at = { f, u->raw, arena_fmt(l->arena, "users[%zu].user", (size_t)(n - f->part.users.v)) };
     struct http_tls *tls = &l->ret->tls;
+    struct pem_pair cert = { "client-certificate", u->cert_file, u->cert_data, &tls->cert_file, &tls->cert_pem };
+    struct pem_pair key = { "client-key", u->key_file, u->key_data, &tls->key_file, &tls->key_pem };
     bool has_cert = u->cert_file.n || u->cert_data.n, has_key = u->key_file.n || u->key_data.n;
 
     if (u->provider && u->provider->type != JSON_NULL)
@@ -437,11 +447,10 @@ static int take_user(struct loader *l, const struct file *f, const struct named_
         return config_bad(l, &at, "client-certificate", "is missing, but client-key is set");
     if (u->exec && (u->token.n || u->token_file.n))
         return config_bad(l, &at, "exec", "cannot be combined with a token; remove one of them");
-    if (take_pem(l, &at, "client-certificate", u->cert_file, u->cert_data, &tls->cert_file, &tls->cert_pem) < 0 ||
-        take_pem(l, &at, "client-key", u->key_file, u->key_data, &tls->key_file, &tls->key_pem) < 0 ||
-        take_token(l, &at, u) < 0 || take_impersonation(l, &at, u) < 0)
+    if (take_pem(l, &at, &cert) < 0 || take_pem(l, &at, &key) < 0 || take_token(l, &at, u) < 0 ||
+        take_impersonation(l, &at, u) < 0)
         return -1;
-    return u->exec ? take_exec(l, &at, u->exec, f, cluster_file, cluster) : 0;
+    return u->exec ? take_exec(l, &at, u->exec, cluster_file, cluster) : 0;
 }
 
 /* ---- the context ---- */

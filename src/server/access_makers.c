@@ -25,20 +25,19 @@ struct author {
 
 /* Could 'who' have created the pod as it is? What would be changed for him counts as well: a pod that names no user is
  * root's, although one that he creates would be his own. */
-static struct runas_decision judge_as_is(const struct server *s, struct arena *a, const struct identity *who,
-                                         struct str namespace, const struct place *pod, struct problems *ps)
+static void judge_as_is(const struct server *s, const struct identity *who, struct str namespace,
+                        const struct place *pod, struct problems *ps)
 {
     size_t before = ps->n_errors;
     struct runas_decision d = runas_decide(s->opt.runas, who, namespace, pod, ps);
     struct place spec = place_member(pod, "spec");
-    struct json *own = json_copy(a, pod->node);
+    struct json *own = json_copy(ps->arena, pod->node);
 
     if (ps->n_errors != before)
-        return d;
-    runas_apply(a, &d, own);
+        return;
+    runas_apply(ps->arena, &d, own);
     if (!json_equal(own, pod->node))
         problem_error(ps, &spec, "has other permissions than pods of %.*s get", STR_ARG(who->user));
-    return d;
 }
 
 static struct str problems_text(struct arena *a, const struct problems *ps)
@@ -55,7 +54,7 @@ int access_pod(struct server_request *rq, const struct object *pod)
     struct problems ps = { .arena = rq->arena };
     struct place root = { .node = pod->root };
 
-    (void)judge_as_is(rq->server, rq->arena, &rq->caller.who, pod->namespace, &root, &ps);
+    judge_as_is(rq->server, &rq->caller.who, pod->namespace, &root, &ps);
     if (!ps.n_errors)
         return 0;
     return fail_with(rq, REASON_FORBIDDEN,
@@ -101,26 +100,41 @@ void access_author(struct server_request *rq, struct json *object, const struct 
 
 /* ---- the Job ---- */
 
-static void apply_all(const struct server *s, struct arena *a, struct str namespace, const struct author *authors,
-                      size_t n, const struct place *template)
+struct job_authors { /* of one Job to be checked */
+    const struct server *server;
+    struct arena *arena;
+    struct str namespace;
+    struct author list[2];
+    size_t n;
+};
+
+/* Jobs stored by a server that kept no authors were judged when they were written; but a JobFlow was not, as a whole. */
+static void add_author(struct job_authors *of, struct str text, const char *wrote, bool is_needed)
 {
-    for (size_t i = 0; i < n; i++) {
-        struct problems none = { .arena = a };
-        struct runas_decision d = runas_decide(s->opt.runas, &authors[i].who, namespace, template, &none);
+    if (text.n || is_needed)
+        of->list[of->n++] = (struct author){ text.n ? auth_author_read(of->server->opt.auth, of->arena, text)
+                                                    : identity_anonymous,
+                                             wrote };
+}
+
+static void authors_apply(const struct job_authors *of, const struct place *template)
+{
+    for (size_t i = 0; i < of->n; i++) {
+        struct problems none = { .arena = of->arena };
+        struct runas_decision d = runas_decide(of->server->opt.runas, &of->list[i].who, of->namespace, template, &none);
 
         if (!none.n_errors)
-            runas_apply(a, &d, (struct json *)template->node);
+            runas_apply(of->arena, &d, (struct json *)template->node);
     }
 }
 
 /* Each author's changes are made first; then each must find the Job as he could have created it. */
-static int check_job(const struct server *s, struct arena *a, struct str namespace, struct json *spec,
-                     const struct author *authors, size_t n, struct err *e)
+static int authors_check(const struct job_authors *of, struct json *spec, struct err *e)
 {
     struct place root = { .node = spec }, tasks = place_member(&root, "tasks");
 
-    for (size_t k = 0; k <= n; k++) {
-        struct problems ps = { .arena = a };
+    for (size_t k = 0; k <= of->n; k++) {
+        struct problems ps = { .arena = of->arena };
         size_t i = 0;
 
         JSON_FOREACH(task, tasks.node) {
@@ -129,13 +143,14 @@ static int check_job(const struct server *s, struct arena *a, struct str namespa
             if (!json_is(template.node, JSON_OBJECT))
                 continue;
             if (!k)
-                apply_all(s, a, namespace, authors, n, &template);
+                authors_apply(of, &template);
             else
-                (void)judge_as_is(s, a, &authors[k - 1].who, namespace, &template, &ps);
+                judge_as_is(of->server, &of->list[k - 1].who, of->namespace, &template, &ps);
         }
         if (ps.n_errors)
             return err_set(e, ERR_FORBIDDEN, "%.*s, who wrote the %s, may not create this Job: %.*s",
-                           STR_ARG(authors[k - 1].who.user), authors[k - 1].wrote, STR_ARG(problems_text(a, &ps)));
+                           STR_ARG(of->list[k - 1].who.user), of->list[k - 1].wrote,
+                           STR_ARG(problems_text(of->arena, &ps)));
     }
     return 0;
 }
@@ -150,29 +165,18 @@ static int check_rules(struct server *s, struct arena *a, struct json *job, stru
     return ps.n_errors ? err_set(e, ERR_INVALID, "the Job is invalid: %.*s", STR_ARG(problems_text(a, &ps))) : 0;
 }
 
-/* What was stored by a server that kept no authors was judged when it was written; but a JobFlow was not, as a whole. */
-static size_t add_author(const struct server *s, struct arena *a, struct str text, const char *wrote, bool is_needed,
-                         struct author *ret)
-{
-    if (!text.n && !is_needed)
-        return 0;
-    *ret = (struct author){ text.n ? auth_author_read(s->opt.auth, a, text) : identity_anonymous, wrote };
-    return 1;
-}
-
 int access_made(struct server *s, struct arena *a, struct json *job, struct err *e)
 {
     const struct json *owner = object_controller(job);
     bool is_flow = str_is(json_member_text(owner, "kind"), "JobFlow");
-    struct author authors[2];
-    size_t n = 0;
+    struct job_authors of = { .server = s, .arena = a, .namespace = object_namespace(job) };
 
     if (check_rules(s, a, job, e) < 0)
         return -1;
-    n += add_author(s, a, object_annotation(job, AUTHOR_KEY), is_flow ? "JobFlow" : "CronJob", is_flow, &authors[n]);
-    set_note(a, job, JOB_CREATOR_ANNOTATION, n ? authors[0].who.user : STR_NULL); /* whatever a CronJob's notes say */
-    n += add_author(s, a, object_annotation(job, TEMPLATE_AUTHOR_KEY), "JobTemplate", false, &authors[n]);
-    return check_job(s, a, object_namespace(job), json_get(job, "spec"), authors, n, e);
+    add_author(&of, object_annotation(job, AUTHOR_KEY), is_flow ? "JobFlow" : "CronJob", is_flow);
+    set_note(a, job, JOB_CREATOR_ANNOTATION, of.n ? of.list[0].who.user : STR_NULL); /* replaces one of the CronJob */
+    add_author(&of, object_annotation(job, TEMPLATE_AUTHOR_KEY), "JobTemplate", false);
+    return authors_check(&of, json_get(job, "spec"), e);
 }
 
 /* The job of a vertex as it would be made now. NULL: its template is not there yet, or there are too many to look at; they
@@ -204,19 +208,23 @@ static int makers_make_job(struct server_request *rq, const struct json *flow, c
 static int check_vertex(struct server_request *rq, const struct json *flow, const struct json *vertex, size_t *bytes,
                         struct err *e)
 {
-    struct author authors[2] = { { rq->caller.who, "JobFlow" } };
-    struct server *s = rq->server;
+    struct job_authors of = {
+        .server = rq->server,
+        .arena = rq->arena,
+        .namespace = rq->target.namespace,
+        .list = { { rq->caller.who, "JobFlow" } },
+        .n = 1,
+    };
     struct json *job;
-    size_t n = 1;
 
     if (makers_make_job(rq, flow, vertex, bytes, &job, e) < 0)
         return -1;
     if (!job)
         return 0;
-    n += add_author(s, rq->arena, object_annotation(job, TEMPLATE_AUTHOR_KEY), "JobTemplate", false, &authors[n]);
-    if (check_rules(s, rq->arena, job, e) < 0)
+    add_author(&of, object_annotation(job, TEMPLATE_AUTHOR_KEY), "JobTemplate", false);
+    if (check_rules(rq->server, rq->arena, job, e) < 0)
         return -1;
-    return check_job(s, rq->arena, rq->target.namespace, json_get(job, "spec"), authors, n, e);
+    return authors_check(&of, json_get(job, "spec"), e);
 }
 
 int access_flow(struct server_request *rq, const struct json *flow)
