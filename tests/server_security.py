@@ -687,9 +687,9 @@ def rules_are_read_again(p):
     reload("jobs: [{user: [ann], runAs: any}]", b"jobs[0].user: is not known")
     reload("speed: 1", b"speed: is not known")
     refused(p.as_("ann", "POST", f"{LAB}/pods", pod("root", "true")))
-    reload(ACCESS + "jobs: [{users: [ann], runAs: any}]", b"were read again")
+    reload(ACCESS + "jobs: [{users: [ann], runAs: any}]", b"Reloaded the settings")
     same(p.as_("ann", "POST", f"{LAB}/pods", pod("root", "true"))[0], 201)
-    reload(ACCESS + "jobs: [{users: [ann], runAs: nobody}]", b"were read again")
+    reload(ACCESS + "jobs: [{users: [ann], runAs: nobody}]", b"Reloaded the settings")
     status, answer = p.as_("ann", "POST", f"{LAB}/pods", pod("none", "true"))
     assert status == 403 and "spec: ann may not run pods on this machine" in answer["message"], answer
     run = pumice("server", "--data-dir", s.data + "x", "--access-config", "/nowhere")
@@ -737,9 +737,9 @@ def as_own_user(p):
     with open(p.access, "w") as f:
         f.write(ACCESS + f"jobs: [{{users: [dora], runAs: own, hostFiles: true, paths: [{base}/dora, {base}/shared]}}, "
                          f"{{groups: [crew], hostFiles: true, runAs: {{uid: {bob}, gid: {bob}}}}}]")
-    before = s.said().count(b"were read again")
+    before = s.said().count(b"Reloaded the settings")
     s.process.send_signal(signal.SIGHUP)
-    until("the rules are read", lambda: s.said().count(b"were read again") > before)
+    until("the rules are read", lambda: s.said().count(b"Reloaded the settings") > before)
     p.add("dora", "--edit", "-n", "lab", "--unix-uid", str(dora))
     p.add("cruz", "--edit", "-n", "lab", "--group", "crew")
     try:
