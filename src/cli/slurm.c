@@ -176,7 +176,7 @@ static int sbatch_run(struct arena *a, const void *options, const struct text_li
         return command_fail("slurm sbatch", &e, e.code == ERR_SYNTAX ? EXIT_USAGE : EXIT_FAILED);
     if (!line.slurm.dry_run)
         return slurm_run(a, "slurm sbatch", &line, arguments, &script, verb_sbatch);
-    if (slurm_print(a, &line.slurm, &script, str_of(line.o.namespace), &out, &e) < 0)
+    if (slurm_print(a, &(struct slurm_request){ &line.slurm, &script, str_of(line.o.namespace) }, &out, &e) < 0)
         return command_fail("slurm sbatch", &e, e.code == ERR_SYNTAX ? EXIT_USAGE : EXIT_FAILED);
     return term_print(&out) == 0 ? EXIT_FINE : EXIT_FAILED;
 }

@@ -104,22 +104,27 @@ int ctl_get(struct ctl *c, struct ctl_name name, struct json **ret, struct err *
     return ctl_call(c, &(struct kube_call){ .method = "GET", .path = buf_view(&path) }, ret, e);
 }
 
-/* One page; 'next' is where it goes on, empty at the end. */
-static int page(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, const char *accept,
-                struct str *next, struct json **ret, struct err *e)
+struct ctl_pages { /* a list that is read page by page */
+    const struct resource_type *type;
+    const struct ctl_select *which;
+    const char *accept; /* NULL: objects */
+    struct str next;    /* where the next page begins; empty at the end */
+};
+
+static int ctl_read_page(struct ctl *c, struct ctl_pages *p, struct json **ret, struct err *e)
 {
     autobuf path = { 0 };
 
-    path_collection(&path, type, which->namespace);
-    path_query(&path, "labelSelector", which->labels);
-    path_query(&path, "fieldSelector", which->fields);
+    path_collection(&path, p->type, p->which->namespace);
+    path_query(&path, "labelSelector", p->which->labels);
+    path_query(&path, "fieldSelector", p->which->fields);
     path_query(&path, "limit", arena_fmt(c->arena, "%d", PAGE_ITEMS));
-    path_query(&path, "continue", *next);
-    if (accept)
+    path_query(&path, "continue", p->next);
+    if (p->accept)
         path_query(&path, "includeObject", STR("Object"));
-    if (ctl_call(c, &(struct kube_call){ .method = "GET", .path = buf_view(&path), .accept = accept }, ret, e) < 0)
+    if (ctl_call(c, &(struct kube_call){ .method = "GET", .path = buf_view(&path), .accept = p->accept }, ret, e) < 0)
         return -1;
-    *next = json_text(json_find(*ret, "metadata", "continue", NULL), STR_NULL);
+    p->next = json_text(json_find(*ret, "metadata", "continue", NULL), STR_NULL);
     return 0;
 }
 
@@ -145,32 +150,32 @@ static void ctl_keep(struct ctl *c, const struct resource_type *type, struct jso
 int ctl_list(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, struct ctl_objects *ret,
              struct err *e)
 {
-    struct str next = STR_NULL;
+    struct ctl_pages pages = { .type = type, .which = which };
     struct json *list;
 
     do {
-        if (page(c, type, which, NULL, &next, &list, e) < 0)
+        if (ctl_read_page(c, &pages, &list, e) < 0)
             return -1;
         ctl_keep(c, type, list, ret);
-    } while (next.n);
+    } while (pages.next.n);
     return 0;
 }
 
 int ctl_rows(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, struct json **ret,
              struct err *e)
 {
-    struct str next = STR_NULL;
+    struct ctl_pages pages = { .type = type, .which = which, .accept = TABLES };
     struct json *table = NULL, *more;
 
     do {
-        if (page(c, type, which, TABLES, &next, &more, e) < 0)
+        if (ctl_read_page(c, &pages, &more, e) < 0)
             return -1;
         if (!str_is(json_member_text(more, "kind"), "Table"))
             return err_set(e, ERR_INVALID, "%.*s: the server does not return tables", STR_ARG(c->config.server));
         JSON_FOREACH(row, table ? json_get(more, "rows") : NULL)
             json_push(json_get(table, "rows"), json_copy(c->arena, row));
         table = table ? table : more;
-    } while (next.n);
+    } while (pages.next.n);
     *ret = table;
     return 0;
 }

@@ -94,12 +94,17 @@ int ctl_command(struct ctl *c, struct str namespace, const struct json *object, 
 
 /* ---- watching ---- */
 
-/* Objects of a selection as they are now and become, until 'on_event' returns true (0), or the timeout has passed
- * (ERR_GONE). 'type' is "ADDED", "MODIFIED", "DELETED", or "NONE" without an object: none is there. A watch that the
- * server ends goes on, also over a restart of the server. */
-typedef bool (*ctl_event_f)(void *ctx, struct str type, const struct json *object);
-int ctl_watch(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, int64_t timeout_ms,
-              ctl_event_f on_event, void *ctx, struct err *e);
+struct ctl_watcher {
+    int64_t timeout_ms; /* -1: none */
+    /* True: stop watching. 'type' is "ADDED", "MODIFIED", "DELETED", or "NONE" without an object: none matches. */
+    bool (*on_event)(void *ctx, struct str type, const struct json *object);
+    void *ctx;
+};
+
+/* Pass the matching objects, then each change of them, to on_event() until it returns true. ERR_GONE: the timeout has
+ * passed. The watch is renewed when the server ends it, also when the server restarts. */
+int ctl_watch(struct ctl *c, const struct resource_type *type, const struct ctl_select *which,
+              const struct ctl_watcher *watcher, struct err *e);
 
 /* ---- text ---- */
 

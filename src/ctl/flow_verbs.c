@@ -67,7 +67,7 @@ static int flow_verbs_show(struct ctl_verb *v, const struct ctl_objects *all, bo
 {
     const struct twin *t = &twins[strncmp(v->command, "jobflow", 7) == 0 ? FLOW : TEMPLATE];
 
-    return output_objects(v, all, is_one, t->columns + !v->o->all_namespaces, NULL, e);
+    return output_objects(v, all, is_one, &(struct output_columns){ t->columns + !v->o->all_namespaces }, e);
 }
 
 static int flow_verbs_list(struct ctl_verb *v, const struct twin *t, struct err *e)

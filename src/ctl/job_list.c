@@ -96,7 +96,7 @@ static int job_list_show(struct ctl_verb *v, const struct ctl_objects *jobs, boo
     memcpy(shown + 1, columns, sizeof(columns));
     if (output_is_table(v) && jobs->v.n)
         reasons_read(&v->ctl, verb_namespace(v), &reasons);
-    return output_objects(v, jobs, is_one, v->o->all_namespaces ? shown : shown + 1, &reasons, e);
+    return output_objects(v, jobs, is_one, &(struct output_columns){ shown + !v->o->all_namespaces, &reasons }, e);
 }
 
 int verb_job_list(struct ctl_verb *v, struct err *e)

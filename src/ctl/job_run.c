@@ -120,7 +120,7 @@ int verb_job_run(struct ctl_verb *v, struct err *e)
             return -1;
     if (job_run_submit(v, &jobs, &made, e) < 0)
         return -1;
-    if (v->o->output && output_objects(v, &made, jobs.v.n == 1, NULL, NULL, e) < 0)
+    if (v->o->output && output_objects(v, &made, jobs.v.n == 1, NULL, e) < 0)
         return -1;
     if (!v->o->wait || v->o->dry_run)
         return 0;

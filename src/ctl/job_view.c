@@ -136,7 +136,7 @@ int verb_job_view(struct ctl_verb *v, struct err *e)
     if (verb_needs_names(v, "job", e) < 0 || jobs_read(v, &jobs, e) < 0)
         return -1;
     if (v->o->output && !output_is_wide(v))
-        return output_objects(v, &jobs, v->args.n == 1, NULL, NULL, e);
+        return output_objects(v, &jobs, v->args.n == 1, NULL, e);
     VEC_FOREACH(job, &jobs.v) {
         struct reasons reasons = { 0 };
 

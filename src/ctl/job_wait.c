@@ -47,7 +47,7 @@ int job_wait_phase(struct ctl_verb *v, struct ctl_name job, const char *const *p
         *ret_phase = STR("deleted");
         return 0;
     }
-    if (ctl_watch(&v->ctl, job.type, &which, timeout_ms, job_wait_on_event, &w, e) < 0)
+    if (ctl_watch(&v->ctl, job.type, &which, &(struct ctl_watcher){ timeout_ms, job_wait_on_event, &w }, e) < 0)
         return e->code != ERR_GONE ? -1
                                    : err_set(e, ERR_GONE, "job %.*s is still %.*s after %s", STR_ARG(job.name),
                                              STR_ARG(w.phase), v->o->timeout);

@@ -118,7 +118,7 @@ static int list_watch(struct ctl_verb *v, const struct verb_list *l, const struc
         return -1;
     f.o.no_headers = f.o.no_headers || seen->v.n;
     v->o = &f.o;
-    rc = ctl_watch(&other, l->type, &l->which, -1, list_on_event, &f, e);
+    rc = ctl_watch(&other, l->type, &l->which, &(struct ctl_watcher){ -1, list_on_event, &f }, e);
     v->o = before;
     if (f.has_failed)
         *e = f.err;

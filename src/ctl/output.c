@@ -53,17 +53,16 @@ static void put_row(struct ctl_verb *v, struct table *t, const struct output_col
     }
 }
 
-static void output_print_table(struct ctl_verb *v, const struct ctl_objects *list, const struct output_column *columns,
-                               const void *ctx)
+static void output_print_table(struct ctl_verb *v, const struct ctl_objects *list, const struct output_columns *columns)
 {
     struct table t = { .arena = v->arena };
 
-    for (const struct output_column *c = columns; c->head; c++)
+    for (const struct output_column *c = columns->v; c->head; c++)
         t.columns += !c->is_wide || output_is_wide(v);
     if (!v->o->no_headers)
-        put_row(v, &t, columns, NULL, ctx);
+        put_row(v, &t, columns->v, NULL, columns->ctx);
     VEC_FOREACH(object, &list->v)
-        put_row(v, &t, columns, *object, ctx);
+        put_row(v, &t, columns->v, *object, columns->ctx);
     output_table(v, &t);
 }
 
@@ -257,8 +256,8 @@ static void print_names(struct ctl_verb *v, const struct ctl_objects *list)
     }
 }
 
-int output_objects(struct ctl_verb *v, const struct ctl_objects *list, bool is_one, const struct output_column *columns,
-                   const void *ctx, struct err *e)
+int output_objects(struct ctl_verb *v, const struct ctl_objects *list, bool is_one,
+                   const struct output_columns *columns, struct err *e)
 {
     const char *how = v->o->output;
     struct ctl_objects sorted = { 0 };
@@ -286,7 +285,7 @@ int output_objects(struct ctl_verb *v, const struct ctl_objects *list, bool is_o
         fprintf(stderr, "No resources found%s%.*s%s\n", verb_namespace(v).n ? " in namespace " : "",
                 STR_ARG(verb_namespace(v)), verb_namespace(v).n ? "" : " in any namespace");
     } else {
-        output_print_table(v, list, columns, ctx);
+        output_print_table(v, list, columns);
     }
     return 0;
 }

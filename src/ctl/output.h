@@ -18,10 +18,15 @@ struct output_column {
     struct str (*cell)(struct ctl_verb *v, const struct json *object, const void *ctx);
 };
 
-/* 'is_one': it was asked for by its name, so it is no List. 'ctx' is for the cells. Columns end with one without head.
- */
-int output_objects(struct ctl_verb *v, const struct ctl_objects *list, bool is_one, const struct output_column *columns,
-                   const void *ctx, struct err *e);
+struct output_columns {
+    const struct output_column *v; /* the last one has no head */
+    const void *ctx;               /* for the cells */
+};
+
+/* Print the objects as -o asks for. 'is_one': one object was asked for by name, so it is not printed as a List.
+ * 'columns' are those of the table; NULL: there is no table, so only with another -o. */
+int output_objects(struct ctl_verb *v, const struct ctl_objects *list, bool is_one,
+                   const struct output_columns *columns, struct err *e);
 
 /* Print it; with --watch its columns are as wide as those that were printed before. */
 struct table;

@@ -60,7 +60,7 @@ static int show_objects(struct ctl_verb *v, const struct pod_rows *rows, struct 
         json_set(pod, "kind", json_str(v->arena, STR("Pod")));
         *vec_push(v->arena, &pods.v) = pod;
     }
-    return output_objects(v, &pods, false, columns, NULL, e);
+    return output_objects(v, &pods, false, &(struct output_columns){ columns }, e);
 }
 
 /* ---- as they become ---- */
@@ -91,7 +91,7 @@ static int pod_verbs_show(struct ctl_verb *v, const struct ctl_objects *pods, bo
     struct pod_rows rows = { 0 };
 
     if (!output_is_table(v))
-        return output_objects(v, pods, is_one, NULL, NULL, e);
+        return output_objects(v, pods, is_one, NULL, e);
     if (is_one) {
         query.name = object_name(pods->v.v[0]);
         query.namespace = object_namespace(pods->v.v[0]);

@@ -99,10 +99,10 @@ static int queue_verbs_show(struct ctl_verb *v, const struct ctl_objects *queues
     struct queue_verbs_shown shown = { .n = queues->v.n };
 
     if (output_is_table(v) && queues->v.n && queue_count(&v->ctl, queues, &counts, e) < 0)
-        return err_wrap(e, "PodGroups, which are counted");
+        return err_wrap(e, "count PodGroups");
     shown.counts = counts;
     shown.n = counts ? shown.n : 0;
-    return output_objects(v, queues, is_one, columns, &shown, e);
+    return output_objects(v, queues, is_one, &(struct output_columns){ columns, &shown }, e);
 }
 
 static int read_queue(struct ctl_verb *v, const char *name, struct json **ret, struct err *e)
@@ -158,7 +158,8 @@ static int queue_verbs_turn(struct ctl_verb *v, const struct json *queue, bool i
         ctl_command(&v->ctl, STR("default"), queue, is_open ? "OpenQueue" : "CloseQueue", e) < 0)
         return -1;
     if (v->o->wait && !v->o->dry_run &&
-        ctl_watch(&v->ctl, ctl_type("Queue"), &which, timeout_ms, queue_verbs_on_event, &want, e) < 0)
+        ctl_watch(&v->ctl, ctl_type("Queue"), &which, &(struct ctl_watcher){ timeout_ms, queue_verbs_on_event, &want },
+                  e) < 0)
         return err_wrap(e, "queue %.*s is not %.*s", STR_ARG(want.name), STR_ARG(want.state));
     if (want.is_gone)
         return err_set(e, ERR_NOT_FOUND, "queue %.*s was deleted during the wait", STR_ARG(want.name));

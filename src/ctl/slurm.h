@@ -88,8 +88,15 @@ struct slurm_script {
     struct str user, host, directory; /* who submits, and where */
 };
 
-int slurm_job(struct arena *a, const struct slurm_options *o, const struct slurm_script *script, struct str namespace,
-              struct json **ret, struct slurm_notes *notes, struct err *e);
+struct slurm_request {
+    const struct slurm_options *options;
+    const struct slurm_script *script;
+    struct str namespace;
+};
+
+/* The Job for a request; 'notes' are about what was ignored. */
+int slurm_job(struct arena *a, const struct slurm_request *rq, struct json **ret, struct slurm_notes *notes,
+              struct err *e);
 
 /* ---- the commands ---- 'v->o->slurm' has their options ---- */
 
@@ -114,7 +121,6 @@ int slurm_find(struct ctl_verb *v, const char *id, struct json **ret, struct err
 int64_t slurm_new_id(void);
 
 /* "sbatch --dry-run" sends nothing, so it needs no server. Prints the Job as YAML. */
-int slurm_print(struct arena *a, const struct slurm_options *o, const struct slurm_script *script, struct str namespace,
-                struct buf *out, struct err *e);
+int slurm_print(struct arena *a, const struct slurm_request *rq, struct buf *out, struct err *e);
 
 #endif

@@ -197,16 +197,17 @@ static void put_exported(struct arena *a, struct json *env, const char *list, st
     }
 }
 
-static struct json *slurm_job_environment(struct arena *a, const struct slurm_options *o, const struct slurm_script *s,
-                                          const struct slurm_job_shape *shape, struct str name,
-                                          struct slurm_notes *notes)
+static struct json *slurm_job_environment(struct arena *a, const struct slurm_request *rq,
+                                          const struct slurm_job_shape *shape, struct slurm_notes *notes)
 {
+    const struct slurm_options *o = rq->options;
+    const struct slurm_script *s = rq->script;
     struct json *env = json_array(a);
     int64_t tasks = o->array ? 1 : shape->tasks;
 
     slurm_job_put_number(a, env, "SLURM_JOB_ID", s->id);
     slurm_job_put_number(a, env, "SLURM_JOBID", s->id);
-    put_env(a, env, "SLURM_JOB_NAME", name);
+    put_env(a, env, "SLURM_JOB_NAME", o->name ? str_of(o->name) : s->base);
     put_env(a, env, "SLURM_JOB_PARTITION", str_of(o->partition ? o->partition : "default"));
     put_env(a, env, "SLURM_JOB_USER", s->user);
     put_env(a, env, "SLURM_SUBMIT_DIR", s->directory);
@@ -310,12 +311,16 @@ static struct json *policies(struct arena *a, bool requeues)
     return list;
 }
 
-int slurm_job(struct arena *a, const struct slurm_options *o, const struct slurm_script *script, struct str namespace,
-              struct json **ret, struct slurm_notes *notes, struct err *e)
+int slurm_job(struct arena *a, const struct slurm_request *rq, struct json **ret, struct slurm_notes *notes,
+              struct err *e)
 {
+    const struct slurm_options *o = rq->options;
+    const struct slurm_script *script = rq->script;
     struct slurm_job_shape shape = { 0 };
     struct str name = slurm_job_clean(a, o->name ? str_of(o->name) : script->base);
-    struct job_form f = { .namespace = namespace, .task = STR("task"), .scheduler = STR("volcano"), .max_retry = -1 };
+    struct job_form f = {
+        .namespace = rq->namespace, .task = STR("task"), .scheduler = STR("volcano"), .max_retry = -1
+    };
 
     if (read_shape(a, o, &shape, notes, e) < 0)
         return -1;
@@ -331,7 +336,7 @@ int slurm_job(struct arena *a, const struct slurm_options *o, const struct slurm
     f.requests = requests(a, o, &shape);
     f.limits = limits(a, f.requests);
     f.command = slurm_job_command(a, script);
-    f.env = slurm_job_environment(a, o, script, &shape, o->name ? str_of(o->name) : script->base, notes);
+    f.env = slurm_job_environment(a, rq, &shape, notes);
     f.working_dir = str_of(o->chdir);
     f.deadline_s = shape.time_s;
     f.plugins = plugins(a);
@@ -400,13 +405,12 @@ int64_t slurm_new_id(void)
     return rand_between(&r, 1000000, 99999999);
 }
 
-int slurm_print(struct arena *a, const struct slurm_options *o, const struct slurm_script *script, struct str namespace,
-                struct buf *out, struct err *e)
+int slurm_print(struct arena *a, const struct slurm_request *rq, struct buf *out, struct err *e)
 {
     struct slurm_notes notes = { 0 };
     struct json *job;
 
-    if (slurm_job(a, o, script, namespace, &job, &notes, e) < 0)
+    if (slurm_job(a, rq, &job, &notes, e) < 0)
         return -1;
     VEC_FOREACH(note, &notes.v)
         fprintf(stderr, "pumice slurm sbatch: %.*s\n", STR_ARG(*note));

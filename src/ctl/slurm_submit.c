@@ -55,10 +55,11 @@ static int wait_for_all(struct ctl_verb *v, struct err *e)
 
 static int submit_submit(struct ctl_verb *v, struct json **ret, struct err *e)
 {
+    struct slurm_request rq = { v->o->slurm, v->o->script, verb_namespace(v) };
     struct slurm_notes notes = { 0 };
     struct json *job;
 
-    if (slurm_job(v->arena, v->o->slurm, v->o->script, verb_namespace(v), &job, &notes, e) < 0)
+    if (slurm_job(v->arena, &rq, &job, &notes, e) < 0)
         return -1;
     VEC_FOREACH(note, &notes.v)
         fprintf(stderr, "pumice %s: %.*s\n", v->command, STR_ARG(*note));

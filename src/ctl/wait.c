@@ -35,7 +35,7 @@ int verb_wait(struct ctl_verb *v, const struct verb_goal *goal, struct str *ret_
         return 0;
     if (verb_timeout(v, &timeout_ms, e) < 0 || verb_flush(v, e) < 0)
         return -1;
-    if (ctl_watch(&v->ctl, goal->type, &which, timeout_ms, wait_on_event, &w, e) < 0)
+    if (ctl_watch(&v->ctl, goal->type, &which, &(struct ctl_watcher){ timeout_ms, wait_on_event, &w }, e) < 0)
         return e->code != ERR_GONE ? -1
                                    : err_set(e, ERR_GONE, "%s %.*s is still %.*s after %s", goal->type->kind,
                                              STR_ARG(goal->name), STR_ARG(w.state), v->o->timeout);

@@ -13,8 +13,7 @@ struct watch_watch {
     struct ctl *c;
     const struct resource_type *type;
     const struct ctl_select *which;
-    ctl_event_f on_event;
-    void *ctx;
+    const struct ctl_watcher *watcher;
     struct buf line; /* what came of the next event */
     bool is_over, is_found;
     int64_t end_ms, heard_ms;
@@ -41,7 +40,7 @@ static void take_line(struct watch_watch *w, struct str line)
         return;
     type = json_member_text(event, "type");
     if (str_is(type, "ADDED") || str_is(type, "MODIFIED") || str_is(type, "DELETED"))
-        w->is_found = w->on_event(w->ctx, type, json_get(event, "object"));
+        w->is_found = w->watcher->on_event(w->watcher->ctx, type, json_get(event, "object"));
 }
 
 static void watch_on_data(void *ctx, struct str data)
@@ -108,9 +107,9 @@ static int watch_list(struct watch_watch *w, struct arena *a, struct str *ret_ve
     w->heard_ms = clock_mono_ms(&clock_real);
     *ret_version = json_text(json_find(all, "metadata", "resourceVersion", NULL), STR_NULL);
     JSON_FOREACH(object, json_get(all, "items"))
-        w->is_found = w->is_found || w->on_event(w->ctx, STR("ADDED"), object);
+        w->is_found = w->is_found || w->watcher->on_event(w->watcher->ctx, STR("ADDED"), object);
     if (!json_count(json_get(all, "items")))
-        w->is_found = w->on_event(w->ctx, STR("NONE"), NULL);
+        w->is_found = w->watcher->on_event(w->watcher->ctx, STR("NONE"), NULL);
     return 0;
 }
 
@@ -128,14 +127,14 @@ static int round_of(struct watch_watch *w, struct err *e)
     return -1;
 }
 
-int ctl_watch(struct ctl *c, const struct resource_type *type, const struct ctl_select *which, int64_t timeout_ms,
-              ctl_event_f on_event, void *ctx, struct err *e)
+int ctl_watch(struct ctl *c, const struct resource_type *type, const struct ctl_select *which,
+              const struct ctl_watcher *watcher, struct err *e)
 {
-    struct watch_watch w = { .c = c, .type = type, .which = which, .on_event = on_event, .ctx = ctx };
+    struct watch_watch w = { .c = c, .type = type, .which = which, .watcher = watcher };
     int rc = 0;
 
     w.heard_ms = clock_mono_ms(&clock_real);
-    w.end_ms = timeout_ms < 0 ? INT64_MAX : w.heard_ms + timeout_ms;
+    w.end_ms = watcher->timeout_ms < 0 ? INT64_MAX : w.heard_ms + watcher->timeout_ms;
     while ((rc = round_of(&w, e)) == 0 && !w.is_found) {
         if (clock_mono_ms(&clock_real) >= w.end_ms) {
             rc = err_set(e, ERR_GONE, "timed out");

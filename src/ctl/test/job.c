@@ -111,12 +111,13 @@ static void slurm_jobs(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         autoarena a = { 0 };
         struct slurm_script script = { .text = STR("#!/bin/sh\n"), .base = STR("run.sh"), .id = 7, .user = STR("ann") };
+        struct slurm_request rq = { &rows[i].o, &script, STR("n") };
         struct slurm_notes notes = { 0 };
         struct json *job = NULL;
         struct str got = STR_NULL;
         struct err e;
 
-        if (slurm_job(&a, &rows[i].o, &script, STR("n"), &job, &notes, &e) < 0) {
+        if (slurm_job(&a, &rq, &job, &notes, &e) < 0) {
             if (rows[i].want)
                 fail_msg("row %zu: %s", i, e.text);
             continue;
