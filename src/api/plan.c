@@ -36,16 +36,20 @@ static struct op *op_with_body(struct plan *p, enum op_kind kind, const struct r
     return op;
 }
 
-static struct op *op_by_name(struct plan *p, enum op_kind kind, const struct resource_type *type, struct str namespace,
-                             struct str name, struct str uid)
+static struct op *op_by_id(struct plan *p, enum op_kind kind, struct object_id id)
 {
-    struct op *op = op_add(p, kind, type);
+    struct op *op = op_add(p, kind, id.type);
 
     /* Copied: names often come from a cache, which may change before the plan is applied. */
-    op->namespace = arena_str(p->arena, namespace);
-    op->name = arena_str(p->arena, name);
-    op->uid = arena_str(p->arena, uid);
+    op->namespace = arena_str(p->arena, id.namespace);
+    op->name = arena_str(p->arena, id.name);
+    op->uid = arena_str(p->arena, id.uid);
     return op;
+}
+
+struct object_id object_id_of(const struct resource_type *type, const struct json *object)
+{
+    return (struct object_id){ type, object_namespace(object), object_name(object), object_uid(object) };
 }
 
 struct op *plan_create(struct plan *p, const struct resource_type *type, struct json *body)
@@ -63,25 +67,22 @@ struct op *plan_update_status(struct plan *p, const struct resource_type *type, 
     return op_with_body(p, OP_UPDATE_STATUS, type, body);
 }
 
-struct op *plan_patch(struct plan *p, const struct resource_type *type, struct str namespace, struct str name,
-                      struct str uid, struct json *patch)
+struct op *plan_patch(struct plan *p, struct object_id id, struct json *patch)
 {
-    struct op *op = op_by_name(p, OP_MERGE_PATCH, type, namespace, name, uid);
+    struct op *op = op_by_id(p, OP_MERGE_PATCH, id);
 
     op->body = patch;
     return op;
 }
 
-struct op *plan_delete(struct plan *p, const struct resource_type *type, struct str namespace, struct str name,
-                       struct str uid)
+struct op *plan_delete(struct plan *p, struct object_id id)
 {
-    return op_by_name(p, OP_DELETE, type, namespace, name, uid);
+    return op_by_id(p, OP_DELETE, id);
 }
 
-struct op *plan_patch_status(struct plan *p, const struct resource_type *type, struct str namespace, struct str name,
-                             struct str uid, struct json *status)
+struct op *plan_patch_status(struct plan *p, struct object_id id, struct json *status)
 {
-    struct op *op = op_by_name(p, OP_PATCH_STATUS, type, namespace, name, uid);
+    struct op *op = op_by_id(p, OP_PATCH_STATUS, id);
 
     assert(status);
     op->body = json_object(p->arena);
@@ -91,7 +92,8 @@ struct op *plan_patch_status(struct plan *p, const struct resource_type *type, s
 
 struct op *plan_bind(struct plan *p, struct str namespace, struct str name, struct str uid, struct str node)
 {
-    struct op *op = op_by_name(p, OP_BIND, type_by_kind(STR("v1"), STR("Pod")), namespace, name, uid);
+    struct object_id pod = { type_by_kind(STR("v1"), STR("Pod")), namespace, name, uid };
+    struct op *op = op_by_id(p, OP_BIND, pod);
     struct arena *a = p->arena;
     struct json *target;
 

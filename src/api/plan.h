@@ -66,15 +66,20 @@ struct plan {
 struct op *plan_create(struct plan *p, const struct resource_type *type, struct json *body);
 struct op *plan_update(struct plan *p, const struct resource_type *type, struct json *body);
 struct op *plan_update_status(struct plan *p, const struct resource_type *type, struct json *body);
-struct op *plan_patch(struct plan *p, const struct resource_type *type, struct str namespace, struct str name,
-                      struct str uid, struct json *patch);
-struct op *plan_delete(struct plan *p, const struct resource_type *type, struct str namespace, struct str name,
-                       struct str uid);
+
+struct object_id {
+    const struct resource_type *type;
+    struct str namespace, name;
+    struct str uid; /* a precondition of writes; empty: none */
+};
+struct object_id object_id_of(const struct resource_type *type, const struct json *object);
+
+struct op *plan_patch(struct plan *p, struct object_id id, struct json *patch);
+struct op *plan_delete(struct plan *p, struct object_id id);
 
 /* 'status' becomes part of the patch: members that are null go, lists with a merge key are merged. Only for kinds with
  * a status subresource; the others take plan_patch(). */
-struct op *plan_patch_status(struct plan *p, const struct resource_type *type, struct str namespace, struct str name,
-                             struct str uid, struct json *status);
+struct op *plan_patch_status(struct plan *p, struct object_id id, struct json *status);
 struct op *plan_bind(struct plan *p, struct str namespace, struct str name, struct str uid, struct str node);
 
 /* Wake at 'ms' or earlier. */

@@ -148,7 +148,7 @@ void definition_end_plan(const struct json *definition, const struct observed_ob
         const struct json *root = objects->v[i].root;
 
         if (!json_find(root, "metadata", "deletionTimestamp", NULL))
-            plan_delete(plan, objects->v[i].type, object_namespace(root), object_name(root), object_uid(root));
+            plan_delete(plan, object_id_of(objects->v[i].type, root));
     }
     if (!objects->n)
         plan_definition_let_go(definition, plan);

@@ -415,8 +415,7 @@ static void plan_slices(struct build *b)
         if (n++ == 0)
             write_object(b, slice_type(), slices[i].old, nothing, members);
         else
-            plan_delete(b->plan, slice_type(), object_namespace(slices[i].old), object_name(slices[i].old),
-                        object_uid(slices[i].old));
+            plan_delete(b->plan, object_id_of(slice_type(), slices[i].old));
     }
     if (!n)
         plan_create(b->plan, slice_type(), nothing);
@@ -425,7 +424,7 @@ static void plan_slices(struct build *b)
 static void plan_endpoints_gone(const struct json *endpoints, struct plan *plan)
 {
     if (str_is(object_label(endpoints, MANAGED_BY), MANAGER))
-        plan_delete(plan, endpoints_type(), object_namespace(endpoints), object_name(endpoints), object_uid(endpoints));
+        plan_delete(plan, object_id_of(endpoints_type(), endpoints));
 }
 
 void endpoints_plan(const struct endpoints_observed *o, struct plan *plan)

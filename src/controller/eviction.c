@@ -47,13 +47,13 @@ static struct json *taint_condition(struct arena *a, const struct json *pod, int
 
 static void plan_taint_eviction(const struct json *pod, int64_t now_ms, struct plan *plan)
 {
-    struct str namespace = object_namespace(pod), name = object_name(pod), uid = object_uid(pod);
+    struct object_id id = object_id_of(pod_type(), pod);
     struct json *status = json_object(plan->arena);
 
     plan_taint_event(pod, "Marking for deletion", now_ms, plan);
     json_push(json_set(status, "conditions", json_array(plan->arena)), taint_condition(plan->arena, pod, now_ms));
-    plan_patch_status(plan, pod_type(), namespace, name, uid, status);
-    plan_delete(plan, pod_type(), namespace, name, uid);
+    plan_patch_status(plan, id, status);
+    plan_delete(plan, id);
 }
 
 bool taint_plan(const struct taint_observed *o, int64_t now_ms, struct plan *plan)
@@ -84,5 +84,5 @@ void taint_cancel_plan(const struct json *pod, int64_t now_ms, struct plan *plan
 void orphan_plan(const struct json *pod, int64_t missing_ms, struct plan *plan)
 {
     if (missing_ms >= ORPHAN_MS)
-        plan_delete(plan, pod_type(), object_namespace(pod), object_name(pod), object_uid(pod))->grace_s = 0;
+        plan_delete(plan, object_id_of(pod_type(), pod))->grace_s = 0;
 }

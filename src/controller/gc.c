@@ -63,7 +63,7 @@ static void plan_list(const struct gc_observed *o, const char *key, struct json 
 
     json_add(meta, str_of(key), json_count(list) ? list : json_null(a));
     patch_expect(a, patch, o->meta);
-    plan_patch(plan, o->type, o->namespace, o->name, o->uid, patch);
+    plan_patch(plan, (struct object_id){ o->type, o->namespace, o->name, o->uid }, patch);
 }
 
 static void drop_finalizer(const struct gc_observed *o, const char *name, struct plan *plan)
@@ -134,7 +134,7 @@ static void plan_deleting(const struct gc_observed *o, struct plan *plan)
 /* As it was seen: somebody may have given it another owner meanwhile. */
 static void delete_object(const struct gc_observed *o, struct plan *plan)
 {
-    struct op *op = plan_delete(plan, o->type, o->namespace, o->name, o->uid);
+    struct op *op = plan_delete(plan, (struct object_id){ o->type, o->namespace, o->name, o->uid });
 
     op->propagation = propagation_of(o);
     (void)str_to_u64(json_member_text(o->meta, "resourceVersion"), &op->rev); /* none: whatever is there */

@@ -209,7 +209,7 @@ void namespace_end_plan(const struct namespace_end_observed *o, int64_t now_ms, 
         const struct json *root = left->v[i].root;
 
         if (!json_find(root, "metadata", "deletionTimestamp", NULL))
-            plan_delete(plan, left->v[i].type, object_namespace(root), object_name(root), object_uid(root));
+            plan_delete(plan, object_id_of(left->v[i].type, root));
     }
     if (plan->ops.n)
         return;
@@ -238,6 +238,5 @@ static int64_t event_seen_ms(const struct json *event, int64_t now_ms)
 void event_expire_plan(const struct json *event, int64_t now_ms, struct plan *plan)
 {
     if (event_seen_ms(event, now_ms) < now_ms - EVENT_LIFE_MS)
-        plan_delete(plan, type_by_kind(STR("v1"), STR("Event")), object_namespace(event), object_name(event),
-                    object_uid(event));
+        plan_delete(plan, object_id_of(type_by_kind(STR("v1"), STR("Event")), event));
 }

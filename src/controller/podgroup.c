@@ -17,6 +17,5 @@ void podgroup_plan(const struct json *group, struct plan *plan)
     status = json_add(patch, STR("status"), json_object(a));
     json_add(status, STR("phase"), json_str(a, STR("Pending")));
     patch_expect(a, patch, meta); /* the scheduler may have given it a phase meanwhile */
-    plan_patch(plan, type_by_kind(object_api_version(group), object_kind(group)), object_namespace(group),
-               object_name(group), object_uid(group), patch);
+    plan_patch(plan, object_id_of(type_by_kind(object_api_version(group), object_kind(group)), group), patch);
 }

@@ -132,7 +132,8 @@ static void drop_commands(const struct queue_observed *o, struct plan *plan)
     size_t n = o->n_commands > 1 ? o->n_commands - 1 : o->n_commands;
 
     for (size_t i = 0; i < n; i++)
-        plan_delete(plan, type, o->commands[i].namespace, o->commands[i].name, o->commands[i].uid);
+        plan_delete(plan,
+                    (struct object_id){ type, o->commands[i].namespace, o->commands[i].name, o->commands[i].uid });
 }
 
 /* ---- writes ---- */
@@ -142,7 +143,7 @@ static void patch_queue(const struct queue_observed *o, const char *part, struct
     struct json *patch = json_object(plan->arena);
 
     json_add(patch, str_of(part), content);
-    plan_patch(plan, queue_type(), STR_NULL, object_name(o->queue), object_uid(o->queue), patch);
+    plan_patch(plan, (struct object_id){ queue_type(), STR_NULL, object_name(o->queue), object_uid(o->queue) }, patch);
 }
 
 static void set_parent_root(const struct queue_observed *o, struct plan *plan)
@@ -219,7 +220,8 @@ static void write_counters(const struct queue_observed *o, struct plan *plan)
     struct json *status = json_object(plan->arena);
 
     set_counters(o, plan->arena, status);
-    plan_patch_status(plan, queue_type(), STR_NULL, object_name(o->queue), object_uid(o->queue), status);
+    plan_patch_status(plan, (struct object_id){ queue_type(), STR_NULL, object_name(o->queue), object_uid(o->queue) },
+                      status);
 }
 
 /* ---- the plan ---- */

@@ -34,8 +34,8 @@ void ttl_plan(const struct job *job, int64_t now_ms, struct plan *plan)
         plan_wake(plan, expires_ms);
         return;
     }
-    op = plan_delete(plan, type_by_kind(STR(JOB_API_VERSION), STR(JOB_KIND)), job->meta.namespace, job->meta.name,
-                     job->meta.uid);
+    op = plan_delete(plan, (struct object_id){ type_by_kind(STR(JOB_API_VERSION), STR(JOB_KIND)), job->meta.namespace,
+                                               job->meta.name, job->meta.uid });
     op->propagation = PROPAGATE_FOREGROUND;
     (void)str_to_u64(job->meta.resource_version, &op->rev); /* its owner may have said meanwhile that it stays */
 }

@@ -185,7 +185,8 @@ static void follow_owner(const struct workload_observed *o, struct plan *plan)
     spec = json_add(patch, STR("spec"), json_object(a));
     json_add(spec, STR("minMember"), json_int(a, min));
     json_add(spec, STR("minResources"), min_resources_of(a, o->pods[0], min));
-    plan_patch(plan, group_type(), o->namespace, object_name(o->group), object_uid(o->group), patch);
+    plan_patch(plan, (struct object_id){ group_type(), o->namespace, object_name(o->group), object_uid(o->group) },
+               patch);
 }
 
 static void join_group(const struct workload_observed *o, const struct json *pod, struct plan *plan)
@@ -196,8 +197,10 @@ static void join_group(const struct workload_observed *o, const struct json *pod
     if (object_annotation(pod, GROUP_NAME_KEY).n)
         return;
     object_set_annotation(a, patch, GROUP_NAME_KEY, workload_group_name(a, o->uid));
-    plan_patch(plan, type_by_kind(STR("v1"), STR("Pod")), o->namespace, arena_str(a, object_name(pod)),
-               arena_str(a, object_uid(pod)), patch);
+    plan_patch(plan,
+               (struct object_id){ type_by_kind(STR("v1"), STR("Pod")), o->namespace, arena_str(a, object_name(pod)),
+                                   arena_str(a, object_uid(pod)) },
+               patch);
 }
 
 void workload_plan(const struct workload_observed *o, struct plan *plan)
@@ -211,5 +214,6 @@ void workload_plan(const struct workload_observed *o, struct plan *plan)
     for (size_t i = 0; i < o->n_pods; i++)
         join_group(o, o->pods[i], plan);
     if (!o->n_all && o->group && workload_size_of(o->owner) == 0)
-        plan_delete(plan, group_type(), o->namespace, object_name(o->group), object_uid(o->group));
+        plan_delete(plan,
+                    (struct object_id){ group_type(), o->namespace, object_name(o->group), object_uid(o->group) });
 }

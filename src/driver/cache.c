@@ -459,19 +459,19 @@ void cache_put(struct cache *c, const struct object *o)
         put_cached(c, o);
 }
 
-static void driver_cache_gone(struct cache *c, const struct resource_type *type, struct str namespace, struct str name,
-                              struct str uid, struct str job_uid, uint64_t rev)
+/* 'job_uid': of a Pod whose Job is known. */
+static void cache_remove(struct cache *c, struct object_id id, struct str job_uid, uint64_t rev)
 {
     struct cached *o;
 
-    cache_bury(c, uid, rev);
-    if (type == known_types()->job) {
-        cache_gone_job(c, uid);
-    } else if (type == known_types()->pod) {
-        cache_gone_pod(c, name, uid, job_uid);
-    } else if (cache_is_kept(type)) {
-        o = map_get(&c->objects, cache_key_of(c, type, namespace, name));
-        if (o && str_eq(o->object->uid, uid))
+    cache_bury(c, id.uid, rev);
+    if (id.type == known_types()->job) {
+        cache_gone_job(c, id.uid);
+    } else if (id.type == known_types()->pod) {
+        cache_gone_pod(c, id.name, id.uid, job_uid);
+    } else if (cache_is_kept(id.type)) {
+        o = map_get(&c->objects, cache_key_of(c, id.type, id.namespace, id.name));
+        if (o && str_eq(o->object->uid, id.uid))
             remove_cached(c, o);
     }
 }
@@ -479,7 +479,7 @@ static void driver_cache_gone(struct cache *c, const struct resource_type *type,
 void cache_gone(struct cache *c, const struct resource_type *type, struct str namespace, struct str name,
                 struct str uid)
 {
-    driver_cache_gone(c, type, namespace, name, uid, STR_NULL, CACHE_FOR_GOOD);
+    cache_remove(c, (struct object_id){ type, namespace, name, uid }, STR_NULL, CACHE_FOR_GOOD);
 }
 
 static void sweep_objects(struct cache *c, struct cache_type *t, uint64_t rev)
@@ -529,8 +529,8 @@ void cache_event(struct cache *c, const struct cluster_event *ev)
     case CLUSTER_GONE:
         if (ev->type == known_types()->pod && (j = cache_job(c, object_job_uid(ev->object->root))))
             j->drive.gone_rev = MAX_OF(j->drive.gone_rev, ev->object->rev);
-        driver_cache_gone(c, ev->type, ev->object->namespace, ev->object->name, ev->object->uid,
-                          object_job_uid(ev->object->root), ev->object->rev);
+        cache_remove(c, (struct object_id){ ev->type, ev->object->namespace, ev->object->name, ev->object->uid },
+                     object_job_uid(ev->object->root), ev->object->rev);
         if (ev->type == known_types()->pod)
             cache_touch_heir(c, ev->object);
         break;

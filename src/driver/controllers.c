@@ -355,7 +355,8 @@ static bool must_ask(struct driver *d, struct str key, const struct plan *plan)
     if (newest <= MAX_OF(j->object->rev, j->drive.confirmed_rev))
         return false;
     j->drive.confirmed_rev = newest; /* the key waits until the answer is there */
-    request_read(d, key, known_types()->job, j->object->namespace, j->object->name, j->object->uid);
+    request_read(d, key,
+                 (struct object_id){ known_types()->job, j->object->namespace, j->object->name, j->object->uid });
     return true;
 }
 

@@ -76,7 +76,7 @@ static void on_doubt(void *ctx, const struct resource_type *type, struct str nam
     struct driver *d = ctx;
     bool is_job = cache_job(&d->cache, uid) != NULL; /* what may be gone is not worked on until that is known */
 
-    request_read(d, is_job ? driver_key(d, KEY_JOB, uid) : STR_NULL, type, namespace, name, uid);
+    request_read(d, is_job ? driver_key(d, KEY_JOB, uid) : STR_NULL, (struct object_id){ type, namespace, name, uid });
 }
 
 static int on_make_keys(void *ctx, struct arena *a, const char *type, struct ssh_keys *ret, struct err *e)
@@ -93,12 +93,11 @@ static void on_garbage(void *ctx, struct str uid)
     work_queue_add(&d->queue, driver_key(d, KEY_GC, uid));
 }
 
-static void on_ask(void *ctx, const struct resource_type *type, struct str namespace, struct str name, struct str uid,
-                   struct str dependent)
+static void on_ask(void *ctx, struct object_id owner, struct str dependent)
 {
     struct driver *d = ctx;
 
-    request_read(d, driver_key(d, KEY_GC, dependent), type, namespace, name, uid);
+    request_read(d, driver_key(d, KEY_GC, dependent), owner);
 }
 
 /* ---- life ---- */

@@ -104,8 +104,7 @@ void requests_mark(struct driver *d, struct cache_job *j);
 void request_read_pod(struct driver *d, struct str key, const struct cache_job *j, size_t task, uint32_t index);
 
 /* Ask for an object as it is now. 'uid' is what is thought to be there; 'key' (may be empty) is looked at afterwards. */
-void request_read(struct driver *d, struct str key, const struct resource_type *type, struct str namespace,
-                  struct str name, struct str uid);
+void request_read(struct driver *d, struct str key, struct object_id id);
 
 void request_result(struct driver *d, const struct cluster_event *ev);
 

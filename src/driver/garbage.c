@@ -362,7 +362,8 @@ static struct gc_owner owner_of(struct garbage *g, const struct gc_node *depende
     } else if (cache_is_buried(g->cache, uid, 0)) {
         owner.is_known = true;
     } else if (type && garbage_type_of(g, type)) {
-        g->ask(g->ctx, type, garbage_namespace_of(dependent), json_member_text(ref, "name"), uid, uid_of(dependent));
+        g->ask(g->ctx, (struct object_id){ type, garbage_namespace_of(dependent), json_member_text(ref, "name"), uid },
+               uid_of(dependent));
     }
     return owner;
 }

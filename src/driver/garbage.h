@@ -14,8 +14,7 @@ struct garbage {
     void *ctx;
     void (*touch)(void *ctx, struct str uid); /* look at this object again */
     /* Does this owner of 'dependent' exist? Bury it in the cache if not, and touch the dependent. */
-    void (*ask)(void *ctx, const struct resource_type *type, struct str namespace, struct str name, struct str uid,
-                struct str dependent);
+    void (*ask)(void *ctx, struct object_id owner, struct str dependent);
     struct map nodes;  /* struct gc_node by uid */
     struct map owners; /* struct gc_bucket by uid of the owner, known or not */
     struct garbage_type {

@@ -267,7 +267,7 @@ static bool probe_pod(struct driver *d, struct str key, const struct cache_job *
     *again_ms = MIN_OF(*again_ms, (int64_t)REST_MS);
     if (!at && now_ms >= p->due_ms) {
         p->due_ms = now_ms + REST_MS; /* it may have none yet */
-        request_read(d, key, known_types()->pod, job->object->namespace, pod->name, uid);
+        request_read(d, key, (struct object_id){ known_types()->pod, job->object->namespace, pod->name, uid });
     }
     if (!at)
         return false;

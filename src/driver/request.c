@@ -115,18 +115,17 @@ static void busy_drop(struct driver *d, struct str key)
 
 /* ---- requests ---- */
 
-static struct request *request_new(struct driver *d, struct str key, const struct resource_type *type,
-                                   struct str namespace, struct str name, struct str uid)
+static struct request *request_new(struct driver *d, struct str key, struct object_id id)
 {
-    struct request *f = xcalloc(1, sizeof(*f) + key.n + namespace.n + name.n + uid.n);
+    struct request *f = xcalloc(1, sizeof(*f) + key.n + id.namespace.n + id.name.n + id.uid.n);
     char *text = (char *)(f + 1);
 
-    f->type = type;
+    f->type = id.type;
     f->seq = ++d->request_seq;
     f->key = text_put(&text, key);
-    f->namespace = text_put(&text, namespace);
-    f->name = text_put(&text, name);
-    f->uid = text_put(&text, uid);
+    f->namespace = text_put(&text, id.namespace);
+    f->name = text_put(&text, id.name);
+    f->uid = text_put(&text, id.uid);
     list_push(&d->all_requests, &f->link);
     return f;
 }
@@ -308,7 +307,8 @@ void request_read_pod(struct driver *d, struct str key, const struct cache_job *
 {
     autoarena scratch = { 0 };
     struct str name = job_pod_name(&scratch, &j->job, &j->job.spec.tasks.v[task], index);
-    struct request *f = request_new(d, key, type_by_kind(STR("v1"), STR("Pod")), j->job.meta.namespace, name, STR_NULL);
+    struct object_id pod = { .type = known_types()->pod, .namespace = j->job.meta.namespace, .name = name };
+    struct request *f = request_new(d, key, pod);
 
     f->is_doubt = f->blocks = true;
     f->task = task;
@@ -317,10 +317,9 @@ void request_read_pod(struct driver *d, struct str key, const struct cache_job *
     read_start(d, f);
 }
 
-void request_read(struct driver *d, struct str key, const struct resource_type *type, struct str namespace,
-                  struct str name, struct str uid)
+void request_read(struct driver *d, struct str key, struct object_id id)
 {
-    struct request *f = request_new(d, key, type, namespace, name, uid);
+    struct request *f = request_new(d, key, id);
 
     if (!str_empty(key)) {
         f->blocks = true;
@@ -451,7 +450,7 @@ static void send_write(struct driver *d, struct str key, const struct op *op)
 
     if (str_empty(name) && op->body)
         name = object_name(op->body);
-    f = request_new(d, key, op->type, namespace, name, uid);
+    f = request_new(d, key, (struct object_id){ op->type, namespace, name, uid });
     f->is_write = true;
     f->kind = op->kind;
     f->sent_ms = MAX_OF(d->last_now_ms, 1);
@@ -459,7 +458,7 @@ static void send_write(struct driver *d, struct str key, const struct op *op)
     f->blocks = !f->is_loose && !(op->type == known_types()->pod && str_starts(key, STR(KEY_JOB)));
     if (f->blocks)
         busy_add(d, f->key);
-    log_debug("write", LOG_TEXT("verb", op_verbs[op->kind]), LOG_TEXT("kind", op->type->kind),
+    log_debug("Sending write", LOG_TEXT("verb", op_verbs[op->kind]), LOG_TEXT("kind", op->type->kind),
               LOG_STR("namespace", namespace), LOG_STR("name", name), LOG_STR("for", key), JOB_FIELD(d, f, op->body));
     d->n_writes++;
     if (d->n_writes >= d->opt.max_in_flight)
@@ -550,7 +549,7 @@ static void write_failed(struct driver *d, struct request *f, const struct err *
     enum request_answer answer = answer_of(f, e->code, is_unknown);
 
     d->stats.failed_writes++;
-    log_debug("write failed", LOG_TEXT("kind", f->type->kind), LOG_STR("name", f->name), LOG_TEXT("error", e->text),
+    log_debug("Write failed", LOG_TEXT("kind", f->type->kind), LOG_STR("name", f->name), LOG_TEXT("error", e->text),
               JOB_FIELD(d, f, NULL));
     if (is_uninteresting(f->type) && e->code == ERR_NOT_FOUND)
         recorder_forget(&d->recorder, f->namespace, f->name);

@@ -27,7 +27,9 @@ static void tell_node(struct claims_look *l, const struct object *claim)
     struct json *patch = json_object(a);
 
     object_set_annotation(a, patch, SELECTED_NODE_KEY, arena_str(a, l->node));
-    plan_patch(l->plan, claim->type, l->namespace, arena_str(a, claim->name), arena_str(a, claim->uid), patch);
+    plan_patch(l->plan,
+               (struct object_id){ claim->type, l->namespace, arena_str(a, claim->name), arena_str(a, claim->uid) },
+               patch);
 }
 
 /* The annotation says that nobody but us chose this very volume: its claimRef goes with the claim. */
@@ -47,7 +49,10 @@ static void tell_volume(struct claims_look *l, const struct object *claim, const
     json_add(ref, STR("uid"), json_str(a, arena_str(a, claim->uid)));
     json_add(ref, STR("resourceVersion"), json_fmt(a, "%llu", (unsigned long long)claim->rev));
     json_add(json_add(patch, STR("spec"), json_object(a)), STR("claimRef"), ref);
-    plan_patch(l->plan, known_types()->volume, STR_NULL, arena_str(a, volume->name), arena_str(a, volume->uid), patch);
+    plan_patch(
+        l->plan,
+        (struct object_id){ known_types()->volume, STR_NULL, arena_str(a, volume->name), arena_str(a, volume->uid) },
+        patch);
 }
 
 /* Does it know already? Else it is told, or has forgotten. */

@@ -189,7 +189,7 @@ void sched_feed_list_ends(struct driver *d, const struct cluster_event *ev)
         if (relist_has(told, f->uid))
             continue;
         if (f->rev > rev) { /* made after the list was */
-            request_read(d, STR_NULL, t->type, f->namespace, f->name, f->uid);
+            request_read(d, STR_NULL, (struct object_id){ t->type, f->namespace, f->name, f->uid });
             continue;
         }
         cache_bury(&d->cache, f->uid, rev);

@@ -67,6 +67,11 @@ static void sched_write_set_text(struct buf *b, struct str text)
     buf_str(b, text);
 }
 
+static struct object_id sched_write_id(const struct sched_write *e)
+{
+    return (struct object_id){ e->type, e->namespace, e->name, e->uid };
+}
+
 /* Valid until the next key is made. */
 static struct str sched_write_key_of(struct driver *d, const struct resource_type *type, struct str namespace,
                                      struct str name, struct str uid)
@@ -249,7 +254,7 @@ static void plan_evict(struct driver *d, struct sched_write *e, const struct sch
     struct str why = arena_fmt(a, "Pod is evicted, because of %.*s", STR_ARG(buf_view(&e->evict_reason)));
 
     if (e->is_marked) {
-        plan_delete(plan, e->type, e->namespace, e->name, e->uid)->rev = known->rev;
+        plan_delete(plan, sched_write_id(e))->rev = known->rev;
         return;
     }
     add_observed(a, sched_write_add_condition(a, list, "Ready", "False", STR("Evict"), why, now_ms), known);
@@ -257,7 +262,7 @@ static void plan_evict(struct driver *d, struct sched_write *e, const struct sch
     add_observed(
         a, sched_write_add_condition(a, list, "DisruptionTarget", "True", STR("PreemptionByScheduler"), why, now_ms),
         known);
-    add_revision(a, plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status), known);
+    add_revision(a, plan_patch_status(plan, sched_write_id(e), status), known);
     e->is_marked = true;
 }
 
@@ -269,7 +274,7 @@ static void plan_unmark(struct sched_write *e, int64_t now_ms, struct plan *plan
 
     sched_write_add_condition(a, list, "DisruptionTarget", "False", STR("PreemptionByScheduler"),
                               STR("the pod changed before it was evicted"), now_ms);
-    plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status)->is_best_effort = true;
+    plan_patch_status(plan, sched_write_id(e), status)->is_best_effort = true;
     e->is_marked = false;
 }
 
@@ -279,7 +284,7 @@ static void plan_open(const struct sched_write *e, struct plan *plan)
     struct json *patch = json_object(plan->arena), *spec = json_add(patch, STR("spec"), json_object(plan->arena));
 
     json_add(spec, STR("schedulingGates"), json_null(plan->arena));
-    plan_patch(plan, e->type, e->namespace, e->name, e->uid, patch);
+    plan_patch(plan, sched_write_id(e), patch);
 }
 
 /* A refusal belongs to the pod as it was seen: were it bound meanwhile, the condition would be wrong. */
@@ -297,7 +302,7 @@ static void plan_pod_status(struct sched_write *e, const struct sched_known *kno
                      known);
     if (e->has_nominee)
         json_add(status, STR("nominatedNodeName"), e->nominee.n ? text_node(a, buf_view(&e->nominee)) : json_null(a));
-    op = plan_patch_status(plan, e->type, e->namespace, e->name, e->uid, status);
+    op = plan_patch_status(plan, sched_write_id(e), status);
     if (e->has_refusal)
         add_revision(a, op, known);
     e->sent = e->wished;
@@ -467,13 +472,10 @@ static void counters_are_told(struct driver *d, struct sched_write *e)
 
 /* Pods start and end one by one; a write for each of them would cost as much as placing it. So counters alone go by the
  * rule of those of Jobs: one in so long, of all PodGroups together. */
-static bool may_counters_wait(struct driver *d, struct sched_write *e, const struct json *now,
-                              const struct json *status, int64_t now_ms, struct plan *plan)
+static bool may_counters_wait(struct driver *d, struct sched_write *e, int64_t now_ms, struct plan *plan)
 {
     int64_t wait_ms;
 
-    if (!same_text(now, status, "phase") || !json_equal(json_get(now, "conditions"), json_get(status, "conditions")))
-        return false;
     if (!e->behind_ms) {
         e->behind_ms = MAX_OF(d->run_ms, 1);
         d->schedule.n_behind++;
@@ -496,14 +498,16 @@ static void sched_write_plan_group(struct driver *d, struct sched_write *e, int6
         counters_are_told(d, e);
         return;
     }
-    if (json_is(now, JSON_OBJECT) && may_counters_wait(d, e, now, status, now_ms, plan))
+    if (json_is(now, JSON_OBJECT) && same_text(now, status, "phase") &&
+        json_equal(json_get(now, "conditions"), json_get(status, "conditions")) &&
+        may_counters_wait(d, e, now_ms, plan))
         return;
     counters_are_told(d, e);
     if (json_is(now, JSON_OBJECT))
         name_all(plan->arena, status, now);
     patch = json_object(plan->arena);
     json_add(patch, STR("status"), status);
-    plan_patch(plan, e->type, e->namespace, e->name, e->uid, patch); /* it has no status subresource */
+    plan_patch(plan, sched_write_id(e), patch); /* it has no status subresource */
     e->sent = e->wished;
 }
 
@@ -525,7 +529,7 @@ static void plan_queue(struct driver *d, struct sched_write *e, int64_t now_ms, 
     }
     if (json_is(new, JSON_OBJECT) && json_is(now, JSON_OBJECT))
         name_all(plan->arena, new, now);
-    plan_patch_status(plan, e->type, STR_NULL, e->name, e->uid, status);
+    plan_patch_status(plan, (struct object_id){ e->type, STR_NULL, e->name, e->uid }, status);
     e->sent = e->wished;
 }
 
@@ -604,7 +608,7 @@ static bool bind_answered(struct driver *d, struct sched_write *e, const struct 
         return true;
     }
     d->stats.failed_binds++;
-    log_debug("binding failed", LOG_STR("pod", e->name), LOG_STR("node", node), LOG_TEXT("error", error->text));
+    log_debug("Binding failed", LOG_STR("pod", e->name), LOG_STR("node", node), LOG_TEXT("error", error->text));
     sched_failed(d->schedule.sched, &what, str_of(error->text));
     d->schedule.has_news = true;
     return false;

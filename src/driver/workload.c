@@ -370,7 +370,7 @@ static bool must_ask(struct driver *d, const struct workload *w, size_t n_pods)
         return false;
     type = type_foreign(json_member_text(ref, "apiVersion"), json_member_text(ref, "kind"));
     key = arena_cat(&d->arena, STR(KEY_WORKLOAD), w->key);
-    request_read(d, key, type, w->namespace, json_member_text(ref, "name"), w->uid);
+    request_read(d, key, (struct object_id){ type, w->namespace, json_member_text(ref, "name"), w->uid });
     return true;
 }
 

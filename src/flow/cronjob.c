@@ -184,7 +184,7 @@ static void cronjob_trim(const struct cronjob_view *v, const char *limit, bool a
         if (!cronjob_is_finished(job) || str_is(job_phase_text(job), "Completed") != are_completed ||
             is_deleting(job) || n++ < max)
             continue;
-        plan_delete(plan, job_type(), object_namespace(job), object_name(job), object_uid(job));
+        plan_delete(plan, object_id_of(job_type(), job));
         plan_event(plan, v->o->cron, "Normal", "SuccessfulDelete", now_ms, "Deleted job %.*s",
                    STR_ARG(object_name(job)));
     }
@@ -276,7 +276,7 @@ static bool cronjob_make_room(const struct cronjob_view *v, int64_t now_ms, stru
             continue;
         plan_event(plan, v->o->cron, "Warning", "ReplaceConcurrent", now_ms,
                    "Job %.*s is deleted to start the next one", STR_ARG(object_name(job)));
-        plan_delete(plan, job_type(), object_namespace(job), object_name(job), object_uid(job));
+        plan_delete(plan, object_id_of(job_type(), job));
     }
     return true;
 }

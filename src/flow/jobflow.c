@@ -276,8 +276,7 @@ static void delete_jobs(const struct flow_view *f, struct plan *plan)
 {
     for (size_t i = 0; i < f->o->n_jobs; i++)
         if (!is_deleting(f->o->jobs[i]))
-            plan_delete(plan, job_type(), object_namespace(f->o->jobs[i]), object_name(f->o->jobs[i]),
-                        object_uid(f->o->jobs[i]));
+            plan_delete(plan, object_id_of(job_type(), f->o->jobs[i]));
 }
 
 /* ---- the plan ---- */

@@ -139,7 +139,8 @@ static bool carry_out(struct status_draft *d, enum job_action action, const stru
 
 static void delete_command(struct status_draft *d, const struct command_view *c, struct plan *plan)
 {
-    plan_delete(plan, type_by_name(STR("commands.bus.volcano.sh")), d->o->job->meta.namespace, c->name, c->uid);
+    plan_delete(plan, (struct object_id){ type_by_name(STR("commands.bus.volcano.sh")), d->o->job->meta.namespace,
+                                          c->name, c->uid });
 }
 
 /* Long enough for every cache to hear that a Command is gone. */

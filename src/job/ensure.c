@@ -186,7 +186,8 @@ static enum ensured ensure_volcano_group(struct status_draft *d, struct plan *pl
     patch = group_patch(d->arena, want, g->raw);
     if (!patch)
         return ENSURED_FINE;
-    plan_patch(plan, ensure_type_of(want), d->o->job->meta.namespace, object_name(g->raw), g->uid, patch);
+    plan_patch(plan, (struct object_id){ ensure_type_of(want), d->o->job->meta.namespace, object_name(g->raw), g->uid },
+               patch);
     return ENSURED_FINE; /* pods need not wait for it */
 }
 
@@ -315,7 +316,8 @@ static enum ensured ensure_one(struct status_draft *d, struct json *want, int64_
         return ENSURED_FINE;
     patch = files_patch(d->arena, want, have);
     if (patch)
-        plan_patch(plan, ensure_type_of(want), d->o->job->meta.namespace, name, object_uid(have), patch);
+        plan_patch(plan, (struct object_id){ ensure_type_of(want), d->o->job->meta.namespace, name, object_uid(have) },
+                   patch);
     return ENSURED_FINE; /* mounted files follow by themselves */
 }
 
@@ -364,7 +366,7 @@ void job_group_delete(struct status_draft *d, struct plan *plan)
         return;
     type = g->is_native ? type_native("PodGroup") : type_by_kind(STR("scheduling.volcano.sh/v1beta1"), STR("PodGroup"));
     may_gather(d, str_eq(object_label(g->raw, GATHER_LABEL), d->o->job->meta.uid),
-               plan_delete(plan, type, d->o->job->meta.namespace, object_name(g->raw), g->uid));
+               plan_delete(plan, (struct object_id){ type, d->o->job->meta.namespace, object_name(g->raw), g->uid }));
 }
 
 void job_dismantle(struct status_draft *d, struct plan *plan)
@@ -374,6 +376,7 @@ void job_dismantle(struct status_draft *d, struct plan *plan)
         const struct owned_object *o = &d->o->owned[i];
 
         if (!o->is_deleting)
-            may_gather(d, o->is_labelled, plan_delete(plan, o->type, d->o->job->meta.namespace, o->name, o->uid));
+            may_gather(d, o->is_labelled,
+                       plan_delete(plan, (struct object_id){ o->type, d->o->job->meta.namespace, o->name, o->uid }));
     }
 }

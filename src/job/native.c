@@ -184,7 +184,10 @@ static void native_let_go(struct status_draft *d, const struct json *group, stru
     if (json_count(rest) == json_count(json_get(meta, "finalizers")))
         return; /* others hold it */
     json_set(to, "resourceVersion", json_str(d->arena, json_member_text(meta, "resourceVersion")));
-    plan_patch(plan, type_native("PodGroup"), d->o->job->meta.namespace, object_name(group), object_uid(group), patch);
+    plan_patch(
+        plan,
+        (struct object_id){ type_native("PodGroup"), d->o->job->meta.namespace, object_name(group), object_uid(group) },
+        patch);
 }
 
 static enum ensured ensure_workload(struct status_draft *d, const struct json *want, int64_t now_ms, struct plan *plan)
@@ -206,7 +209,8 @@ static enum ensured ensure_workload(struct status_draft *d, const struct json *w
         return ENSURED_WORKING;
     if (same_gang(template_of(want), template_of(have)))
         return ENSURED_FINE;
-    plan_delete(plan, type_native("Workload"), d->o->job->meta.namespace, object_name(have), object_uid(have));
+    plan_delete(plan, (struct object_id){ type_native("Workload"), d->o->job->meta.namespace, object_name(have),
+                                          object_uid(have) });
     return ENSURED_WORKING;
 }
 

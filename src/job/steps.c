@@ -20,7 +20,8 @@ static void delete_pod(struct status_draft *d, const struct job_pod *pod, struct
 {
     /* A pod of a later version means that our Job is old news: what we know does not apply to it. */
     if (pod->flight == FLIGHT_NONE && pod->class != POD_TERMINATING && pod->view.version <= d->version)
-        plan_delete(plan, pod_type(), d->o->job->meta.namespace, pod->name, str_of(pod->view.uid))->rev = pod->view.rev;
+        plan_delete(plan, (struct object_id){ pod_type(), d->o->job->meta.namespace, pod->name, str_of(pod->view.uid) })
+            ->rev = pod->view.rev;
 }
 
 /* Those that the phase ends, of this class and those behind it. How many are not on their way out yet. */

@@ -44,8 +44,8 @@ static void ops_in_order(void **state)
     plan_create(&p, pods(), body);
     plan_update(&p, pods(), body);
     plan_update_status(&p, pods(), body);
-    plan_patch(&p, pods(), STR("ns"), STR("p"), STR("u"), patch);
-    plan_delete(&p, pods(), STR("ns"), STR("p"), STR("u"))->propagation = PROPAGATE_FOREGROUND;
+    plan_patch(&p, (struct object_id){ pods(), STR("ns"), STR("p"), STR("u") }, patch);
+    plan_delete(&p, (struct object_id){ pods(), STR("ns"), STR("p"), STR("u") })->propagation = PROPAGATE_FOREGROUND;
     assert_int_equal(p.ops.n, ARRAY_LEN(want));
     for (size_t i = 0; i < ARRAY_LEN(want); i++) {
         const struct op *op = &p.ops.v[i];
@@ -64,7 +64,7 @@ static void status_patch(void **state)
 {
     struct plan p = { .arena = &arena };
     struct json *status = json_object(&arena);
-    struct op *op = plan_patch_status(&p, pods(), STR("ns"), STR("p"), STR("u"), status);
+    struct op *op = plan_patch_status(&p, (struct object_id){ pods(), STR("ns"), STR("p"), STR("u") }, status);
 
     (void)state;
     assert_int_equal(op->kind, OP_PATCH_STATUS);
@@ -99,7 +99,7 @@ static void names_are_copied(void **state)
     struct op *op;
 
     (void)state;
-    op = plan_delete(&p, pods(), STR_NULL, str_of(name), str_of(uid));
+    op = plan_delete(&p, (struct object_id){ pods(), STR_NULL, str_of(name), str_of(uid) });
     memset(name, 'x', 5);
     memset(uid, 'x', 3);
     assert_true(str_is(op->name, "pod-0") && str_is(op->uid, "u-9") && op->namespace.n == 0);

@@ -339,9 +339,10 @@ static void binds_and_patches_status(void **state)
     plan_bind(&plan, w.namespace, STR("p"), STR_NULL, STR("n1"));
     plan_bind(&plan, w.namespace, STR("p"), STR_NULL, STR("n2"));
     plan_bind(&plan, w.namespace, STR("none"), STR_NULL, STR("n1"));
-    plan_patch_status(&plan, w.pod, w.namespace, STR("p"), STR("other"), json_object(&w.arena));
-    plan_patch_status(&plan, w.pod, w.namespace, STR("p"), STR_NULL, json_object(&w.arena)); /* of nothing */
-    plan_delete(&plan, w.pod, w.namespace, STR("p"), STR_NULL)->grace_s = 0;
+    plan_patch_status(&plan, (struct object_id){ w.pod, w.namespace, STR("p"), STR("other") }, json_object(&w.arena));
+    plan_patch_status(&plan, (struct object_id){ w.pod, w.namespace, STR("p"), STR_NULL },
+                      json_object(&w.arena)); /* of nothing */
+    plan_delete(&plan, (struct object_id){ w.pod, w.namespace, STR("p"), STR_NULL })->grace_s = 0;
     for (size_t i = 0; i < plan.ops.n - 1; i++)
         settle(&w, cluster_write(w.cluster, &plan.ops.v[i]));
     if (w.class->wait) /* a binding need not be answered with the object */

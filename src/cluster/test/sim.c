@@ -366,7 +366,7 @@ static void bindings_travel(void **state)
         fixture_init(&f, 5, &faults[i], NULL);
         put_pod(&f);
         plan_bind(&plan, STR("n"), STR("c1"), STR_NULL, STR("node"));
-        plan_patch_status(&plan, pods, STR("n"), STR("c1"), STR_NULL, json_object(&a));
+        plan_patch_status(&plan, (struct object_id){ pods, STR("n"), STR("c1"), STR_NULL }, json_object(&a));
         json_set(json_get(plan.ops.v[1].body, "status"), "reason", json_str(&a, arena_str(&a, STR("because"))));
         for (size_t k = 0; k < plan.ops.n; k++)
             cluster_write(f.client, &plan.ops.v[k]);

@@ -125,7 +125,7 @@ static void set_pod(struct world *w, const char *job, int i, const char *phase)
     const struct object *o = pod(w, job, i);
 
     assert_non_null(o);
-    plan_patch_status(&plan, o->type, o->namespace, o->name, o->uid, status);
+    plan_patch_status(&plan, (struct object_id){ o->type, o->namespace, o->name, o->uid }, status);
     assert_int_equal(store_apply(w->store, &plan.ops.v[0], NULL, NULL), 0);
 }
 

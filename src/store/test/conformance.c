@@ -611,7 +611,7 @@ static void apply_a_plan(void **state)
     plan_create(&p, jobs, body_of(jobs, "j", "'spec':{'n':1}"));
     plan_update(&p, jobs, body_of(jobs, "j", "'spec':{'n':2}"));
     plan_update_status(&p, jobs, body_of(jobs, "j", "'status':{'x':1}"));
-    plan_patch(&p, jobs, STR("a"), STR("j"), STR_NULL, js("{'metadata':{'labels':{'k':'v'}}}"));
+    plan_patch(&p, (struct object_id){ jobs, STR("a"), STR("j"), STR_NULL }, js("{'metadata':{'labels':{'k':'v'}}}"));
     VEC_FOREACH(op, &p.ops)
         if (store_apply(store, op, NULL, &err) < 0)
             fail_msg("op %zu: %s", (size_t)(op - p.ops.v), err.text);
@@ -623,8 +623,8 @@ static void apply_a_plan(void **state)
     p.ops.n = 0;
     plan_event(&p, job, "Normal", "Because", START_MS, "told %d times", 1);
     plan_event(&p, job, "Normal", "Because", START_MS, "told %d times", 1);
-    plan_delete(&p, jobs, STR("a"), STR("j"), STR("wrong"));
-    plan_delete(&p, jobs, STR("a"), STR("j"), object_uid(job))->propagation = PROPAGATE_ORPHAN;
+    plan_delete(&p, (struct object_id){ jobs, STR("a"), STR("j"), STR("wrong") });
+    plan_delete(&p, (struct object_id){ jobs, STR("a"), STR("j"), object_uid(job) })->propagation = PROPAGATE_ORPHAN;
     assert_int_equal(store_apply(store, &p.ops.v[0], NULL, &err), 0);
     assert_refused(store_apply(store, &p.ops.v[1], NULL, &err), ERR_EXISTS); /* the same Event */
     assert_refused(store_apply(store, &p.ops.v[2], NULL, &err), ERR_CONFLICT);

@@ -190,7 +190,7 @@ static void as_ops(void **state)
     (void)state;
     must_create(body_of(pods, "p", ""));
     uid = arena_str(&arena, stored(pods, "p")->uid);
-    plan_patch_status(&plan, pods, STR("a"), STR("p"), uid, js("{'reason':'r'}"));
+    plan_patch_status(&plan, (struct object_id){ pods, STR("a"), STR("p"), uid }, js("{'reason':'r'}"));
     plan_bind(&plan, STR("a"), STR("p"), uid, STR("n1"));
     for (size_t i = 0; i < plan.ops.n; i++) {
         object_unref(o);
