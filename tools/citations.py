@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Every citation resolves: what a comment or a page refers to is in this repository.
+"""Checks that every citation resolves: comments and pages refer only to things that are in this repository.
 
-Looked at: comments of C, Python and meson files, and all pages.
+It reads comments of C, Python and meson files, and all pages.
 
-    docs/run.md, run.md         the file is there (from the root, beside the file, or in docs/)
-    src/sched/gang/gang.c            so is this one; a name with '*', '…', '<' or CAPITALS is a pattern and left alone
-    run.md 4.2                  refused: our pages have no numbers; the sentence says its rule itself
+    docs/run.md, run.md         the file exists (from the root, beside the file, or in docs/)
+    src/sched/gang/gang.c       this one too; a name with '*', '…', '<' or CAPITALS is a pattern and not checked
+    run.md 4.2                  refused: pages have no section numbers; write the rule, or name the heading
     B12, D7                     a row of docs/job-defects.md, docs/sched-defects.md
     V12                         refused: there is no such list
 
-Of every page also:
+In pages also:
 
     `holds_settle()`, `is_tame`  a word of some source file; `gang.c` and `program/run/progress` are files below src, bench, tests or tools
     sched/share                  a test, or a directory of sources

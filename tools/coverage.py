@@ -3,7 +3,7 @@
 
     tools/coverage.py [FOLDER …]      (default: job sched store server auth; "all": every folder)
 
-Builds b-coverage with gcc's counters, runs all tests there but those that take long or need a kube-apiserver, and adds up what gcov says. Code of
+Builds b-coverage with gcc's counters, runs all tests except long ones and those that need a kube-apiserver, and adds up the counts of gcov. Code of
 tests does not count. A line that several programs contain counts as executed when one of them executed it; so does a branch.
 """
 import collections

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs meson's tests and the static checks, and adds up their cases.
 
-A cmocka program says how many cases passed, our own say "cases: N passed, N failed"; a program that dies without a
-word is one failed case. A test that fails is run once more at the end, with nothing beside it; if it passes then, it
-counts as passed and is listed as unsteady.
+A cmocka program prints the number of passed cases, other programs "cases: N passed, N failed"; a program that dies without
+output is one failed case. A test that fails is run once more at the end, alone; if it passes then, it counts as passed and
+is listed as unsteady.
 
-  runtests.py          what the README promises
-  runtests.py kube     and the suite on a real kube-apiserver (tests/kube), which is built when it is not there yet
+  runtests.py          all tests but the slow ones, and the checks
+  runtests.py kube     also the slow ones, and the suite on a real kube-apiserver (tests/kube), which is built if missing
 """
 import filecmp
 import glob

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What a program consists of, as an SPDX 2.3 document: itself, and each Debian package that a library in it or beside it came from.
+"""Writes the parts of a program as an SPDX 2.3 document: itself, and each Debian package of a static or shared library.
 
-    tools/sbom.py PROGRAM       prints it; tools/image and tools/deb put it into what they make
+    tools/sbom.py PROGRAM       prints it; tools/image and tools/deb include it
 
 The same program and packages give the same bytes: the time is SOURCE_DATE_EPOCH (that of the last commit, if it is not set).
 """

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Functions that the product cannot reach: what only a test calls, or nobody.
+"""Finds functions that the product cannot reach: only a test calls them, or no code at all.
 
-From main() and all tables along every name that a function's body or a macro mentions. clang-format makes this easy: a
-definition begins and ends in the first column. tools/unused.txt lists what may stay, with the reason. A function that is
-unreached and not in the list, or in it without need, fails.
+The search starts at main() and all tables, and follows every name in a function's body or a macro. clang-format makes this
+easy: a definition begins and ends in the first column. tools/unused.txt lists the exceptions with their reasons. An
+unreached function that is not in the list fails, and so does a needless entry.
 """
 import glob
 import re
