@@ -190,7 +190,7 @@ static void put_summary(struct buf *out, const struct record *r)
     struct str rest = r->end.summary, line;
 
     if (!r->has_ended) {
-        run_summary(out, r->history, NULL, &end, term_has_colour(stdout), false);
+        run_summary(out, r->history, &end, &(struct run_summary_options){ .has_colour = term_has_colour(stdout) });
         return;
     }
     while (str_split(&rest, '\n', &line)) {

@@ -92,11 +92,6 @@ static void controller_make_views(struct controller *c)
 
 /* ---- starting ---- */
 
-static bool elects(const struct controller *c)
-{
-    return !c->o->leader_elect || strcmp(c->o->leader_elect, "false") != 0;
-}
-
 static int load_config(struct controller *c, struct err *e)
 {
     struct kube_config_options opt = { kube_env_real(), c->o->kubeconfig, c->o->context };
@@ -206,7 +201,7 @@ static int controller_start(struct controller *c, struct err *e)
              LOG_STR("credentials", c->config.origin), LOG_BOOL("scheduler", c->o->scheduler));
     if (controller_listen(c, e) < 0 || (c->o->webhook && open_webhook(c, e) < 0))
         return -1;
-    return elects(c) ? open_lease(c, e) : 0;
+    return c->o->leader_elect && strcmp(c->o->leader_elect, "false") == 0 ? 0 : open_lease(c, e);
 }
 
 static void controller_finish(struct controller *c)

@@ -31,7 +31,7 @@ enum {
     SLEEP_MAX_MS = 60000, /* clocks are set */
     SETTLE_MS = 1000,     /* without work: memory is given back */
     THROTTLED_MS = 60000, /* after the last 429: it is over */
-    NAP_US = 1000,        /* after a turn that had work: what comes meanwhile is one turn, and one plan */
+    COALESCE_US = 1000,   /* after a turn that had work: what comes meanwhile is one turn, and one plan */
 };
 
 const char *const controller_stage_names[STAGE_MAX] = {
@@ -328,11 +328,11 @@ static void loop_sleep_for(struct controller *c, int64_t ms)
         loop_take_signals(c);
 }
 
-/* News of many pods come one at a time, each would wake us, and waking costs as much as the news. So what comes while
- * there is work is left to gather; the first piece of news after a rest is looked at at once. */
-static void nap(void)
+/* Events of many pods come one at a time, and waking up costs as much as handling one. So events that come while there
+ * is work gather for a moment; the first event after a rest is handled at once. */
+static void coalesce_events(void)
 {
-    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ 0, NAP_US * 1000 }, NULL); /* shorter is fine too */
+    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ 0, COALESCE_US * 1000 }, NULL); /* shorter is fine */
 }
 
 /* The name is an option's, whatever the file says. */
@@ -361,7 +361,7 @@ static int64_t driver_part(struct controller *c)
     due_ms = driver_turn(c->driver, &is_busy);
     if (is_busy) {
         c->settle_ms = loop_mono() + SETTLE_MS;
-        nap();
+        coalesce_events();
         return 0;
     }
     return due_ms == INT64_MAX ? due_ms : MAX_OF(due_ms - cluster_now_ms(c->door), 0);

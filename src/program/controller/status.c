@@ -251,12 +251,17 @@ struct status_count {
     uint64_t n;
 };
 
-static void put_counts(struct buf *out, const char *name, const char *help, const char *label,
-                       const struct status_count *list, size_t n)
+struct status_counts { /* one metric, with a value for each label */
+    const char *name, *help, *label;
+    struct status_count list[3];
+    size_t n;
+};
+
+static void put_counts(struct buf *out, const struct status_counts *c)
 {
-    status_head(out, name, "counter", help);
-    for (size_t i = 0; i < n; i++)
-        labelled(out, name, label, str_of(list[i].label), (double)list[i].n);
+    status_head(out, c->name, "counter", c->help);
+    for (size_t i = 0; i < c->n; i++)
+        labelled(out, c->name, c->label, str_of(c->list[i].label), (double)c->list[i].n);
 }
 
 static void put_driver(struct buf *out, struct controller *c)
@@ -284,16 +289,21 @@ static void put_driver(struct buf *out, struct controller *c)
                 "From the creation of a PodGroup to the decision that its gang is placed", &s.gang_latency);
     put_latency(out, "volcano_task_scheduling_latency_milliseconds",
                 "From the creation of a pod to the answer that it is bound", &s.bind_latency);
-    put_counts(out, "volcano_schedule_attempts_total", "Pods by what came of trying to place them", "result",
-               (const struct status_count[]){ { "scheduled", s.binds },
-                                              { "unschedulable", s.refusals }, /* told so: not at every round */
-                                              { "error", s.failed_binds } },
-               3);
+    put_counts(out, &(struct status_counts){ "volcano_schedule_attempts_total",
+                                             "Pods by what came of trying to place them",
+                                             "result",
+                                             { { "scheduled", s.binds },
+                                               { "unschedulable", s.refusals }, /* told so: not at every round */
+                                               { "error", s.failed_binds } },
+                                             3 });
     status_figure(out, "volcano_pod_preemption_victims", "gauge", "Pods that were evicted", (double)s.evictions);
     status_figure(out, "volcano_total_preemption_attempts", "counter", "PodGroups that pods of others were evicted for",
                   (double)(s.preempts + s.reclaims));
-    put_counts(out, "volcano_eviction_transactions_total", "The same, by why", "action",
-               (const struct status_count[]){ { "preempt", s.preempts }, { "reclaim", s.reclaims } }, 2);
+    put_counts(out, &(struct status_counts){ "volcano_eviction_transactions_total",
+                                             "The same, by why",
+                                             "action",
+                                             { { "preempt", s.preempts }, { "reclaim", s.reclaims } },
+                                             2 });
     put_views(out, driver_sched(c->driver));
     put_shares(out, driver_sched(c->driver));
 }

@@ -102,13 +102,15 @@ static void draw_tasks(struct drawing *d, const struct history_job *j, int64_t n
     VEC_FOREACH(t, &j->tasks)
         width = MAX_OF(width, (*t)->name.n);
     VEC_FOREACH(t, &j->tasks) {
-        autobuf text = { 0 };
+        autobuf text = { 0 }, timer = { 0 };
 
         buf_str(&text, STR("  "));
         term_text(&text, (*t)->name);
         buf_repeat(&text, ' ', width - (*t)->name.n + 2);
         run_task_states(&text, d->p, *t);
-        run_task_timer(&text, d->p, j, *t, "  ", now_ms);
+        run_task_timer(&timer, d->p->history, j, *t, now_ms);
+        if (timer.n)
+            buf_fmt(&text, "  %s", timer.p);
         if (!draw_line(d, &text))
             return;
     }

@@ -23,16 +23,16 @@ enum {
     ROWS = 24,
 };
 
-void run_progress_init(struct run_progress *p, const struct history *h, struct run_out *out, bool is_quiet,
-                       bool is_json, int64_t now_ms)
+void run_progress_init(struct run_progress *p, const struct history *h, struct run_out *out,
+                       enum run_progress_kind kind, int64_t now_ms)
 {
     const char *term = getenv("TERM");
     bool is_screen = isatty(STDERR_FILENO) && !(term && strcmp(term, "dumb") == 0);
 
     *p = (struct run_progress){ .history = h, .out = out, .begin_ms = now_ms };
-    p->is_live = is_screen && !is_quiet && !is_json;
-    p->is_plain = !is_screen && !is_quiet && !is_json;
-    p->is_quiet = is_quiet && !is_json;
+    p->is_live = is_screen && kind == RUN_PROGRESS_ALL;
+    p->is_plain = !is_screen && kind == RUN_PROGRESS_ALL;
+    p->is_quiet = kind == RUN_PROGRESS_QUIET;
     p->has_colour = term_has_colour(stderr);
     p->shares_screen = p->is_live && isatty(STDOUT_FILENO);
     map_init(&p->waits, map_seed_default());
@@ -285,7 +285,7 @@ static int64_t tell_tasks(struct run_progress *p, int64_t now_ms)
         if (pods_of(j) <= FEW_PODS || job_is_over(j) || !run_job_is_busy(j))
             continue;
         VEC_FOREACH(t, &j->tasks) {
-            autobuf text = { 0 };
+            autobuf text = { 0 }, timer = { 0 };
 
             if (p->history->jobs.n > 1) {
                 term_text(&text, j->label);
@@ -293,7 +293,9 @@ static int64_t tell_tasks(struct run_progress *p, int64_t now_ms)
             }
             buf_fmt(&text, "%.*s: ", STR_ARG((*t)->name));
             run_task_states(&text, p, *t);
-            run_task_timer(&text, p, j, *t, ", ", now_ms);
+            run_task_timer(&timer, p->history, j, *t, now_ms);
+            if (timer.n)
+                buf_fmt(&text, ", %s", timer.p);
             progress_line(p, &text);
             any = true;
         }

@@ -29,8 +29,14 @@ struct run_progress {
     struct arena arena;
 };
 
-void run_progress_init(struct run_progress *p, const struct history *h, struct run_out *out, bool is_quiet,
-                       bool is_json, int64_t now_ms);
+enum run_progress_kind {
+    RUN_PROGRESS_ALL,
+    RUN_PROGRESS_QUIET, /* only what people must know */
+    RUN_PROGRESS_NONE   /* events are printed as JSON instead */
+};
+
+void run_progress_init(struct run_progress *p, const struct history *h, struct run_out *out,
+                       enum run_progress_kind kind, int64_t now_ms);
 void run_progress_done(struct run_progress *p);
 
 /* Draw or tell what is new. Returns when to call again at the latest. */

@@ -388,7 +388,7 @@ void run_record_end(struct run *r, int status)
         if (!c->is_cut) /* there may be more than when it ended */
             record_put_use(&c->facts, *p);
     put_parts(r);
-    run_summary(&summary, r->history, r->hints, &r->end, false, false);
+    run_summary(&summary, r->history, &r->end, &(struct run_summary_options){ .hints = r->hints });
     end.summary = str_sub(buf_view(&summary), 0, SUMMARY_MAX);
     end.log_dropped = c->dropped;
     end.has_no_log = c->has_no_log;

@@ -170,7 +170,8 @@ static int tell_end(struct session *s)
     }
     session_drain(r);
     if (!r->is_json)
-        run_summary(&text, r->history, r->hints, &r->end, r->progress.has_colour, r->o->quiet);
+        run_summary(&text, r->history, &r->end,
+                    &(struct run_summary_options){ r->hints, r->progress.has_colour, r->o->quiet });
     (void)term_write(stderr, &text); /* nobody is left to tell */
     run_written_tell(r);
     if (r->logs.dir_errno)
@@ -228,7 +229,11 @@ static int run_all(struct session *s)
     r->hints = r->events.hints = s->remote ? NULL : &s->hints; /* they speak of this command's own machine */
     if (!s->remote)
         s->agent_door = cluster_embedded_new(r->store, r->clock);
-    run_progress_init(&r->progress, r->history, &r->out, r->o->quiet, r->is_json, r->begin_ms);
+    run_progress_init(&r->progress, r->history, &r->out,
+                      r->is_json    ? RUN_PROGRESS_NONE
+                      : r->o->quiet ? RUN_PROGRESS_QUIET
+                                    : RUN_PROGRESS_ALL,
+                      r->begin_ms);
     r->progress.logs = &r->logs;
     r->progress.hints = r->hints;
     /* Before anything is made that would have to be removed again. */

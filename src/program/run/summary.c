@@ -273,18 +273,18 @@ static void job_line(struct summary *s, const struct history_job *j)
     buf_char(s->out, '\n');
 }
 
-void run_summary(struct buf *out, const struct history *h, const struct hints *hints, const struct run_end *end,
-                 bool has_colour, bool is_quiet)
+void run_summary(struct buf *out, const struct history *h, const struct run_end *end,
+                 const struct run_summary_options *opt)
 {
     autoarena a = { 0 };
-    struct summary s = { &a, out, h, hints, has_colour };
+    struct summary s = { &a, out, h, opt->hints, opt->has_colour };
     size_t all, n_failed = 0;
 
     VEC_FOREACH(j, &h->jobs)
         n_failed += job_failed_pods(h, *j, &all);
-    if (is_quiet && end->status == EXIT_FINE && !n_failed)
+    if (opt->is_quiet && end->status == EXIT_FINE && !n_failed)
         return;
-    if (!is_quiet) {
+    if (!opt->is_quiet) {
         buf_char(out, '\n'); /* the log is over */
         pods_table(&s);
         tasks_table(&s);
@@ -292,7 +292,7 @@ void run_summary(struct buf *out, const struct history *h, const struct hints *h
     if (end->status != EXIT_FINE || n_failed)
         last_words(&s);
     VEC_FOREACH(j, &h->jobs)
-        if (!is_quiet || !job_is_ok(*j) || job_failed_pods(h, *j, &all))
+        if (!opt->is_quiet || !job_is_ok(*j) || job_failed_pods(h, *j, &all))
             job_line(&s, *j);
     if (end->reason.n) {
         buf_str(out, STR("pumice: "));

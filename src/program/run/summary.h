@@ -13,8 +13,14 @@ struct run_end {
     int64_t begin_ms, end_ms;
 };
 
-/* What became of each pod and job, and the last words of what failed. 'hints' may be NULL. */
-void run_summary(struct buf *out, const struct history *h, const struct hints *hints, const struct run_end *end,
-                 bool has_colour, bool is_quiet);
+struct run_summary_options {
+    const struct hints *hints; /* NULL: none are printed */
+    bool has_colour;
+    bool is_quiet; /* only what failed */
+};
+
+/* Print what became of each pod and job, and the last words of what failed. */
+void run_summary(struct buf *out, const struct history *h, const struct run_end *end,
+                 const struct run_summary_options *opt);
 
 #endif

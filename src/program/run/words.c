@@ -45,15 +45,13 @@ void run_job_timer(struct buf *out, const struct run_progress *p, const struct h
     timer_words(out, &t, now_ms);
 }
 
-void run_task_timer(struct buf *out, const struct run_progress *p, const struct history_job *j,
-                    const struct history_task *t, const char *before, int64_t now_ms)
+void run_task_timer(struct buf *out, const struct history *h, const struct history_job *j, const struct history_task *t,
+                    int64_t now_ms)
 {
     struct history_timer timer;
 
-    if (!task_timer(p->history, j, t, &timer) || now_ms < j->submitted_ms + RUN_WAIT_MS)
-        return;
-    buf_str(out, str_of(before));
-    timer_words(out, &timer, now_ms);
+    if (task_timer(h, j, t, &timer) && now_ms >= j->submitted_ms + RUN_WAIT_MS)
+        timer_words(out, &timer, now_ms);
 }
 
 void run_task_states(struct buf *out, const struct run_progress *p, const struct history_task *t)

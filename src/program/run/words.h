@@ -17,8 +17,8 @@ void run_job_timer(struct buf *out, const struct run_progress *p, const struct h
 
 /* "2 running, 1 failed and restarting", "4 to come" */
 void run_task_states(struct buf *out, const struct run_progress *p, const struct history_task *t);
-/* The time that a policy gives its pods, behind 'before', or nothing. */
-void run_task_timer(struct buf *out, const struct run_progress *p, const struct history_job *j,
-                    const struct history_task *t, const char *before, int64_t now_ms);
+/* The time that a policy gives its pods: "fails in 42s (activeDeadlineSeconds)", or nothing. */
+void run_task_timer(struct buf *out, const struct history *h, const struct history_job *j, const struct history_task *t,
+                    int64_t now_ms);
 
 #endif

@@ -16,17 +16,6 @@
 
 #include <fcntl.h>
 
-/* A file that is there whole or not at all. */
-static int replace_file(struct serve *s, int dir, const char *name, mode_t mode, struct str text, struct err *e)
-{
-    const char *fresh = arena_fmt(s->arena, "%s.new", name).p;
-
-    (void)unlinkat(dir, fresh, 0); /* one that was killed left it */
-    if (file_write(dir, fresh, O_EXCL, mode, text) < 0 || renameat(dir, fresh, dir, name) < 0)
-        return err_errno(e, "write %.*s/%s", STR_ARG(s->data_dir), name);
-    return 0;
-}
-
 int serve_keys_load(struct serve *s, const char *const *names, struct err *e)
 {
     struct audit_options audit = { .path = s->o->audit_log,
@@ -86,8 +75,10 @@ int serve_kubeconfig_write(struct serve *s, struct err *e)
     if (dir < 0)
         return err_errno(e, "open %.*s", STR_ARG(s->data_dir));
     yaml_print(&text, kubeconfig_of(&a, s), NULL);
-    if (replace_file(s, dir, "admin.kubeconfig", 0600, buf_view(&text), e) < 0)
-        return -1;
+    (void)unlinkat(dir, "admin.kubeconfig.new", 0); /* one that was killed left it */
+    if (file_write(dir, "admin.kubeconfig.new", O_EXCL, 0600, buf_view(&text)) < 0 ||
+        renameat(dir, "admin.kubeconfig.new", dir, "admin.kubeconfig") < 0)
+        return err_errno(e, "write %.*s/admin.kubeconfig", STR_ARG(s->data_dir));
     s->kubeconfig = arena_fmt(s->arena, "%.*s/admin.kubeconfig", STR_ARG(s->data_dir));
     return 0;
 }

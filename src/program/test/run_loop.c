@@ -312,7 +312,7 @@ static void go(const char *text, struct run_options o, const char *cpu, int sign
     r.logs.events = r.is_json ? &r.events : NULL;
     run_begin(&r, clock_now_ms(&clock_real), load_count_jobs(&l), false);
     r.logs.history = r.history;
-    run_progress_init(&r.progress, r.history, &r.out, false, r.is_json, r.begin_ms);
+    run_progress_init(&r.progress, r.history, &r.out, r.is_json ? RUN_PROGRESS_NONE : RUN_PROGRESS_ALL, r.begin_ms);
     r.progress.is_live = false;
     r.progress.is_plain = !r.is_json;
     r.progress.has_colour = false;
@@ -332,7 +332,7 @@ static void go(const char *text, struct run_options o, const char *cpu, int sign
         run_event_end(&r.events, r.history, &r.end);
     assert_true(run_out_flush(&r.out));
     assert_true(dup2(real_err, STDERR_FILENO) >= 0);
-    run_summary(&ret->summary, r.history, NULL, &r.end, false, false);
+    run_summary(&ret->summary, r.history, &r.end, &(struct run_summary_options){ 0 });
     ret->status = r.end.status;
     ret->was_killed = f.was_killed;
     ret->took_ms = r.end.end_ms - r.end.begin_ms;
