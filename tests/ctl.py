@@ -358,6 +358,8 @@ def runs_and_waits(t, s):
     assert t.out("pumice job wait r1 r2 --for phase=Completed,Failed").count("\n") == 2
     t.fails("pumice job wait nobody", 5, "not found")
     t.fails("pumice job wait r1 --for phase=Done", 2, "is not a phase of a job")
+    t.fails("pumice job wait r1 --for delete --timeout 1s", 4, "job r1 is still Completed after 1s")
+    assert t.out("pumice job wait not-there --for delete") == "job default/not-there deleted\n"
     t.fails("pumice job wait r1 --timeout x", 2, "--timeout")
     t.fails("pumice job run -N r3 -r 0", 2, "--replicas")
     t.fails("pumice job run -N r3 -e novalue", 2, "NAME=VALUE")
