@@ -1,9 +1,8 @@
-/* request.c - writes and reads on their way, and what their answers mean
+/* request.c - writes and reads in flight, and their answers
  *
- * When the answer to a write is good the object goes into the cache at once. When it is an ordinary refusal (exists,
- * conflict, not found) or nobody knows, the object is read afresh before the request ends, so that the next plan starts
- * from what is there. Reads are repeated until one is answered: while there is no answer, nothing can be done about
- * that object anyway.
+ * If a write succeeds, its object goes into the cache at once. If it fails in an ordinary way (exists, conflict, not
+ * found) or its outcome is unknown, the object is read again before the request ends, so that the next plan starts from
+ * the current state. Reads are repeated until one is answered: until then nothing can be done about that object.
  *
  *     ON_ITS_WAY ──good──────────────────────▶ ends
  *       │ ─────refused, and that is final─────▶ ends, the key backs off
@@ -169,7 +168,7 @@ static void pod_delete_lands(struct cache_job *j, const struct request *f)
         pods_flight_delete_off(&j->pods, pod);
 }
 
-/* The key is looked at again: at once, or after its back-off. */
+/* Queue the key again: at once, or after its back-off. */
 static void wake_key(struct driver *d, const struct request *f)
 {
     struct cache_job *j = driver_key_job(d, f->key);
@@ -184,7 +183,7 @@ static void wake_key(struct driver *d, const struct request *f)
         return;
     }
     if (j && is_pod_create(f) && d->run_ms < j->drive.no_create_until)
-        return; /* one of many that were refused together counts for all */
+        return; /* of many writes that failed together only one counts */
     delay = work_queue_add_failed(&d->queue, f->key, d->run_ms);
     if (j)
         j->drive.trouble_until = d->run_ms + 2 * delay + TROUBLE_STAYS_MS;
@@ -213,7 +212,7 @@ static void request_end(struct driver *d, struct request *f)
     free(f);
 }
 
-/* A write of the scheduler decides itself what comes next. */
+/* sched_write.c decides what follows a write of the scheduler. */
 static void answer_sched_write(struct driver *d, const struct request *f, const struct err *e,
                                const struct object *seen)
 {
@@ -503,7 +502,7 @@ int64_t requests_counts_due(const struct driver *d)
 
 enum request_answer { ANSWER_READ, ANSWER_REFUSED, ANSWER_LATER };
 
-/* What an error means for the one who asked. */
+/* What follows from an error. */
 static enum request_answer answer_of(const struct request *f, enum err_code code, bool is_unknown)
 {
     static const enum request_answer table[ERR_CODE_MAX] = {
@@ -636,7 +635,7 @@ void request_result(struct driver *d, const struct cluster_event *ev)
 {
     struct request *f = map_u64_get(&d->requests, ev->token);
 
-    if (!f) /* given up long ago: what it shows is read anyway */
+    if (!f) /* its request timed out; its object is still useful */
         return;
     if (f->state == READING && ev->err.code == ERR_FORBIDDEN && type_is_foreign(f->type)) {
         workload_owner_hidden(d, str_from(f->key, strlen(KEY_WORKLOAD)));

@@ -59,7 +59,7 @@ void sched_writes_done(struct driver *d)
     map_done(&d->schedule.writes);
 }
 
-/* ---- wishes ---- */
+/* ---- decisions ---- */
 
 static void sched_write_set_text(struct buf *b, struct str text)
 {
@@ -230,14 +230,14 @@ static struct json *sched_write_add_condition(struct arena *a, struct json *list
     return c;
 }
 
-/* Which pod it is said of. */
+/* The generation of the pod that the condition is about. */
 static void add_observed(struct arena *a, struct json *condition, const struct sched_known *known)
 {
     if (known->generation)
         json_add(condition, STR("observedGeneration"), json_int(a, known->generation));
 }
 
-/* Only of the pod as it was seen: one that has ended, or started, meanwhile is looked at again. */
+/* Require the pod to be unchanged: if it has ended or started meanwhile, the scheduler decides again. */
 static void add_revision(struct arena *a, struct op *op, const struct sched_known *known)
 {
     struct json *meta = json_add(op->body, STR("metadata"), json_object(a));
@@ -245,7 +245,7 @@ static void add_revision(struct arena *a, struct op *op, const struct sched_know
     json_add(meta, STR("resourceVersion"), json_fmt(a, "%llu", (unsigned long long)known->rev));
 }
 
-/* First the conditions say why, as best they can; their answer tells the revision that may be deleted. */
+/* Write the conditions first, best effort; the answer has the revision that may be deleted. */
 static void plan_evict(struct driver *d, struct sched_write *e, const struct sched_known *known, int64_t now_ms,
                        struct plan *plan)
 {
@@ -266,7 +266,7 @@ static void plan_evict(struct driver *d, struct sched_write *e, const struct sch
     e->is_marked = true;
 }
 
-/* The pod stays after all. */
+/* The eviction is cancelled. */
 static void plan_unmark(struct sched_write *e, int64_t now_ms, struct plan *plan)
 {
     struct arena *a = plan->arena;
@@ -310,7 +310,7 @@ static void plan_pod_status(struct sched_write *e, const struct sched_known *kno
 
 /* ---- old decisions ---- */
 
-/* Things are not what they were when that was decided: the scheduler, who knows by now, decides again. */
+/* The state changed since the decision: the scheduler, which has the new state, decides again. */
 static void withdraw(struct driver *d, struct sched_write *e, enum decision_kind kind)
 {
     struct decision what = { kind, e->namespace, e->name, e->uid, .node = buf_view(&e->node) };
@@ -323,7 +323,7 @@ static void withdraw(struct driver *d, struct sched_write *e, enum decision_kind
         buf_reset(&e->node);
 }
 
-/* What is no longer of use. */
+/* Drop decisions that no longer apply. */
 static void sched_write_tidy(struct sched_write *e, const struct sched_known *known)
 {
     if (known->is_going || known->is_over)
@@ -335,7 +335,7 @@ static void sched_write_tidy(struct sched_write *e, const struct sched_known *kn
     }
 }
 
-/* What waited for its turn was decided with older news than there are. */
+/* A decision that waited was made with an older state: does the scheduler still want it? */
 static void review(struct driver *d, struct sched_write *e)
 {
     struct decision what = { e->evicts ? DECIDE_EVICT : DECIDE_BIND,
@@ -350,7 +350,7 @@ static void review(struct driver *d, struct sched_write *e)
         withdraw(d, e, what.kind);
 }
 
-/* As when the binding itself is refused. */
+/* Handled like a refused binding. */
 static void give_up_bind(struct driver *d, struct sched_write *e, const char *why)
 {
     struct decision what = { DECIDE_BIND, e->namespace, e->name, e->uid, .node = buf_view(&e->node) };
@@ -362,7 +362,7 @@ static void give_up_bind(struct driver *d, struct sched_write *e, const char *wh
     e->rests_until = d->run_ms + work_queue_add_failed(&d->queue, e->key, d->run_ms);
 }
 
-/* Are its volumes there? If not, they are made, or waited for. */
+/* Does it have its volumes? If not, request them, or wait for them. */
 static bool has_volumes(struct driver *d, struct sched_write *e, int64_t now_ms, struct plan *plan)
 {
     enum claims_state state = sched_claims_plan(d, e->namespace, e->uid, buf_view(&e->node), &e->is_told, plan);
@@ -448,7 +448,7 @@ static bool same_text(const struct json *a, const struct json *b, const char *ke
     return str_eq(json_member_text(a, key), json_member_text(b, key));
 }
 
-/* In other words perhaps: two schedulers may see different causes why the same gang waits. */
+/* Apart from the wording: two schedulers may report different causes why the same gang waits. */
 static bool says_the_same(const struct json *a, const struct json *b)
 {
     static const char *const numbers[] = { "running", "succeeded", "failed" };
@@ -463,7 +463,7 @@ static bool says_the_same(const struct json *a, const struct json *b)
     return !x && !y && same_text(a, b, "phase");
 }
 
-/* Its counters are as they should be, or go with a write that does not wait. */
+/* Its counters are current, or are part of a write that is sent now. */
 static void counters_are_told(struct driver *d, struct sched_write *e)
 {
     d->schedule.n_behind -= e->behind_ms != 0;
@@ -630,7 +630,7 @@ static bool status_answered(struct driver *d, struct sched_write *e, const struc
 {
     (void)d, (void)seen;
     if (error)
-        return e->evicts && e->is_marked; /* the conditions are worth one try */
+        return e->evicts && e->is_marked; /* the conditions are best effort */
     if (e->sent == e->wished) {
         e->has_refusal = e->has_nominee = false;
         buf_reset(&e->status);
