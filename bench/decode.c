@@ -54,8 +54,8 @@ int main(int argc, char **argv)
         die(e.text);
     for (long i = 0; i < rounds; i++) {
         arena_reset(&a);
-        if ((is_json ? json_parse_masked(&a, text, mask, &got, &e)
-                     : proto_decode(&a, buf_view(&message), STR("v1"), STR("Pod"), &got, &e)) < 0)
+        if ((is_json ? json_parse_masked(&a, text, mask, &got, &e) : proto_decode(&a, buf_view(&message), &got, &e)) <
+            0)
             die(e.text);
     }
     printf("%s: %zu bytes, %ld times\n", what, is_json ? text.n : message.n, rounds);

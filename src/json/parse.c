@@ -655,17 +655,17 @@ static const char *parse_value(struct parser *ps, const char *p, struct json *j)
     }
 }
 
-static int parse_parse(struct arena *a, struct str text, const struct json_parse_options *opt,
-                       const struct json_mask *mask, struct json **ret, struct err *e)
+/* 'how': arena, opt, mask and e. */
+static int parse_whole(const struct parser *how, struct str text, struct json **ret)
 {
-    struct parser ps = { .arena = a, .opt = opt, .mask = mask, .line = 1, .e = e };
+    struct parser ps = *how;
     size_t max_bytes = ps.opt->limits.max_bytes ? ps.opt->limits.max_bytes : BYTES_DEFAULT;
     const char *p = text.n ? text.p : "";
     struct json *j;
 
     max_bytes = MIN_OF(max_bytes, UINT32_MAX); /* lengths in nodes are 32 bits */
     if (text.n > max_bytes)
-        return err_set(e, ERR_TOO_BIG, "%zu bytes of JSON exceed the limit of %zu", text.n, max_bytes);
+        return err_set(ps.e, ERR_TOO_BIG, "%zu bytes of JSON exceed the limit of %zu", text.n, max_bytes);
     ps.max_depth = ps.opt->limits.max_depth ? ps.opt->limits.max_depth : JSON_DEPTH_DEFAULT;
     ps.max_depth = ps.depth_left = MIN_OF(ps.max_depth, JSON_DEPTH_MAX);
     ps.start = ps.line_start = p;
@@ -691,7 +691,7 @@ int json_parse(struct arena *a, struct str text, const struct json_parse_options
 {
     static const struct json_parse_options defaults;
 
-    return parse_parse(a, text, opt ? opt : &defaults, NULL, ret, e);
+    return parse_whole(&(struct parser){ .arena = a, .opt = opt ? opt : &defaults, .line = 1, .e = e }, text, ret);
 }
 
 static void last_one_counts(void *ctx, struct json_duplicate dup)
@@ -703,5 +703,5 @@ int json_parse_masked(struct arena *a, struct str text, const struct json_mask *
 {
     static const struct json_parse_options lenient = { .on_duplicate = last_one_counts };
 
-    return parse_parse(a, text, &lenient, m, ret, e);
+    return parse_whole(&(struct parser){ .arena = a, .opt = &lenient, .mask = m, .line = 1, .e = e }, text, ret);
 }

@@ -457,43 +457,50 @@ static int read_retain(struct merging *mg, const struct place *at, struct strate
     return 0;
 }
 
-static int merge_doc_members(struct merging *mg, const struct place *at, struct strategic_kind kind,
-                             const struct json *doc, const struct patch_members *pm, struct json *result)
+struct object_merge {
+    struct merging *mg;
+    const struct place *at;
+    struct strategic_kind kind;
+    const struct json *doc; /* NULL: there is none, or it is replaced */
+    const struct patch_members *members;
+    struct json *result;
+};
+
+static int merge_doc_members(const struct object_merge *o)
 {
     autojson_members names = { 0 };
     struct json *retain, *value;
 
-    if (read_retain(mg, at, kind, &retain) < 0)
+    if (read_retain(o->mg, o->at, o->kind, &retain) < 0)
         return -1;
-    json_members_init(&names, retain, json_count(doc));
-    JSON_FOREACH(d, doc) {
-        struct member m = strategic_member_of(mg->arena, pm, json_key(d), d);
+    json_members_init(&names, retain, json_count(o->doc));
+    JSON_FOREACH(d, o->doc) {
+        struct member m = strategic_member_of(o->mg->arena, o->members, json_key(d), d);
 
         if (json_is(m.patch, JSON_NULL) || (retain && !json_members_get(&names, m.key)))
             continue;
-        if (merge_member(mg, at, kind, &m, &value) < 0)
+        if (merge_member(o->mg, o->at, o->kind, &m, &value) < 0)
             return -1;
-        json_add(result, m.key, value);
+        json_add(o->result, m.key, value);
     }
     return 0;
 }
 
-static int merge_new_members(struct merging *mg, const struct place *at, struct strategic_kind kind,
-                             const struct json *doc, const struct patch_members *pm, struct json *result)
+static int merge_new_members(const struct object_merge *o)
 {
     autojson_members in_doc = { 0 };
     struct json *value;
 
-    json_members_init(&in_doc, doc, json_count(at->node));
-    JSON_FOREACH(p, at->node) {
-        struct member m = strategic_member_of(mg->arena, pm, json_key(p), NULL);
+    json_members_init(&in_doc, o->doc, json_count(o->at->node));
+    JSON_FOREACH(p, o->at->node) {
+        struct member m = strategic_member_of(o->mg->arena, o->members, json_key(p), NULL);
 
-        m.is_in_new = !doc;
-        if (p->type == JSON_NULL || m.patch != p || is_directive(kind, m.key) || json_members_get(&in_doc, m.key))
+        m.is_in_new = !o->doc;
+        if (p->type == JSON_NULL || m.patch != p || is_directive(o->kind, m.key) || json_members_get(&in_doc, m.key))
             continue;
-        if (merge_member(mg, at, kind, &m, &value) < 0)
+        if (merge_member(o->mg, o->at, o->kind, &m, &value) < 0)
             return -1;
-        json_add(result, m.key, value);
+        json_add(o->result, m.key, value);
     }
     return 0;
 }
@@ -504,6 +511,7 @@ static int merge_object(struct merging *mg, const struct place *at, struct strat
 {
     struct json *result = json_copy_bare(mg->arena, json_is(doc, JSON_OBJECT) ? doc : at->node);
     struct patch_members pm = { 0 };
+    struct object_merge o = { .mg = mg, .at = at, .kind = kind, .members = &pm, .result = result };
     enum directive directive;
     int failed;
 
@@ -517,8 +525,8 @@ static int merge_object(struct merging *mg, const struct place *at, struct strat
     JSON_FOREACH(m, at->node)
         pm.has_directives |= m->key_n && m->key[0] == '$';
     json_members_init(&pm.members, at->node, 3 * json_count(doc) + json_count(at->node));
-    failed = merge_doc_members(mg, at, kind, doc, &pm, result) < 0 ||
-             merge_new_members(mg, at, kind, doc, &pm, result) < 0;
+    o.doc = doc;
+    failed = merge_doc_members(&o) < 0 || merge_new_members(&o) < 0;
     json_members_done(&pm.members);
     return failed ? -1 : 0;
 }

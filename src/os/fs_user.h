@@ -1,13 +1,12 @@
-/* fs_user.h - look at files as somebody else, for a few calls
+/* fs_user.h - access files as another user, for a few calls
  *
  *     if (fs_user_begin(&as, uid, gid, e) < 0)
  *         return -1;
- *     fd = open(path, …);          // what that user may open, links and all; what is made is his
+ *     fd = open(path, …);          // with the rights of that user; new files belong to him
  *     fs_user_end(&as);
  *
- * For paths that somebody else has chosen: a name says where, and a link or a closed directory on the way says whether
- * he could have gone there himself. Of this thread only; everything but files stays as it was. No other begin before
- * the end.
+ * For paths that a user has chosen: links and closed directories on the way have the same effect as for that user. Holds
+ * for files and for this thread only. Begins do not nest.
  */
 #ifndef OS_FS_USER_H
 #define OS_FS_USER_H
@@ -19,7 +18,7 @@
 
 enum { FS_USER_GROUPS = 1024 };
 
-struct fs_user { /* private: what it was */
+struct fs_user { /* private: the previous groups */
     bool is_other;
     int n_groups;
     gid_t groups[FS_USER_GROUPS];

@@ -26,12 +26,12 @@ int pwrite_all(int fd, struct str bytes, off_t at);
  * then); -1: what came before the failure is in 'out'. The buffer ends with a NUL, as always. */
 int read_all(int fd, size_t max, struct buf *out);
 
-/* A memory file with 'bytes' in it, standing at its beginning; 'name' is for whoever looks at /proc. */
+/* A memory file with 'bytes' in it, standing at its beginning; 'name' is shown in /proc. */
 int memory_file(const char *name, struct str bytes);
 
 /* ---- files by their path ---- below 'dir'; AT_FDCWD: as the path says ---- */
 
-/* Read a plain file as read_all() does. Never waits: what is no plain file (a FIFO, a device) is EINVAL. 'flags':
+/* Read a plain file as read_all() does. Never waits: anything but a plain file (a FIFO, a device) is EINVAL. 'flags':
  * O_NOFOLLOW or 0. */
 int file_read(int dir, const char *path, int flags, size_t max, struct buf *out);
 int file_read_fd(int fd, size_t max, struct buf *out); /* of one that is open; O_NONBLOCK is wise */

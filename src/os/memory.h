@@ -9,10 +9,9 @@
  * after another spends half of its time on pages that the kernel takes, clears and hands out again. */
 void memory_keep(size_t bytes);
 
-/* To be called when there is nothing to do. What was freed goes back to the kernel, also from between what is in use;
- * and the pages of code and constants, of which a start needs many and a rest few, are let go: they are those of files,
- * unchanged, and come back when they are touched, from the page cache and sixteen at a time. Takes about as long as a
- * hundred page faults, then and later. */
+/* To be called when there is nothing to do. Returns freed memory to the kernel, also from between blocks in use. Drops the
+ * pages of code and constants, of which a start needs many and an idle program few: they come back from the page cache
+ * when they are touched, sixteen at a time. Costs about a hundred page faults, now and later. */
 void memory_settle(void);
 
 #endif

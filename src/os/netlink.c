@@ -193,7 +193,7 @@ static bool read_acks(struct nl *l, const char *bytes, int n, size_t n_requests,
     return is_over;
 }
 
-/* What fails is told in any case, before what comes after it. So only the last one is to be answered always. */
+/* A failed request is always answered, and before those after it. So only the last one asks for an answer. */
 int nl_send(struct nl *l, struct err *e)
 {
     _Alignas(NLMSG_ALIGNTO) char reply[REPLY_BYTES];
@@ -227,7 +227,7 @@ int nl_send(struct nl *l, struct err *e)
 /* ---- looking ---- */
 
 struct dump {
-    nl_message_f on_message; /* NULL: nobody listens */
+    nl_message_f on_message; /* may be NULL */
     void *ctx;
     bool is_over;
 };

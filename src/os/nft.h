@@ -65,7 +65,7 @@ struct nft_hook {
     const char *type; /* "filter", "nat" */
     enum nf_inet_hooks hook;
     int priority;
-    bool drops; /* what comes to its end */
+    bool drops; /* packets that reach its end */
 };
 
 /* 'hook' NULL: it is called by others only. */
@@ -102,8 +102,8 @@ void nft_element_range(struct nft *t, const struct nft_set *set, uint32_t low, u
 
 /* ---- rules ----
  *
- * What follows nft_rule() is looked at in that order, and the first match that does not fit ends it. There are sixteen
- * registers of four bytes. What is loaded at one may fill the next ones too; a key of several parts lies in neighbours.
+ * The expressions after nft_rule() are evaluated in order; the first match that fails ends the rule. There are sixteen
+ * registers of four bytes. A value loaded at one may fill the next ones too; a key of several parts lies in neighbours.
  */
 void nft_rule(struct nft *t, const char *chain);
 
@@ -148,7 +148,7 @@ void nft_batch(struct nft *t, struct buf *out);
 void nft_for_table(struct str batch, const char *table, struct buf *out);
 
 /* Bring it into force. Fails with what was refused and why ("nf_tables: rule in chain x (numgen): No such file") and
- * has changed nothing then. ERR_NOT_FOUND: what is to be deleted, or nf_tables itself, is not there. Takes some 15 ms,
+ * has changed nothing then. ERR_NOT_FOUND: the table to delete, or nf_tables itself, does not exist. Takes some 15 ms,
  * for the kernel waits until no packet sees the old rules. */
 int nft_send(struct str batch, int ns_fd, struct err *e);
 

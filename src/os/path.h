@@ -37,8 +37,8 @@ int make_dir_at(int parent, const char *name, mode_t mode, int *ret_fd, struct e
 
 struct make_below { /* mkdir -p below 'root', by a path of others */
     int root;
-    uint64_t resolve; /* RESOLVE_BENEATH or RESOLVE_IN_ROOT, and what is to be refused besides */
-    mode_t mode;      /* of what is made, whatever the umask */
+    uint64_t resolve; /* RESOLVE_BENEATH or RESOLVE_IN_ROOT, and flags that refuse more */
+    mode_t mode;      /* of new directories, whatever the umask */
     /* Called for each directory that was made, before anything is made in it; may be NULL. */
     int (*made)(void *ctx, int parent, const char *name, const char *path, struct err *e);
     void *ctx;

@@ -1,9 +1,9 @@
 /* proc.h - the few programs of the host that we use: find one, run it, wait for it
  *
- * They are somebody else's: missing, somebody's script, failing without a word, or never ending. So each is a group of
- * processes of its own that is killed as a whole at the end (unless it is to leave something), dies with the thread
- * that started it, and has none of our descriptors and no blocked signal. What it says goes into memory files: nothing
- * blocks however much it is, and nobody waits for a pipe that a grandchild keeps open.
+ * Such a program may be missing, be a script, fail without a message, or never end. So each runs in a process group of its
+ * own, which is killed as a whole at the end (unless 'may_leave'). It dies with the thread that started it, and inherits
+ * no descriptor and no blocked signal. Its output goes into memory files, so that it never blocks, and a grandchild that
+ * keeps a pipe open does not delay us.
  *
  * Between fork() and execve() there are system calls only, so all of it may be called with other threads about.
  */
@@ -30,7 +30,7 @@ bool proc_find_in(struct str dirs, const char *name, bool (*skips)(struct str di
 
 enum proc_streams {
     PROC_WORDS,    /* nothing to read; what it says, on either stream, is kept */
-    PROC_SILENT,   /* nothing to read, and nobody listens */
+    PROC_SILENT,   /* nothing to read; its output is dropped */
     PROC_OURS,     /* it has our own three */
     PROC_APART,    /* nothing to read; its output is kept, and its words (standard error) apart from that */
     PROC_TERMINAL, /* its output is kept; it may ask at our terminal, and stays in our group for that */
@@ -39,7 +39,7 @@ enum proc_streams {
 
 struct proc_how { /* zeroed: with nothing to read, its words kept, with our environment */
     enum proc_streams streams;
-    bool may_leave;         /* what it leaves running when it ends in time is not killed */
+    bool may_leave;         /* processes that it leaves running are not killed if it ends in time */
     const char *const *env; /* NULL: ours */
     struct str input;       /* what it reads where there is nothing to read else; empty: nothing */
 };
@@ -62,7 +62,7 @@ struct proc_end {
 /* Start 'path'. proc_end() must follow. */
 int proc_begin(const char *path, const char *const argv[], const struct proc_how *how, struct proc *ret, struct err *e);
 
-/* Wait until it ends, at most 'wait_ms' (-1: for ever), and kill what is left of it. Its words are appended to
+/* Wait until it ends, at most 'wait_ms' (-1: for ever), and kill the rest of its group. Its words are appended to
  * 'said' (may be NULL), at most 4 KiB. */
 struct proc_end proc_end(struct proc *p, int wait_ms, struct buf *said);
 
@@ -96,10 +96,10 @@ void proc_hold_signals(sigset_t *ret_old);
  * 0). */
 int proc_wait(pid_t pid);
 
-/* The same of one that was told to go. It goes on if it was stopped; one that is not gone after 'ms' is killed. */
+/* The same for a child that was asked to end: resumes it if it is stopped, and kills it after 'ms'. */
 int proc_wait_gone(pid_t pid, int ms);
 
-/* One that was stopped goes on. Its end is not taken: somebody else waits for that. */
+/* Resume a stopped child, without reaping it. */
 void proc_go_on(pid_t pid);
 
 /* A memory file to take a program's words, for those who start it themselves; the words in it; -1. */

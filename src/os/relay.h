@@ -1,8 +1,8 @@
 /* relay.h - bytes both ways between pairs of sockets
  *
  * Nothing is read from one side while the other has not taken what was read before, so a pair holds RELAY_BYTES at most
- * each way. The end of what one side sends is told to the other, and the pair is over when both have ended, or one of
- * them fails. Nobody is told: programs behind sockets know.
+ * each way. When one side ends, the other is shut down for writing; the pair ends when both have ended or one fails.
+ * There is no callback: the programs at the sockets see it.
  */
 #ifndef OS_RELAY_H
 #define OS_RELAY_H

@@ -59,7 +59,7 @@ static void root_copy_leave_out(struct root_copy *c, const struct buf *path, con
         c->left_out(c->ctx, buf_view(path), why);
 }
 
-/* What cannot be given away stays ours. */
+/* Where the owner cannot be changed, the file stays ours. */
 static void own(const struct root_copy *c, int fd, mode_t mode)
 {
     if (c->owner != (uid_t)-1)
@@ -90,7 +90,7 @@ static int root_copy_open_file(int path_fd)
 struct copy_place { /* where one thing goes */
     int parent;
     const char *name;
-    struct buf *path; /* of where it comes from, for those who are told */
+    struct buf *path; /* of the source, for messages */
     int depth;
 };
 

@@ -3,9 +3,9 @@
  * One of the two is a container's, so nothing in it is trusted: paths in it are walked by the kernel and never leave it
  * (path.h), links are copied and never followed but at the end of 'from', a file or link that stands in the way of a file is
  * replaced, not written through, and anything else there (a device, a pipe) stays. Only files, directories and links are
- * copied; of modes only the permissions (no set-user-id). What is not copied is told, and the rest goes on.
+ * copied; of modes only the permissions (no set-user-id). Entries that are not copied are reported, and the rest goes on.
  *
- * tree_copy() (tree.h) is for another task: what nobody writes any more, into a place of its own.
+ * tree_copy() (tree.h) is for trees that no process writes to, copied into a new directory.
  */
 #ifndef OS_ROOT_COPY_H
 #define OS_ROOT_COPY_H

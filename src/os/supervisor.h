@@ -1,4 +1,4 @@
-/* supervisor.h - what systemd, or whoever starts a service as it does, and the service tell each other
+/* supervisor.h - messages between a service and systemd, or another supervisor with its protocols
  *
  *     struct supervisor sup;
  *
@@ -28,7 +28,7 @@ struct supervisor {
 /* Children that run other programs are not told of any of it. */
 void supervisor_init(struct supervisor *s);
 
-/* "READY=1", "STOPPING=1", "STATUS=…", several with newlines between. What cannot be sent is lost. */
+/* "READY=1", "STOPPING=1", "STATUS=…", several with newlines between. A message that cannot be sent is lost. */
 void supervisor_tell(const struct supervisor *s, const char *words);
 void supervisor_tell_reload(const struct supervisor *s); /* READY=1 follows */
 

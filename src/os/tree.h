@@ -1,7 +1,7 @@
 /* tree.h - whole trees: delete, hand to a group, look through, copy
  *
  * Containers wrote them, so nothing about them can be trusted: not the depth (a shell loop makes a directory 100,000
- * levels deep), not that names stay what they were a moment ago. Links are never followed, everything goes by
+ * levels deep), not that a name still means the same file a moment later. Links are never followed, everything goes by
  * descriptor, and no more than some 30 are open at once. Errors are ERR_IO, or what is said below; never ERR_NOT_FOUND.
  */
 #ifndef OS_TREE_H
@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 /* Delete 'name' in 'parent', whatever it is, and whatever flags (chattr) forbid it. Never leaves the file system it began in. Fine
- * if it is not there. Ends also if somebody who holds a descriptor goes on writing: ERR_IO. */
+ * if it does not exist. Fails with ERR_IO while another process keeps writing there. */
 int tree_remove(int parent, const char *name, struct err *e);
 /* The same, but of at most 'n' entries, for a loop that must not stop. 1: there is more, call again. */
 int tree_remove_some(int parent, const char *name, unsigned n, struct err *e);
@@ -52,7 +52,7 @@ typedef enum tree_step tree_entry_f(void *ctx, const struct tree_entry *entry);
 enum { TREE_LEVELS = 128 }; /* as many descriptors: what is further down is not looked at */
 
 /* All that is below the directory 'fd', but not what is mounted there. True: something was not looked at, because it is
- * too far down, or cannot be opened, or somebody said TREE_STOP. */
+ * too far down, or cannot be opened, or the callback returned TREE_STOP. */
 bool tree_walk(int fd, tree_entry_f *f, void *ctx);
 
 /* What it takes on the disk; a file with several names has a part of its size at each. */
@@ -62,7 +62,7 @@ int64_t tree_data_bytes(const struct stat *st);
 
 /* ---- copy ---- */
 
-/* Plain files and links below 'from', to below 'to', which is empty and nobody else's: as files of whoever copies. Modes
+/* Copy plain files and links below 'from' to 'to', which is empty and ours. The copies belong to the calling user. Modes
  * lose set-user-id, set-group-id and the sticky bit; the owner may always read and write; times stay; files with
  * several names stay one file; holes stay holes. Directories are made where something is in them. Devices, sockets and
  * pipes are left out. One file that cannot be copied does not keep the others; a full disk ends it, and leaves no half

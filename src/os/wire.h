@@ -24,10 +24,10 @@ struct wire_msg {
 
 /* A pair of sockets, close-on-exec, blocking. */
 int wire_pair(int ret[2], struct err *e);
-/* Whoever sends here waits that long at most, then it has failed (ERR_IO): the other side may be stopped. */
+/* Limit how long wire_send() waits; then it fails with ERR_IO, for the other side may be stopped. */
 void wire_patience(int fd, int seconds);
 
-/* Send one message; waits while the other side's buffer is full. ERR_GONE: the other side is not there any more.
+/* Send one message; waits while the other side's buffer is full. ERR_GONE: the other side has closed its end.
  * ERR_TOO_BIG: more than WIRE_MAX bytes or WIRE_FDS descriptors; nothing was sent. */
 int wire_send(int fd, const struct wire_msg *m, struct err *e);
 /* The same without waiting: 1: sent; 0: the buffer is full; -1 as above. For those who must not wait for each other. */
@@ -38,8 +38,8 @@ struct wire_in { /* memory of the message received last; zeroed is valid */
 };
 void wire_in_done(struct wire_in *in);
 
-/* Take one message: 1; 0: there is none now (only if !waits); -1: ERR_GONE when the other side is gone, ERR_INVALID
- * for a message that is none (the next one may be fine), or another error, after which the socket is of no use. The
+/* Take one message: 1; 0: there is none now (only if !waits); -1: ERR_GONE when the other side has closed its end,
+ * ERR_INVALID for an invalid message (the next one may be valid), or another error, after which the socket must be closed. The
  * payload is valid until the next call with 'in'. */
 int wire_recv(int fd, bool waits, struct wire_in *in, struct wire_msg *ret, struct err *e);
 

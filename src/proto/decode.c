@@ -495,8 +495,7 @@ static int read_envelope(struct decoding *d, struct str bytes, struct envelope *
     return got;
 }
 
-int proto_decode(struct arena *a, struct str body, struct str api_version, struct str kind, struct json **ret,
-                 struct err *e)
+int proto_decode(struct arena *a, struct str body, struct json **ret, struct err *e)
 {
     struct decoding d = { .arena = a, .e = e };
     struct envelope env = { 0 };
@@ -509,10 +508,6 @@ int proto_decode(struct arena *a, struct str body, struct str api_version, struc
         return err_wrap(e, "envelope");
     if (env.encoding.n || (env.type.n && !str_is(env.type, "application/vnd.kubernetes.protobuf")))
         return err_set(e, ERR_SYNTAX, "envelope: the content must be plain protobuf");
-    if (!env.kind.n)
-        env.kind = kind;
-    if (!env.api_version.n)
-        env.api_version = api_version;
     m = message_by_kind(env.api_version, env.kind);
     if (!m)
         return err_set(e, ERR_NOT_FOUND, "kind \"%.*s\" of \"%.*s\" has no protobuf form", (int)MIN_OF(env.kind.n, 80),

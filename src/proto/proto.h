@@ -20,11 +20,10 @@ bool proto_is(struct str body);
  * of every field that is no pointer; those are left out again unless the kind's JSON always has them.
  *
  * Fields that the tables do not know are skipped, as protobuf wants it. Of a field that occurs twice the last counts;
- * messages are merged, lists go on. An envelope without a kind is of 'api_version' and 'kind' (of the request).
+ * messages are merged, lists go on. An envelope without a kind is refused.
  * Errors: ERR_SYNTAX names the message and field, or says what is wrong with the envelope; ERR_TOO_BIG for more than a
  * million values. Text is borrowed from 'body' where it can be. */
-int proto_decode(struct arena *a, struct str body, struct str api_version, struct str kind, struct json **ret,
-                 struct err *e);
+int proto_decode(struct arena *a, struct str body, struct json **ret, struct err *e);
 
 /* The object by its own apiVersion and kind. Byte for byte what Go's encoder makes of the same object. ERR_NOT_FOUND
  * for a kind without a message, ERR_INVALID names the field whose value does not fit. */

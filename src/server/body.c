@@ -90,7 +90,7 @@ static int parse_protobuf(struct server_request *rq, struct json **ret)
 {
     struct err e;
 
-    if (proto_decode(rq->arena, body_text_of(rq), STR_NULL, STR_NULL, ret, &e) == 0)
+    if (proto_decode(rq->arena, body_text_of(rq), ret, &e) == 0)
         return 0;
     return fail_with(rq, e.code == ERR_NOT_FOUND ? REASON_MEDIA : REASON_BAD_REQUEST, "%s", e.text);
 }

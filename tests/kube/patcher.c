@@ -72,7 +72,7 @@ static struct json *decoded(struct arena *a, const struct json *rq)
 
     if (buf_unbase64(&bytes, json_member_text(rq, "proto")) < 0)
         return text(a, "error", STR("no base64"));
-    if (proto_decode(a, arena_str(a, buf_view(&bytes)), STR_NULL, STR_NULL, &object, &e) < 0)
+    if (proto_decode(a, arena_str(a, buf_view(&bytes)), &object, &e) < 0)
         return text(a, "error", str_of(e.text));
     json_set(result, "object", object);
     return result;

@@ -534,11 +534,12 @@ void agent_box_ended(struct agent_pod *p, struct str container)
 static int build_devices(struct building *b, struct err *e)
 {
     struct devices *d = b->p->agent->opt.devices;
-    struct str owner = agent_device_owner(b->p, b->arena, b->action->name);
+    struct device_claim claim = { agent_device_owner(b->p, b->arena, b->action->name),
+                                  json_find(b->container, "resources", "limits", NULL) };
 
     if (!d)
         return 0;
-    if (devices_take(d, b->arena, owner, json_find(b->container, "resources", "limits", NULL), &b->grant, e) < 0)
+    if (devices_take(d, b->arena, &claim, &b->grant, e) < 0)
         return -1;
     VEC_FOREACH(node, &b->grant.nodes)
         vec_push(b->arena, &b->ret->spec.devices)->host = *node;

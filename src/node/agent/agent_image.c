@@ -183,11 +183,17 @@ static void agent_image_show(struct agent *g)
 
 /* ---- a pull ---- */
 
-static void agent_image_tell(struct agent_pod *p, const struct life_action *action, bool is_warning, const char *reason,
-                             const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+struct image_need { /* of a container about to start; see agent_image_need() */
+    struct agent_pod *pod;
+    const struct life_action *action;
+    const char **ret_reason;
+    struct err *e;
+};
 
-static void agent_image_tell(struct agent_pod *p, const struct life_action *action, bool is_warning, const char *reason,
-                             const char *fmt, ...)
+static void agent_image_tell(const struct image_need *need, bool is_warning, const char *reason, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void agent_image_tell(const struct image_need *need, bool is_warning, const char *reason, const char *fmt, ...)
 {
     autoarena a = { 0 };
     struct str text;
@@ -196,7 +202,7 @@ static void agent_image_tell(struct agent_pod *p, const struct life_action *acti
     va_start(ap, fmt);
     text = arena_vfmt(&a, fmt, ap);
     va_end(ap);
-    life_tell(p->life, is_warning, str_of(reason), action->name, text);
+    life_tell(need->pod->life, is_warning, str_of(reason), need->action->name, text);
 }
 
 /* It failed: what is asked for fails with it, and is asked for again some seconds later. */
@@ -212,9 +218,10 @@ static void agent_puller_revive(struct agent *g)
         log_info("Restarted the puller after it was killed");
 }
 
-static enum agent_image_state agent_image_wait_for(struct agent_pod *p, const struct life_action *action,
-                                                   struct agent_image_pull *pull, const struct login *login)
+static enum agent_image_state agent_image_wait_for(const struct image_need *need, struct agent_image_pull *pull,
+                                                   const struct login *login)
 {
+    struct agent_pod *p = need->pod;
     struct agent *g = p->agent;
 
     if (!pull->id) {
@@ -224,62 +231,60 @@ static enum agent_image_state agent_image_wait_for(struct agent_pod *p, const st
         pull->bytes = pull->total = 0;
         pull->doing = IMAGE_ASKS;
     }
-    *vec_push(&p->arena, &p->starts) = (struct agent_start){ *action, pull };
-    agent_image_tell(p, action, false, "Pulling", "Pulling image \"%.*s\"", STR_ARG(pull->shown));
+    *vec_push(&p->arena, &p->starts) = (struct agent_start){ *need->action, pull };
+    agent_image_tell(need, false, "Pulling", "Pulling image \"%.*s\"", STR_ARG(pull->shown));
     agent_image_show(g);
     return AGENT_IMAGE_LATER;
 }
 
 /* Nobody can be asked: with what there is. */
-static enum agent_image_state go_without(struct agent_pod *p, const struct life_action *action,
-                                         const struct agent_image_pull *pull, const struct image *image)
+static enum agent_image_state go_without(const struct image_need *need, const struct agent_image_pull *pull,
+                                         const struct image *image)
 {
-    agent_image_tell(p, action, true, "Failed", "Failed to pull image \"%.*s\": %s; going on with %.*s",
+    agent_image_tell(need, true, "Failed", "Failed to pull image \"%.*s\": %s; going on with %.*s",
                      STR_ARG(pull->shown), pull->err.text[0] ? pull->err.text : "its registry cannot be reached",
                      STR_ARG(image->said));
     return AGENT_IMAGE_READY;
 }
 
-static enum agent_image_state agent_image_fail(struct agent_pod *p, const struct life_action *action,
-                                               const struct agent_image_pull *pull, bool has_waited,
-                                               const char **ret_reason, struct err *e)
+static enum agent_image_state agent_image_fail(const struct image_need *need, const struct agent_image_pull *pull,
+                                               bool has_waited)
 {
-    *ret_reason = has_waited ? "ErrImagePull" : "ImagePullBackOff";
+    *need->ret_reason = has_waited ? "ErrImagePull" : "ImagePullBackOff";
     if (has_waited) {
-        agent_image_tell(p, action, true, "Failed", "Failed to pull image \"%.*s\": %s", STR_ARG(pull->shown),
+        agent_image_tell(need, true, "Failed", "Failed to pull image \"%.*s\": %s", STR_ARG(pull->shown),
                          pull->err.text);
-        (void)err_set(e, pull->err.code, "%s", pull->err.text);
+        (void)err_set(need->e, pull->err.code, "%s", pull->err.text);
     } else {
-        agent_image_tell(p, action, false, "BackOff", "Back-off pulling image \"%.*s\"", STR_ARG(pull->shown));
-        (void)err_set(e, pull->err.code, "Back-off pulling image \"%.*s\": %s", STR_ARG(pull->shown), pull->err.text);
+        agent_image_tell(need, false, "BackOff", "Back-off pulling image \"%.*s\"", STR_ARG(pull->shown));
+        (void)err_set(need->e, pull->err.code, "Back-off pulling image \"%.*s\": %s", STR_ARG(pull->shown),
+                      pull->err.text);
     }
     return AGENT_IMAGE_FAILED;
 }
 
 /* A name that no registry can have. */
-static enum agent_image_state bad_name(struct agent_pod *p, const struct life_action *action, struct str image,
-                                       const char **ret_reason, const struct err *why, struct err *e)
+static enum agent_image_state bad_name(const struct image_need *need, struct str image, const struct err *why)
 {
-    *ret_reason = "InvalidImageName";
-    agent_image_tell(p, action, true, "InspectFailed", "Failed to apply default image tag \"%.*s\": %s", STR_ARG(image),
+    *need->ret_reason = "InvalidImageName";
+    agent_image_tell(need, true, "InspectFailed", "Failed to apply default image tag \"%.*s\": %s", STR_ARG(image),
                      why->text);
-    (void)err_set(e, ERR_INVALID, "Failed to apply default image tag \"%.*s\": %s", STR_ARG(image), why->text);
+    (void)err_set(need->e, ERR_INVALID, "Failed to apply default image tag \"%.*s\": %s", STR_ARG(image), why->text);
     return AGENT_IMAGE_FAILED;
 }
 
-static enum agent_image_state pulled(struct agent_pod *p, const struct life_action *action,
-                                     const struct agent_image_pull *pull)
+static enum agent_image_state pulled(const struct image_need *need, const struct agent_image_pull *pull)
 {
-    agent_image_tell(p, action, false, "Pulled",
+    agent_image_tell(need, false, "Pulled",
                      "Successfully pulled image \"%.*s\" in %.3gs (%.3gs including waiting). Image size: %lld bytes.",
                      STR_ARG(pull->shown), (double)pull->took_ms / 1000, (double)pull->took_ms / 1000,
                      (long long)pull->total);
     return AGENT_IMAGE_READY;
 }
 
-static enum agent_image_state was_there(struct agent_pod *p, const struct life_action *action, struct str image)
+static enum agent_image_state was_there(const struct image_need *need, struct str image)
 {
-    agent_image_tell(p, action, false, "Pulled", "Container image \"%.*s\" already present on machine", STR_ARG(image));
+    agent_image_tell(need, false, "Pulled", "Container image \"%.*s\" already present on machine", STR_ARG(image));
     return AGENT_IMAGE_READY;
 }
 
@@ -297,30 +302,29 @@ static bool tenant_may_use(struct agent_pod *p, const struct image *image, const
     return image->root.n ? images_may_use(p->agent->opt.images, image, login) : t.has_host_files;
 }
 
-static enum agent_image_state tenant_refuse(struct agent_pod *p, const struct life_action *action,
-                                            const struct image *image, bool is_never, const char **ret_reason,
-                                            struct err *e)
+static enum agent_image_state tenant_refuse(const struct image_need *need, const struct image *image, bool is_never)
 {
-    *ret_reason = is_never ? "ErrImageNeverPull" : "ErrImagePull";
+    *need->ret_reason = is_never ? "ErrImageNeverPull" : "ErrImagePull";
     if (!is_never)
-        (void)err_set(e, ERR_FORBIDDEN,
+        (void)err_set(need->e, ERR_FORBIDDEN,
                       "Failed to pull image \"%.*s\": this server has the host's files for it, which pods of this user "
                       "do not get (see hostFiles in docs/server-users.md)",
                       STR_ARG(image->name));
     else if (image->root.n)
-        (void)err_set(e, ERR_FORBIDDEN,
+        (void)err_set(need->e, ERR_FORBIDDEN,
                       "Container image \"%.*s\" is present, and this pod has no right to it with pull policy of Never",
                       STR_ARG(image->name));
     else
-        (void)err_set(e, ERR_NOT_FOUND, "Container image \"%.*s\" is not present with pull policy of Never",
+        (void)err_set(need->e, ERR_NOT_FOUND, "Container image \"%.*s\" is not present with pull policy of Never",
                       STR_ARG(image->name));
-    agent_image_tell(p, action, true, is_never ? "ErrImageNeverPull" : "Failed", "%s", e->text);
+    agent_image_tell(need, true, is_never ? "ErrImageNeverPull" : "Failed", "%s", need->e->text);
     return AGENT_IMAGE_FAILED;
 }
 
 enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_action *action, bool has_waited,
                                         const char **ret_reason, struct err *e)
 {
+    const struct image_need need = { p, action, ret_reason, e };
     struct agent *g = p->agent;
     struct str name = json_member_text(action->container, "image");
     const struct image *image = images_find(g->opt.images, name);
@@ -335,31 +339,30 @@ enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_a
     struct err why;
 
     if (reference_parse(&a, name, &ref, &why) < 0)
-        return g->opt.puller && image->from != IMAGE_GIVEN && policy != AGENT_PULL_NEVER
-                   ? bad_name(p, action, name, ret_reason, &why, e)
-               : tenant_may_use(p, image, NULL) ? AGENT_IMAGE_READY
-                                                : tenant_refuse(p, action, image, true, ret_reason, e);
+        return g->opt.puller && image->from != IMAGE_GIVEN && policy != AGENT_PULL_NEVER ? bad_name(&need, name, &why)
+               : tenant_may_use(p, image, NULL)                                          ? AGENT_IMAGE_READY
+                                                : tenant_refuse(&need, image, true);
     login = login_of(p, &a, &ref, &found);
     may_use = tenant_may_use(p, image, login);
     if (!g->opt.puller || image->from == IMAGE_GIVEN || policy == AGENT_PULL_NEVER)
-        return may_use ? AGENT_IMAGE_READY : tenant_refuse(p, action, image, image->from != IMAGE_GIVEN, ret_reason, e);
+        return may_use ? AGENT_IMAGE_READY : tenant_refuse(&need, image, image->from != IMAGE_GIVEN);
     if (policy == AGENT_PULL_MISSING && image->from == IMAGE_STORED && may_use && !has_waited)
-        return was_there(p, action, name);
+        return was_there(&need, name);
     pull = pull_of(g, &ref, name, login, agent_tenant(p).is_tenant);
     if (pull->id)
-        return agent_image_wait_for(p, action, pull, login);
+        return agent_image_wait_for(&need, pull, login);
     if (pull->has_failed && (has_waited || now_ms < pull->until_ms))
-        return agent_image_fail(p, action, pull, has_waited, ret_reason, e);
+        return agent_image_fail(&need, pull, has_waited);
     if (now_ms < pull->registry->unreached_ms && may_use)
-        return go_without(p, action, pull, image);
+        return go_without(&need, pull, image);
     if (now_ms < pull->registry->unreached_ms) {
         if (!pull->err.code)
             (void)err_set(&pull->err, ERR_IO, "its registry cannot be reached");
-        return agent_image_fail(p, action, pull, has_waited, ret_reason, e);
+        return agent_image_fail(&need, pull, has_waited);
     }
     if (image->from == IMAGE_STORED && (has_waited || (may_use && now_ms < pull->fresh_ms)))
-        return has_waited ? pulled(p, action, pull) : was_there(p, action, name);
-    return agent_image_wait_for(p, action, pull, login);
+        return has_waited ? pulled(&need, pull) : was_there(&need, name);
+    return agent_image_wait_for(&need, pull, login);
 }
 
 /* ---- what comes of it ---- */

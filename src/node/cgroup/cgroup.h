@@ -27,7 +27,7 @@ struct cgroups;
 enum cgroup_can { CGROUP_CPU = 1, CGROUP_MEMORY = 2, CGROUP_PIDS = 4, CGROUP_FREEZE = 8, CGROUP_CPUSET = 16 };
 
 /* Find what the host has (mount points, controllers, where we are allowed to make groups) and make our group 'name'.
- * An older group of that name with processes in it is somebody's: ERR_EXISTS; an empty one is taken over. A host
+ * An older group of that name that contains processes is in use: ERR_EXISTS; an empty one is taken over. A host
  * without cgroups gives an object that can do nothing, not an error. '*ret_why' (may be NULL): what is missing, why,
  * and what would help, as "no cpu limits: …; run: …"; NULL when nothing is. It lives as long as the object. 'name':
  * as a part of a path below. */

@@ -250,17 +250,18 @@ static void take_units(struct device_kind *k, struct arena *a, struct str owner,
         grant->library_path = arena_str(a, k->library_path);
 }
 
-int devices_take(struct devices *d, struct arena *a, struct str owner, const struct json *limits,
-                 struct device_grant *ret, struct err *e)
+int devices_take(struct devices *d, struct arena *a, const struct device_claim *claim, struct device_grant *ret,
+                 struct err *e)
 {
     int64_t *n = arena_array(a, int64_t, d->kinds.n);
     struct device_grant grant = { 0 };
 
     for (size_t i = 0; i < d->kinds.n; i++) /* look first: all or nothing */
-        if (device_wanted(limits, &d->kinds.v[i], &n[i], e) < 0 || check_free(&d->kinds.v[i], owner, n[i], e) < 0)
+        if (device_wanted(claim->limits, &d->kinds.v[i], &n[i], e) < 0 ||
+            check_free(&d->kinds.v[i], claim->owner, n[i], e) < 0)
             return -1;
     for (size_t i = 0; i < d->kinds.n; i++)
-        take_units(&d->kinds.v[i], a, owner, n[i], &grant);
+        take_units(&d->kinds.v[i], a, claim->owner, n[i], &grant);
     *ret = grant;
     return 0;
 }

@@ -38,12 +38,16 @@ struct device_grant {
 
 /* Units for one container by its resources.limits, under 'owner' ("<pod uid>/<container>/"); the same owner again
  * gets the same. ERR_TOO_BIG: not enough are free, ERR_INVALID: not a whole number. All or nothing. A container that
- * asks for none, on a machine with GPUs, is told so (NVIDIA_VISIBLE_DEVICES=void). */
-int devices_take(struct devices *d, struct arena *a, struct str owner, const struct json *limits,
-                 struct device_grant *ret, struct err *e);
+ * asks for none, on a machine with GPUs, gets NVIDIA_VISIBLE_DEVICES=void. */
+struct device_claim {
+    struct str owner;
+    const struct json *limits; /* may be NULL */
+};
+int devices_take(struct devices *d, struct arena *a, const struct device_claim *claim, struct device_grant *ret,
+                 struct err *e);
 /* Add to it the nodes that a container asks for by its variable NVIDIA_DRIVER_CAPABILITIES: none if it has no GPU. */
 void devices_ask(struct devices *d, struct arena *a, struct str capabilities, struct device_grant *grant);
-/* Who outlived an agent has these nodes already: their units are the owner's. */
+/* An adopted container has these nodes already: mark their units as the owner's. */
 void devices_hold(struct devices *d, struct str owner, const struct str *nodes, size_t n);
 void devices_give(struct devices *d, struct str owner_prefix); /* all owners that begin with it: "<pod uid>/" */
 

@@ -1,7 +1,7 @@
 /* dns.h - names for pods: a small responder in front of the host's own resolver
  *
- * It answers for the cluster's domain from what it is told, and passes other questions on to the host's name servers
- * (or refuses them where there is no way out). As in Kubernetes:
+ * It answers for the cluster's domain from its zone, and forwards other queries to the host's name server (or refuses them
+ * where pods have no egress). As in Kubernetes:
  *   <service>.<ns>.svc.<domain>             A: the Service's address; headless: all ready endpoints
  *                                           ExternalName: CNAME, and what that name has, here or elsewhere
  *   <host>.<service>.<ns>.svc.<domain>      A: the pod with that hostname and subdomain
@@ -11,7 +11,7 @@
  *   <domain>  SOA, NS;  ns.dns.<domain>  A: this responder;  dns-version.<domain>  TXT
  * Pods that are not ready are left out unless the Service says publishNotReadyAddresses. A name that exists without the
  * type asked for gives NOERROR and no answer; one that does not exist NXDOMAIN, both with a SOA that says 1 second. A
- * name exists when there is a record at it or below it; a Service's name exists also while nobody is ready.
+ * name exists when there is a record at it or below it; a Service's name exists also while no pod is ready.
  *
  * A pod without a hostname is called a-b-c-d below its Service, after its address, so that SRV and PTR have a name to
  * give.
@@ -80,7 +80,7 @@ enum dns_outcome {
  * or TCP), nothing else. */
 enum dns_outcome dns_answer(struct dns_zone *z, struct str packet, size_t max, struct buf *out);
 
-/* What to pass on for a reply that is begun, and the reply with what was answered to that (empty: nothing was). */
+/* The query to forward for a reply that was begun, and the reply completed with its answer (empty: there was none). */
 void dns_chase_question(struct str begun, struct buf *out);
 void dns_chase_reply(struct str begun, struct str answer, size_t max, struct buf *out);
 
@@ -113,7 +113,7 @@ void dns_server_unlock(struct dns_server *s);
  *   None                       dnsConfig alone
  * and dnsConfig added to it: name servers and search domains at the end, each once, options in place of those with
  * the same name. As the kubelet: at most 3 name servers, 32 search domains, 2048 bytes of them; what is more is left
- * out. What is no address, or would break the line it stands in, is left out too. 'server' 0.0.0.0: there is none,
+ * out. Invalid addresses, and words that would break their line, are left out too. 'server' 0.0.0.0: there is none,
  * ClusterFirst is Default. */
 struct json;
 void dns_resolv_conf(struct buf *out, const struct json *pod, const char *domain, struct in_addr server,

@@ -11,14 +11,14 @@
  * by connection tracking; a Service without endpoints rejects at once, so does a port the Service does not have.
  *
  * Details Kubernetes leaves open: what a policy does not allow is refused at once (TCP by a reset, the rest by ICMP
- * "prohibited"), not swallowed, so that nobody waits two minutes to learn it. Traffic between a pod and the machine
+ * "prohibited"), not dropped, so that the sender does not wait two minutes. Traffic between a pod and the machine
  * itself is always allowed, but for questions to the name server at the gateway, port 53: egress policies hold for them,
  * and the name server counts as a pod of kube-system with the label k8s-app: kube-dns. A pod without a Namespace object has a namespace with the one label
  * kubernetes.io/metadata.name. What cannot be read allows nothing: a peer, a port, a rule; a policy whose podSelector
  * cannot be read selects its whole namespace. IPv6 blocks match no pod. An address of the subnet that no pod has is
  * refused at once too, so the peers of a pod that died learn it.
  *
- * A pod is open as long as it is not in the table: put it in before it starts, keep it in until its link is gone.
+ * A pod is open as long as it is not in the table: put it in before it starts, and keep it in until its link is removed.
  */
 #ifndef NODE_FILTER_H
 #define NODE_FILTER_H
@@ -71,9 +71,9 @@ void filter_batch(struct arena *a, const struct filter_input *in, struct buf *ou
 bool filter_selects(struct arena *a, const struct json *policy, struct str namespace, const struct json *labels);
 
 /* The kernel at work on a batch, beside the caller: all of it or nothing comes into force. It may take long, for it may
- * have to load modules first, and it cannot be stopped: what was begun may come into force until its end is told. */
+ * have to load modules first, and it cannot be stopped: a batch may come into force until filter_end() has returned. */
 struct filter_run;
-enum { FILTER_PATIENCE_MS = 10000 }; /* then somebody should be told */
+enum { FILTER_PATIENCE_MS = 10000 }; /* then the user is notified */
 struct filter_table { /* of the two of a network; the other one goes. If it fails, that one is still whole */
     const char *id;
     bool is_second;
@@ -84,8 +84,8 @@ int filter_fd(const struct filter_run *r); /* readable: it has ended */
 /* How it went. One that has not ended is left alone and fails, for those who give up its network. */
 int filter_end(struct filter_run *r, struct err *e);
 
-/* Which table is in force in a network that was taken over? False: none. Where both are, one is removed: somebody was
- * killed between the two transactions. */
+/* Which table is in force in a network that was taken over? False: none. Where both are, one is removed: the
+ * program was killed between the two transactions. */
 bool filter_look(const char *id, int ns_fd, bool *ret_is_second);
 
 #endif

@@ -86,8 +86,8 @@ struct filter_match {
 struct filter_match filter_match(struct filter_world *w, enum nft_field field, struct ranges *r, const char *set_name);
 void filter_put_match(struct filter_world *w, const struct filter_match *m);
 
-/* A chain that answers at once. TCP by a reset: the kernel sends only a few ICMP messages a second, and whoever gets
- * none waits. */
+/* A chain that answers at once. TCP by a reset: the kernel sends only a few ICMP messages a second, and a sender without
+ * one waits. */
 void filter_refusal(struct filter_world *w, const char *chain, uint8_t icmpx_code);
 
 /* A chain that others call, with a comment that says whose it is; any bytes. */

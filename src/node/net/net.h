@@ -2,7 +2,7 @@
  *
  * Everything is made through rtnetlink (libmnl), in a private network namespace that goes away with its last process.
  * Nothing of pods is in the host's namespace, so no firewall or forwarding policy of the host stands between two pods,
- * and nothing is left there by whoever dies.
+ * and a killed run leaves nothing there.
  *
  * How packets go: each pod has a link of its own and a route to it; the bridge holds the gateway's address and the
  * route of the subnet, no pod's link is a port of it. So every packet between two pods is routed and passes the forward
@@ -50,9 +50,8 @@ struct net_options {
 
 /* ERR_FORBIDDEN: neither root nor in a user namespace. Runs no program but slirp4netns, where that is the egress. */
 int net_open(const struct net_options *opt, struct net **ret, struct err *e);
-/* The namespace goes with everything in it once no process and no socket is left there. What egress put into
- * the host's namespace is removed within some 50 ms, by a process that nobody has to wait for; the next net_open()
- * with egress does. NULL is fine. */
+/* The namespace goes with everything in it once no process and no socket is left there. Things of egress in the host's
+ * namespace are removed within some 50 ms by a process of its own; net_open() with egress waits for it. NULL is fine. */
 void net_close(struct net *n);
 /* In two steps: what is on the host goes slowly, some 50 ms, by a process of its own, which is to be waited for (0: there is none). */
 pid_t net_close_begin(struct net *n);
@@ -63,8 +62,8 @@ void net_close_end(pid_t remover);
 int net_helper_fd(const struct net *n);
 int net_helper_restart(struct net *n, struct err *e);
 
-/* A network outlives its program when somebody keeps its descriptors open (net_fds()) and what is to be known of it
- * (net_note()): then the next program goes on with it, and holds the addresses of the pods that are still there. */
+/* A network outlives its program when another process keeps its descriptors (net_fds()) and its state (net_note()). The
+ * next program adopts it, and reserves the addresses of the pods that still run. */
 enum { NET_FDS = 2 };
 struct net_kept {
     struct str note;
@@ -83,9 +82,8 @@ void net_let_go(struct net *n); /* instead of net_close(): the network stays. NU
  * why it may not work, with the command that helps ("…; run: …"), or NULL. Both live as long as the net. */
 const char *net_way_out(const struct net *n, const char **ret_why);
 
-/* Remove what killed runs have left in the host's namespace: tables named as ours whose link is gone. Forwarding
- * that was switched on for them is switched off. The number of things removed. For somebody who is not root there is
- * never anything. */
+/* Remove what killed runs have left in the host's namespace: our tables whose link has been removed. Forwarding that was
+ * switched on for them is switched off. Returns the number of things removed; 0 for users other than root. */
 int net_sweep(void);
 /* The same for one run that is known to be dead; from any process in the host's network namespace. */
 int net_sweep_run(const char *id);
@@ -94,12 +92,12 @@ struct in_addr net_gateway(const struct net *n); /* the bridge's own address: DN
 const char *net_bridge(const struct net *n);     /* its name, for filters */
 int net_ns_fd(const struct net *n);              /* the private namespace */
 
-/* A socket that listens at the gateway's address: what pods ask of this program. It is in the private namespace, where
- * nobody but pods comes, and root of this machine where there is a way out. */
+/* Listen on the gateway's address, for requests of pods to this program. The socket is in the private namespace: only pods
+ * reach it, and root of this machine where there is egress. */
 int net_listen(const struct net *n, uint16_t port, int *ret_fd, struct err *e);
 
-/* A socket of this type (SOCK_STREAM: TCP, SOCK_DGRAM: UDP) that reaches the pods, whoever we are and wherever they have
- * a way out: connect() it. It does not block. */
+/* A non-blocking socket of this type (SOCK_STREAM: TCP, SOCK_DGRAM: UDP) in the pod network, to be connected to a pod. Works
+ * for every user, with or without egress. */
 int net_socket(const struct net *n, int type, int *ret_fd, struct err *e);
 
 /* The next free address; they are not given again soon. ERR_TOO_BIG when the subnet is used up. 'is_fenced': of the upper
@@ -114,8 +112,8 @@ int net_join(struct net *n, int ns_fd, struct in_addr address, const char **ret_
  * there to open one. */
 int net_join_by(struct net *n, int ns_fd, int take_nl_fd, struct in_addr address, struct err *e);
 
-/* Cut the pod off at once; the kernel removes its link with the namespace, or we do, with others, by and by. Also
- * when the namespace is gone already, and when the pod never joined. */
+/* Cut the pod off at once; the kernel removes its link with the namespace, or we do, with others, by and by. Fine
+ * if the namespace no longer exists, and if the pod never joined. */
 int net_leave(struct net *n, struct in_addr address, struct err *e);
 
 #endif

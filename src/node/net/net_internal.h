@@ -27,8 +27,7 @@ void net_put_up(struct nl *l, const char *what, int index);
 void net_put_end(struct nl *l, const char *name, int mtu, const uint8_t mac[6]); /* what both ends of a pair have */
 void net_put_settings(struct nl *l, const struct net_setting *list, size_t n);   /* of the link begun last */
 
-/* No IPv6 address for a link: nobody would use it, and making one costs timers and packets. Optional: the kernel may
- * have no IPv6 at all. */
+/* No IPv6 address for a link: it would be unused, and costs timers and packets. Optional: the kernel may lack IPv6. */
 void net_put_no_ipv6(struct nl *l, int index);
 void net_put_address(struct nl *l, int index, struct in_addr a, int prefix, uint32_t flags);
 
@@ -77,7 +76,7 @@ struct net_egress {
     struct nl host; /* speaks to the host's namespace */
     bool is_root;   /* may change the host's network */
     int lock;       /* root: until it is open */
-    int exit_fd;    /* slirp4netns ends with it */
+    int exit_fd;    /* slirp4netns ends when it is closed */
     struct net_slirp slirp;
     int64_t restarted_ms; /* mono; 0: never */
 };
@@ -92,11 +91,11 @@ void net_egress_let_go(struct net_egress *o);
 const char *net_egress_text(const struct net_egress *o);
 
 int net_slirp_open(const struct net_way *w, struct net_slirp *ret, int *ret_exit_fd, struct err *e);
-void net_slirp_wait(struct net_slirp *s);  /* its exit descriptor is closed, or it is gone: wait for it */
-void net_slirp_leave(struct net_slirp *s); /* it stays, and is nobody's */
+void net_slirp_wait(struct net_slirp *s);  /* its exit descriptor is closed, or it has ended: reap it */
+void net_slirp_leave(struct net_slirp *s); /* it keeps running for the next program */
 
-/* Under net_lock(). Removing closes 'lock' (-1: it is the caller's) as soon as the rest, the slow part, is nobody's
- * business; the number of things removed. */
+/* Under net_lock(). Removing closes 'lock' (-1: it is the caller's) before the slow part, which no other run depends on.
+ * Returns the number of things removed. */
 int net_uplink_open(const struct net_way *w, struct err *e);
 int net_uplink_remove(struct nl *host, const char *id, int lock);
 

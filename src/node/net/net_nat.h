@@ -13,7 +13,7 @@
  *     }
  *
  * Made and removed by netlink: no program is run. The comment keeps which links of the host forward because of us, so
- * that whoever sweeps after a killed program can put that back; from those links to others than ours nothing passes, as
+ * that the sweep after a killed program can undo that; from those links to others than ours nothing passes, as
  * before. All calls are about the network namespace 'ns_fd' (-1: here).
  */
 #ifndef NODE_NET_NAT_H
@@ -41,8 +41,8 @@ struct nat_tables {
 struct nat_options {
     const char *id, *comment; /* the comment is shorter than NAT_COMMENT_MAX */
     const struct subnet *pods;
-    bool is_open;   /* whoever has a route gets in: without link_local, own, and the first rule of forwarded */
-    uint32_t group; /* of the run's link to the pods, in this namespace; 0: there is none, and nobody gets in by it */
+    bool is_open;   /* every host with a route gets in: without link_local, own, and the first rule of forwarded */
+    uint32_t group; /* of the run's link to the pods, in this namespace; 0: there is none */
     const char *const *links; /* of the comment */
     size_t n_links;
     const uint32_t *host; /* addresses of the host, where its own namespace is another one: closed to the upper half */

@@ -33,7 +33,7 @@ bool subnet_overlaps(const struct subnet *s, uint32_t base, int prefix);
 
 /* ERR_TOO_BIG when all are taken. */
 int subnet_take(struct subnet *s, struct in_addr *ret, struct err *e);
-/* One of a half: whoever sees an address knows by it which it is. */
+/* An address of one half: the half can be seen from the address. */
 int subnet_take_in(struct subnet *s, bool is_upper, struct in_addr *ret, struct err *e);
 uint32_t subnet_upper(const struct subnet *s);        /* the first address of the upper half */
 bool subnet_hold(struct subnet *s, struct in_addr a); /* take this one; false: it is taken, or not in the range */

@@ -103,7 +103,7 @@ static void reads(void **state)
         autoarena a = { 0 };
         struct json *obj = NULL;
         struct err e = { 0 };
-        int got = proto_decode(&a, envelope(&a, "v1", bodies[i].kind, bodies[i].raw), STR_NULL, STR_NULL, &obj, &e);
+        int got = proto_decode(&a, envelope(&a, "v1", bodies[i].kind, bodies[i].raw), &obj, &e);
 
         if (bodies[i].want && (got < 0 || strcmp(text_of(&a, obj), bodies[i].want) != 0))
             fail_msg("case %zu: %s", i, got < 0 ? e.text : text_of(&a, obj));
@@ -118,20 +118,18 @@ static void reads_envelopes(void **state)
     struct json *obj;
     struct err e;
 
-    /* without a kind it is that of the request */
-    assert_int_equal(proto_decode(&a, STR("k8s\0\x12\x00"), STR("v1"), STR("Pod"), &obj, &e), 0);
-    assert_string_equal(text_of(&a, obj), "{'apiVersion':'v1','kind':'Pod'}");
-    assert_int_equal(proto_decode(&a, STR("k8s\0\x1a\x04gzip"), STR("v1"), STR("Pod"), &obj, &e), -1);
+    assert_int_equal(proto_decode(&a, STR("k8s\0\x12\x00"), &obj, &e), -1); /* without a kind */
+    assert_int_equal(e.code, ERR_NOT_FOUND);
+    assert_int_equal(proto_decode(&a, STR("k8s\0\x1a\x04gzip"), &obj, &e), -1);
     assert_int_equal(proto_decode(&a,
                                   STR("k8s\0\x22\x10"
                                       "application/json"),
-                                  STR("v1"), STR("Pod"), &obj, &e),
+                                  &obj, &e),
                      -1);
-    assert_int_equal(proto_decode(&a, STR("k8s"), STR("v1"), STR("Pod"), &obj, &e), -1);
-    assert_int_equal(proto_decode(&a, STR("{}"), STR("v1"), STR("Pod"), &obj, &e), -1);
+    assert_int_equal(proto_decode(&a, STR("k8s"), &obj, &e), -1);
+    assert_int_equal(proto_decode(&a, STR("{}"), &obj, &e), -1);
     /* options are sent under the group of what they are for */
-    assert_int_equal(
-        proto_decode(&a, envelope(&a, "policy/v1", "DeleteOptions", STR("\x08\x00")), STR_NULL, STR_NULL, &obj, &e), 0);
+    assert_int_equal(proto_decode(&a, envelope(&a, "policy/v1", "DeleteOptions", STR("\x08\x00")), &obj, &e), 0);
     assert_string_equal(text_of(&a, obj), "{'apiVersion':'policy/v1','kind':'DeleteOptions','gracePeriodSeconds':0}");
 }
 
@@ -148,7 +146,7 @@ static void stops_at_too_many(void **state)
         autobuf pod = { 0 };
 
         wire_put_bytes(&pod, 1, buf_view(&raw));
-        assert_int_equal(proto_decode(&a, envelope(&a, "v1", "Pod", buf_view(&pod)), STR_NULL, STR_NULL, &obj, &e), -1);
+        assert_int_equal(proto_decode(&a, envelope(&a, "v1", "Pod", buf_view(&pod)), &obj, &e), -1);
     }
     assert_int_equal(e.code, ERR_TOO_BIG);
 }
@@ -206,7 +204,7 @@ static void frames_events(void **state)
     assert_int_equal(wire_next(&event, &f, &e), 1);
     rest = f.bytes;
     assert_int_equal(wire_next(&rest, &f, &e), 1);
-    assert_int_equal(proto_decode(&a, f.bytes, STR_NULL, STR_NULL, &obj, &e), 0);
+    assert_int_equal(proto_decode(&a, f.bytes, &obj, &e), 0);
     assert_string_equal(text_of(&a, obj), "{'apiVersion':'v1','kind':'ConfigMap','data':{'a':'b'}}");
 }
 
@@ -313,8 +311,7 @@ static void comes_back(void **state)
         json_set(obj, "apiVersion", json_str(&a, str_of(k->api_version)));
         json_set(obj, "kind", json_str(&a, str_of(k->kind)));
         some_message(&a, &r, k->message, obj);
-        if (proto_encode(&a, &out, obj, &e) < 0 ||
-            proto_decode(&a, arena_str(&a, buf_view(&out)), STR_NULL, STR_NULL, &back, &e) < 0)
+        if (proto_encode(&a, &out, obj, &e) < 0 || proto_decode(&a, arena_str(&a, buf_view(&out)), &back, &e) < 0)
             fail_msg("%s: %s", text_of(&a, obj), e.text);
         if (!json_equal(obj, back))
             fail_msg("%s %s", k->kind, text_of(&a, json_diff(&a, obj, back)));

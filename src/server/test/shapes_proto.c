@@ -70,8 +70,7 @@ void shapes_protobuf(struct arena *a, struct rand *r, const struct json *base, c
 
     put_bytes(&names, 1, version);
     put_bytes(&names, 2, kind);
-    if (proto_encode(a, &whole, base, NULL) == 0 &&
-        proto_decode(a, buf_view(&whole), version, kind, &decoded, NULL) == 0) {
+    if (proto_encode(a, &whole, base, NULL) == 0 && proto_decode(a, buf_view(&whole), &decoded, NULL) == 0) {
         size_t head = 4 + 1 + 1 + names.n; /* the magic, and the names of the kind, which are short */
 
         for (size_t i = head + 1; i < whole.n && raw.n == 0; i++) /* behind the length of the message */

@@ -91,7 +91,7 @@ static const char *take(struct fixture *f, const char *owner, const char *limits
     struct buf out = { 0 };
     const char *text;
 
-    if (devices_take(f->d, &f->a, str_of(owner), parse(f, limits), &g, &f->e) < 0)
+    if (devices_take(f->d, &f->a, &(struct device_claim){ str_of(owner), parse(f, limits) }, &g, &f->e) < 0)
         return arena_fmt(&f->a, "%s: %s", err_code_name(f->e.code), f->e.text).p;
     VEC_FOREACH(node, &g.nodes)
         buf_fmt(&out, "%.*s ", STR_ARG(*node));
@@ -131,7 +131,8 @@ static void test_asked_nodes(void **state)
         autobuf got = { 0 };
         size_t known;
 
-        assert_int_equal(devices_take(f->d, &f->a, STR("p/a/"), parse(f, rows[i].limits), &g, &f->e), 0);
+        assert_int_equal(
+            devices_take(f->d, &f->a, &(struct device_claim){ STR("p/a/"), parse(f, rows[i].limits) }, &g, &f->e), 0);
         known = g.nodes.n;
         devices_ask(f->d, &f->a, str_of(rows[i].asked), &g);
         for (size_t n = known; n < g.nodes.n; n++)
@@ -201,7 +202,8 @@ static void test_none_asked_for(void **state)
     open_devices(f, false);
     assert_string_equal(take(f, "p/a", "{\"cpu\": 1}"), "NVIDIA_VISIBLE_DEVICES=void");
     assert_string_equal(take(f, "p/a", "{\"nvidia.com/gpu\": 0}"), "NVIDIA_VISIBLE_DEVICES=void");
-    assert_int_equal(devices_take(f->d, &f->a, STR("p/b"), NULL, &(struct device_grant){ 0 }, &f->e), 0);
+    assert_int_equal(
+        devices_take(f->d, &f->a, &(struct device_claim){ STR("p/b"), NULL }, &(struct device_grant){ 0 }, &f->e), 0);
 }
 
 static void test_no_gpus(void **state)
@@ -293,7 +295,9 @@ static void test_libraries(void **state)
 
     put_machine(f);
     open_devices(f, false);
-    assert_int_equal(devices_take(f->d, &f->a, STR("p/a"), parse(f, "{\"nvidia.com/gpu\": 1}"), &g, &f->e), 0);
+    assert_int_equal(
+        devices_take(f->d, &f->a, &(struct device_claim){ STR("p/a"), parse(f, "{\"nvidia.com/gpu\": 1}") }, &g, &f->e),
+        0);
     assert_int_equal(g.libraries.n, 3); /* the toolkit's libcudart belongs to the image */
     assert_true(str_is(g.libraries.v[0], "/usr/lib/x86_64-linux-gnu/libcuda.so.1"));
     assert_true(str_is(g.libraries.v[1], "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"));
