@@ -70,7 +70,7 @@ static int cgroup_apply(int dir, const char *file, const struct cgroup_setting *
     return -1;
 }
 
-/* What is new is there: its files can be opened from ours. */
+/* A new group exists for sure: its files can be opened from ours. */
 static int cgroup_set_limits(const struct cgroup_hier *h, const char *path, const struct cgroup_limits *limits,
                              bool is_new, struct err *e)
 {
@@ -166,7 +166,7 @@ int cgroup_make(struct cgroups *c, const char *path, const struct cgroup_limits 
     return 0;
 }
 
-/* The usual case: nothing is in it any more, and the kernel is the one to ask. */
+/* The usual case: the group is empty, and the kernel knows. */
 static bool remove_empty(struct cgroups *c, const char *path)
 {
     for (size_t i = 0; i < c->n; i++)

@@ -100,7 +100,7 @@ static bool is_parent_step(struct str path)
 
 bool cgroup_host_below(struct str root, struct str own, struct str *ret_rest)
 {
-    /* "/../x": outside of our cgroup namespace. Nobody can say where that is in the mount. */
+    /* "/../x": outside of our cgroup namespace, so its place in the mount is unknown. */
     if (is_parent_step(own) || is_parent_step(root))
         return false;
     if (str_is(root, "/"))

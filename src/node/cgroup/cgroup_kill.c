@@ -50,7 +50,7 @@ static void thaw_visit(int dir, void *arg)
     (void)freeze(arg, dir, false, 0);
 }
 
-/* Without cgroup.kill: stop all so that nobody can fork away, signal all, let them go to die. Where nothing can be
+/* Without cgroup.kill: freeze all so that none can fork, signal all, thaw them so that they die. Where nothing can be
  * frozen the passes that follow must outrun the forks, so no more are allowed meanwhile. */
 static void kill_by_hand(const struct cgroups *c, const struct cgroup_opened *o)
 {

@@ -101,7 +101,7 @@ size_t cgroup_v2_settings(const struct cgroup_limits *l, struct cgroup_setting r
     struct cgroup_quota q;
     size_t n = 0;
 
-    /* One CPU is the weight of a group nobody set (100). */
+    /* One CPU is the default weight of a group (100). */
     n += cgroup_limits_add(ret + n, CGROUP_CTRL_CPU, "cpu.weight", MAX_OF(cpus / 10, 1), 0);
     n += add_limit(ret + n, CGROUP_CTRL_CPU, "cpu.max", 0);
     ret[n - 1].flags |= CGROUP_SETTING_IF_THERE;
@@ -118,7 +118,7 @@ size_t cgroup_v2_settings(const struct cgroup_limits *l, struct cgroup_setting r
         ret[n - 1].flags &= ~(unsigned)CGROUP_SETTING_RESETS;
         (void)snprintf(ret[n - 1].text, sizeof(ret[n - 1].text), "0");
     }
-    /* A container over its limit dies as a whole, as Kubernetes does it on v2; half of one is of no use. */
+    /* A container over its limit dies as a whole, as Kubernetes does it on v2. */
     if (l->dies_whole)
         n += cgroup_limits_add(ret + n, CGROUP_CTRL_MEMORY, "memory.oom.group", l->memory_bytes != 0,
                                CGROUP_SETTING_IF_THERE | (l->memory_bytes ? 0 : CGROUP_SETTING_RESETS));

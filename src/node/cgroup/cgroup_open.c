@@ -78,7 +78,7 @@ static void find_bases(struct cgroups *c, const struct cgroup_host *host, struct
     }
 }
 
-/* An older group of our name: somebody's if processes are in it, otherwise what a dead run left. All are looked at
+/* An older group of our name is in use if it contains processes; otherwise a dead run left it. All are looked at
  * before one is removed: the processes may be in one half only. */
 static int cgroup_open_take_over(const struct cgroups *c, struct err *e)
 {

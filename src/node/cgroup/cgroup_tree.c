@@ -129,7 +129,7 @@ bool cgroup_tree_is_empty(int dir, bool is_v2)
     return !found;
 }
 
-/* The last process is gone but the kernel may still be putting it away: EBUSY for a moment. */
+/* The last process has ended, but the kernel may still be cleaning up: EBUSY for a moment. */
 static int cgroup_tree_remove_one(int parent, const char *name)
 {
     for (int64_t us = 100; us < 200000; us *= 2) {

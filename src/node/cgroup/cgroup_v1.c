@@ -1,6 +1,6 @@
 /* cgroup_v1.c - version 1: one tree per controller or per few of them
  *
- * Our group sits in our own group of each tree: limits somebody put on us hold for the pods too. Counts of v1 are
+ * Our group sits in our own group of each tree: limits on us hold for the pods too. Counts of v1 are
  * mostly of one group alone, so those of the groups below are added.
  */
 #include "node/cgroup/cgroup_internal.h"

@@ -1,7 +1,7 @@
 /* cgroup_v2.c - version 2: one tree with all controllers
  *
  * The rule that shapes everything here: a group other than the top may either hold processes or pass controllers on to
- * groups below it. So our own group, where this program runs, can be the base only when nobody else is in it: then we
+ * groups below it. So our own group, where this program runs, can be the base only when no other process is in it: then we
  * move ourselves into a group "<name>-self" beside ours (this is what a service with Delegate=yes may do). Otherwise
  * the base is the nearest group above that our user may write to and that passes on the most.
  */
@@ -254,7 +254,7 @@ void cgroup_v2_settle(struct cgroup_hier *h)
     h->ctrls = (unsigned)cgroup_v2_pass(h->ours, h->ctrls, '+');
 }
 
-/* In a base that is not ours alone the controllers stay on: somebody may count on them by now. */
+/* In a base that is not ours alone the controllers stay on: other groups may use them by now. */
 void cgroup_v2_leave(struct cgroup_hier *h, const char *name)
 {
     char self[256];

@@ -541,7 +541,7 @@ void dns_chase_question(struct str begun, struct buf *out)
     ldns_pkt_free(reply);
 }
 
-/* Of what somebody else says the rest is left out. */
+/* The rest of a foreign answer is left out. */
 static bool is_asked_for(const ldns_pkt *reply, const ldns_rr *rr)
 {
     ldns_rr_type asked = ldns_rr_get_type(ldns_rr_list_rr(ldns_pkt_question(reply), 0)), type = ldns_rr_get_type(rr);

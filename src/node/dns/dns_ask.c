@@ -1,7 +1,7 @@
 /* dns_ask.c - questions that are not ours, passed on to the host's name server
  *
- * Who can guess the port and the id of a question can forge its answer before the true one comes. So each question has
- * a socket of its own, whose port the kernel draws, connected, so that the kernel takes packets from nobody else; and a
+ * An attacker who guesses the port and the id of a query can forge its answer before the true one comes. So each question has
+ * a socket of its own, whose port the kernel draws, connected, so that the kernel drops packets of other senders; and a
  * random id. An answer that does not repeat id and question is ignored. A client by TCP is served by TCP, so that it
  * gets answers of any length.
  */
@@ -245,7 +245,7 @@ static void read_udp(struct dns_server *s, struct dns_ask *k)
     ssize_t n = recv(k->watch.fd, packet, sizeof(packet), MSG_DONTWAIT);
 
     if (n < 0 && errno != EAGAIN && errno != EINTR)
-        dns_ask_fail(s, k); /* nobody listens there: no need to wait */
+        dns_ask_fail(s, k); /* the port is closed: no need to wait */
     else if (n > 0 && is_answer(k, (struct str){ packet, (size_t)n }))
         dns_ask_succeed(s, k, packet, (size_t)n);
 }

@@ -1,7 +1,7 @@
 /* dns_conn.c - clients by TCP
  *
  * Each message has its length in front (two bytes). A client may send several questions without waiting; they are
- * answered as the answers come. What a client can hold of us is limited: connections, the time of each, replies it does
+ * answered as the answers come. Limits hold for each client: connections, the time of each, and replies that it does
  * not read.
  */
 #include "node/dns/dns_internal.h"
@@ -118,7 +118,7 @@ static void forget_sent(struct dns_conn *c)
     c->sent = 0;
 }
 
-/* False: the connection is of no use any more. */
+/* False: the connection has failed. */
 static bool dns_conn_flush(const struct dns_server *s, struct dns_conn *c)
 {
     while (unread(c)) {
@@ -229,7 +229,7 @@ void dns_conn_ready(struct dns_server *s, struct dns_conn *c, uint32_t events)
         fine = dns_conn_flush(s, c);
     if (fine && !c->at_end && takes_more(c) && !has_work(c))
         fine = dns_conn_receive(c);
-    else if (events & (EPOLLHUP | EPOLLERR)) /* nobody is there to read the replies */
+    else if (events & (EPOLLHUP | EPOLLERR)) /* the client does not read replies */
         fine = false;
     if (fine)
         take_messages(s, c);

@@ -152,7 +152,7 @@ static bool is_published(const struct dns_zone *z, struct in_addr address)
     return false;
 }
 
-/* d.c.b.a.in-addr.arpa, if it is the address of somebody here. */
+/* d.c.b.a.in-addr.arpa, if it is an address of the zone. */
 static struct dns_node find_reverse(const struct dns_zone *z, const struct str *v, size_t n)
 {
     struct dns_node node = { .kind = DNS_ELSEWHERE, .is_reverse = true };

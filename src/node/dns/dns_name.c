@@ -51,7 +51,7 @@ int dns_name_parse(struct str dotted, struct dns_name *ret)
     return 0;
 }
 
-/* 'wire' is a whole name that somebody has checked: ldns, or one of the makers above. */
+/* 'wire' is a whole name, checked by ldns or by one of the functions above. */
 void dns_labels_of(struct dns_labels *l, const uint8_t *wire, size_t n)
 {
     assert(n <= DNS_NAME_MAX);

@@ -1,7 +1,7 @@
 /* dns_server.c - the thread that serves: UDP here, clients by TCP in dns_conn.c, questions passed on in dns_ask.c
  *
- * One thread, one epoll. What is closed in a turn is freed at its end, for a later event of the same turn may point at
- * it.
+ * One thread, one epoll. Objects that are closed in a turn are freed at its end: a later event of the turn may point at
+ * them.
  */
 #include "node/dns/dns_internal.h"
 
@@ -93,7 +93,7 @@ static void read_udp(struct dns_server *s)
         ssize_t n = recvfrom(s->udp.fd, packet, sizeof(packet), MSG_DONTWAIT, (struct sockaddr *)&client.peer, &size);
 
         if (n < 0 && errno != EINTR)
-            return; /* nothing more; or an error of an earlier reply, which is nobody's now */
+            return; /* nothing more; or the error of an earlier reply */
         if (n > 0 && client.peer.sin_port != 0)
             dns_serve(s, &client, (struct str){ packet, (size_t)n });
     }

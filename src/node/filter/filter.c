@@ -189,7 +189,7 @@ static void sort_pods(struct filter_world *w)
     w->pods.n = n;
 }
 
-/* What the API server gives every namespace is there even if nobody made the object. */
+/* The labels that an API server gives every namespace, also without a Namespace object. */
 static struct json *space_labels(struct filter_world *w, const struct json *object, struct str name)
 {
     const struct json *given = json_find(object, "metadata", "labels", NULL);

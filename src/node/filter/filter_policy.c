@@ -183,7 +183,7 @@ static void add_block(struct arena *a, const struct json *block, struct ranges *
     ranges_add(a, &part, r.low, r.high);
     JSON_FOREACH(x, excepts) {
         if (read_cidr(json_text(x, STR_NULL), &r) < 0)
-            return; /* an exception nobody understands: better no block at all */
+            return; /* an invalid exception: allow nothing of the block */
         ranges_cut(a, &part, r.low, r.high);
     }
     VEC_FOREACH(x, &part.list)
@@ -242,7 +242,7 @@ struct peers {
     struct filter_match match; /* if not */
 };
 
-/* False: the rule lets nobody in. */
+/* False: the rule allows no peer. */
 static bool read_peers(struct filter_policy_writer *wr, const struct filter_policy *p, enum direction d,
                        const struct json *peers, struct peers *ret)
 {
@@ -522,7 +522,7 @@ static void write_forward(struct filter_world *w, const struct nft_set classes[D
     struct nft *t = w->table;
 
     nft_chain(t, "forward", &forward, NULL);
-    if (w->in->bridge) { /* no pod has the address any more; before what is established, so that its peers learn it */
+    if (w->in->bridge) { /* the pod of the address has ended; before what is established, so that its peers learn it */
         nft_rule(t, "forward");
         nft_match_link(t, NFT_META_OIFNAME, w->in->bridge);
         nft_verdict(t, NFT_GOTO, "gone");

@@ -6,7 +6,7 @@
  * So there are two transactions: the new table comes while the old one is whole, then the old one goes while the new
  * one is whole. Between them a packet must be let pass by both.
  *
- * Whoever ends last, the thread or the caller, frees what they share.
+ * The last of the two, thread or caller, frees what they share.
  */
 #include "node/filter/filter.h"
 
@@ -46,7 +46,7 @@ static void *filter_run_work(void *arg)
 {
     struct filter_run *r = arg;
 
-    (void)prctl(PR_SET_NAME, "pumice-filter"); /* seen by whoever asks what the program waits for */
+    (void)prctl(PR_SET_NAME, "pumice-filter"); /* for ps and debuggers */
     r->rc = nft_send(buf_view(&r->new), r->ns_fd, &r->e);
     if (r->rc == 0)
         r->rc = nft_send(buf_view(&r->old), r->ns_fd, &r->e);

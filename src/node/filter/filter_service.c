@@ -1,8 +1,8 @@
 /* filter_service.c - Service addresses as maps and chains
  *
  * A new connection to (address, protocol, port) of a Service gets another destination before it is routed; conntrack
- * does the same to the rest of it, and the reverse to the answers. What still goes to a Service address afterwards has
- * nowhere to go and is refused. A pod that reaches itself by its Service would see a packet from its own address: to it
+ * does the same to the rest of it, and the reverse to the answers. A packet that still goes to a Service address
+ * afterwards is refused. A pod that reaches itself by its Service would see a packet from its own address: to it
  * the gateway is the sender.
  */
 #include "node/filter/filter_internal.h"
@@ -62,7 +62,7 @@ static int endpoint_cmp(const void *x, const void *y)
     return p != q ? (p > q) - (p < q) : a->port - b->port;
 }
 
-/* Each once: somebody may have named one twice. Returns how many are left. */
+/* Removes duplicates. Returns how many are left. */
 static size_t sort_unique(struct filter_endpoint *v, size_t n)
 {
     size_t kept = 0;

@@ -51,7 +51,7 @@ struct net {
     int ns_fd, mtu;
     uint32_t group;
     char id[NET_ID_DIGITS + 1], bridge[IF_NAMESIZE];
-    int left[LEFT_MAX]; /* links of pods that left; most are gone already */
+    int left[LEFT_MAX]; /* links of pods that left; most are removed already */
     size_t n_left;
     bool has_defaults;      /* in the namespace, for links to come: those of pods */
     bool is_open, outlives; /* see struct net_options */
@@ -163,9 +163,9 @@ static int make_bridge(struct net *n, struct err *e)
 
 /* ---- open and close ---- */
 
-/* What links of pods are to have, so that one request makes one and starts it. Strict reverse path: the pod may send
+/* Defaults for links of pods, so that one request creates a link and starts it. Strict reverse path: the pod may send
  * from the address that is routed to it, and from no other. IPv6: for each link that starts the kernel walks all of its
- * routes, and has one for each link; pods have none. Where this cannot be, each link is told. */
+ * routes, and has one for each link; pods have none. Where this is not possible, each link is configured. */
 static bool set_defaults(void)
 {
     static const char *const defaults[] = { "/proc/sys/net/ipv4/conf/default/forwarding",
@@ -199,7 +199,7 @@ static void remove_left(struct net *n)
         }
         (void)nl_send(&n->nl, NULL); /* it has gone already: fine */
     }
-    (void)net_delete_group(&n->nl, n->group | NET_GROUP_LEFT, NULL); /* none is there any more: fine, too */
+    (void)net_delete_group(&n->nl, n->group | NET_GROUP_LEFT, NULL); /* the group may be empty */
 }
 
 /* The number of a link is given to another one. */
@@ -494,8 +494,8 @@ static int join_pod(struct net *n, int ns_fd, int take_nl_fd, const struct net_p
     return rc;
 }
 
-/* No packet goes to the pod, and none comes from it either: there is no way back to the sender. The route may be gone
- * with the link, as that goes with the pod's namespace. */
+/* No packet goes to the pod, and none comes from it either: there is no way back to the sender. The kernel may have
+ * removed the route with the link, when the pod's namespace ended. */
 static int cut_off(struct net *n, const struct net_port *port, struct err *e)
 {
     struct rtmsg *head = nl_begin(&n->nl, RTM_DELROUTE, 0, "remove the route", sizeof(*head));

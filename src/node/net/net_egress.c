@@ -67,7 +67,7 @@ void net_egress_open(struct net_egress *o, const struct net_way *w)
     o->lock = -1;
 }
 
-/* Whoever waits for our output must not wait for this process. */
+/* A reader of our output must not wait for this process. */
 static void keep_only(int fd)
 {
     if (fd > 0)
@@ -91,7 +91,7 @@ static _Noreturn void be_remover(int lock, const char *id)
 static pid_t remove_uplink(struct net_egress *o, const char *id)
 {
     autoclose int lock = -1;
-    pid_t pid = net_lock(&lock, NULL) == 0 ? fork() : -1; /* else somebody hangs: go on without */
+    pid_t pid = net_lock(&lock, NULL) == 0 ? fork() : -1; /* else another run hangs: go on without */
 
     if (pid == 0)
         be_remover(lock, id);
@@ -147,7 +147,7 @@ int net_egress_again(struct net_egress *o, const struct net_way *w, struct err *
 void net_egress_adopt(struct net_egress *o, enum net_egress_kind kind, const char *why, int take_exit_fd)
 {
     *o = (struct net_egress){ .kind = kind, .lock = -1, .exit_fd = take_exit_fd, .is_root = netns_is_ours() };
-    (void)nl_open(&o->host, NULL); /* needed to remove it, and somebody else can do that, too */
+    (void)nl_open(&o->host, NULL); /* only to remove it, which the next sweep can do, too */
     if (why[0])
         (void)err_set(&o->why, ERR_FORBIDDEN, "%s", why);
 }

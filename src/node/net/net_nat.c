@@ -51,7 +51,7 @@ static void match_new(struct nft *t)
     nft_match(t, 0, NFT_CMP_EQ, &nothing, sizeof(nothing));
 }
 
-/* Refused at once, not swallowed: nobody waits two minutes to learn it. */
+/* Rejected, not dropped, so that the sender does not wait two minutes. */
 static void reject(struct nft *t)
 {
     nft_reject(t, NFT_REJECT_ICMP_UNREACH, ICMP_PKT_FILTERED);

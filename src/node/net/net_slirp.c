@@ -1,4 +1,4 @@
-/* net_slirp.c - egress for somebody who may not touch the host's network: slirp4netns
+/* net_slirp.c - egress for users who cannot change the host's network: slirp4netns
  *
  * It puts a tap device into the pods' namespace and passes on, as an ordinary program with sockets, what comes out of
  * it. It takes packets from the tap's own address only, so the pods hide behind that. It ends when its exit descriptor

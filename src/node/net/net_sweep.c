@@ -65,7 +65,7 @@ static int remove_locked(struct nl *l, const char *id)
 {
     int lock = -1;
 
-    (void)net_lock(&lock, NULL); /* somebody hangs: go on without */
+    (void)net_lock(&lock, NULL); /* another run hangs: go on without */
     return net_uplink_remove(l, id, lock);
 }
 

@@ -28,7 +28,7 @@ static const uint8_t inner_mac[6] = { 0x02, 0x70, 0x6d, 0x00, 0x00, 0x03 };
 
 /* ---- the lock ---- */
 
-/* Of root alone: whoever could open it could keep every run from the network. */
+/* Of root alone: a user who can open it could block the network of every run. */
 static const char lock_dir[] = "/run/pumice";
 
 int net_lock(int *ret_fd, struct err *e)
@@ -258,7 +258,7 @@ static void put_back(struct nl *l, const struct nat_tables *rest, const char *co
         memcpy(name, word.p, word.n);
         index = if_nametoindex(name);
         if (index)
-            (void)set_forwarding(l, (int)index, 0, NULL); /* the link may be gone */
+            (void)set_forwarding(l, (int)index, 0, NULL); /* the link may be deleted */
     }
 }
 
