@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "sched/gang/gang_internal.h"
 #include "sched/gang/hold.h"
+#include "sched/gang/parked.h"
 #include "sched/fit/class.h"
 #include "sched/round.h"
 
@@ -218,6 +219,7 @@ void gang_classes_init(struct sched_model *m)
 
     map_init(&all->by_key, m->seed);
     list_init(&all->all);
+    list_init(&all->parked);
     list_init(&all->inqueue);
     list_init(&all->alone);
     list_init(&all->behind);
@@ -278,6 +280,7 @@ static struct gang_class *class_need(struct sched_model *m, const struct sched_g
     c->key = (struct str){ (const char *)(c + 1), key.n };
     heap_init(&c->members, by_order);
     heap_init(&c->by_runtime, by_runtime);
+    c->id = ++m->alike->n_made;
     map_put(&m->alike->by_key, c->key, c);
     list_push(&m->alike->all, &c->link);
     if (g->status.phase == GROUP_INQUEUE)
@@ -319,6 +322,7 @@ static void gang_class_join(struct sched_model *m, struct gang_class *c, struct 
 {
     struct gang_classes *all = m->alike;
 
+    gang_class_unpark(m, c);
     g->gang.alike = c;
     g->share = 0; /* it has nothing; the order of members must not change while they are in */
     heap_push(&c->members, &g->gang.in_class);
@@ -338,6 +342,7 @@ static void gang_gang_class_leave(struct sched_model *m, struct sched_group *g)
 
     if (!c)
         return;
+    gang_class_unpark(m, c);
     if (!gang_leads(g)) /* the first speaks for all: nobody held back for this one */
         g->found.is_stuck = false;
     heap_remove(&c->members, &g->gang.in_class);
@@ -443,8 +448,9 @@ struct sched_group *gang_class_next_behind(struct sched_model *m)
 bool gang_classes_are_told(const struct sched_model *m)
 {
     const struct sched_group *g = LIST_FIRST(&m->alike->behind, struct sched_group, gang.in_behind);
+    const struct parked *p = g && gang_leads(g) ? parked_of(g->gang.alike) : NULL;
 
-    return !g || g->found.tried == m->room_gen;
+    return !g || (p ? p->tried : g->found.tried) == m->room_gen;
 }
 
 struct sched_group *gang_class_oldest_on_credit(const struct sched_model *m)

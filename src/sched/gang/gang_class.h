@@ -27,23 +27,28 @@ struct group_list {
 
 struct gang_class {
     struct str key;              /* all of the above, as text; behind the struct */
-    struct list_link link;       /* gang_classes.all */
+    uint64_t id;                 /* no other class ever has the same; in the order in which they were made */
+    struct list_link link;       /* gang_classes.all, or parked */
     struct list_link in_inqueue; /* gang_classes.inqueue */
     struct heap members;         /* gang_member.in_class, by order_cmp() */
     struct heap by_runtime;      /* gang_member.by_runtime: those that say how long they run, the shortest first */
     struct amounts needs;        /* gang_needs() of each member … */
     int64_t lacks;               /* … for so many pods */
     const struct pod_class
-        *pod;        /* all its pods are of this class, and nothing else decides about their places (prefilter.c);
+        *pod;           /* all its pods are of this class, and nothing else decides about their places (prefilter.c);
                              NULL: not so */
-    bool has_pods;   /* that exist, enough for the minimum */
-    uint64_t futile; /* as group_findings.futile, of any member */
-    uint32_t pins;   /* it stays, though empty */
+    bool has_pods;      /* that exist, enough for the minimum */
+    uint64_t futile;    /* as group_findings.futile, of any member */
+    uint32_t pins;      /* it stays, though empty */
+    uint32_t parked_at; /* its place in sched_queue.parked (parked.h), plus 1; 0: it is not parked */
 };
 
 struct gang_classes { /* in the model */
     struct map by_key;
-    struct list all;       /* struct gang_class.link */
+    uint64_t n_made;       /* classes ever made */
+    struct list all;       /* struct gang_class.link, but not those that are … */
+    struct list parked;    /* … here (parked.h) */
+    uint64_t n_walks;      /* rounds that walked those (skip.c) */
     struct list inqueue;   /* struct gang_class.in_inqueue: those whose members were let in */
     struct list alone;     /* gang_member.in_alone: groups that wait and have no class */
     struct list behind;    /* gang_member.in_behind: all members, the one asked longest ago first */
@@ -63,7 +68,7 @@ void gang_class_set_apart(struct sched_model *m,
                           struct sched_group *g); /* places are kept for it: alone, else as it was */
 void gang_class_sort_all(struct sched_model *m);  /* the classes of pods are others: class_relabel() */
 
-/* Those that a round must look at: all that are alone, and the first of each class. */
+/* Those that a round must look at: all that are alone, and the first of each class that is not parked. */
 void gang_leaders(const struct sched_model *m, struct arena *a, struct group_list *ret);
 bool gang_leads(const struct sched_group *g);
 

@@ -5,6 +5,7 @@
  */
 #include "api/job.h"
 #include "base/util.h"
+#include "sched/gang/gang_class.h"
 #include "sched/gang/hold.h"
 #include "sched/fit/class.h"
 #include "sched/model/model_internal.h"
@@ -94,6 +95,7 @@ void model_set_queue(struct sched_model *m, struct sched_group *g, struct str na
     q = model_need_queue(m, name);
     hold_drop(m, g); /* its old queue owes it nothing any more */
     if (old) {
+        gang_class_leave(m, g); /* while it is in the queue that its class belongs to */
         heap_remove(&old->waiting, &g->now.link);
         list_remove(&g->in_queue);
         heap_remove(&old->placed, &g->in_placed);
@@ -142,6 +144,7 @@ void model_set_demand(struct sched_model *m, struct sched_group *g, const struct
 
 void model_set_admitted(struct sched_model *m, struct sched_group *g, const struct amounts *admitted)
 {
+    m->admissions++;
     set_sum(m, g, &queue_sums[SUM_ADMITTED], admitted);
 }
 

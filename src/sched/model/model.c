@@ -60,6 +60,7 @@ static void queue_free(struct sched_queue *q)
     heap_done(&q->placed);
     arena_done(&q->spec_arena);
     arena_done(&q->arena);
+    free(q->parked);
     free(q);
 }
 

@@ -21,7 +21,8 @@ struct hold_parts; /* hold.h */
 struct domain;     /* topology.h */
 struct gang_class; /* gang_class.h: groups that wait and are alike */
 struct gang_classes;
-struct node_facts; /* fit_internal.h */
+struct parked_list; /* parked.h */
+struct node_facts;  /* fit_internal.h */
 
 /* ---- nodes ---- */
 
@@ -327,6 +328,7 @@ struct sched_queue {
     bool has_cycle;          /* spec.parent leads back to itself or to nowhere: child of root (D27) */
 
     struct heap waiting;        /* sched_group.now.link during a round */
+    struct parked_list *parked; /* gangs that are passed over while the nodes would refuse them; NULL: none */
     bool is_over;               /* round.c, for a moment */
     uint64_t spared;            /* evict.c: model.round in which none of its pods could be taken … */
     int64_t spared_ms;          /* … and when the first is old enough; 0: that is no matter of time … */
@@ -403,6 +405,7 @@ struct sched_model {
     bool in_trial;          /* what is taken and given now are seats of a trial (gang.h) */
     uint64_t room_gen;      /* goes up when something happened that may let a waiting group in */
     uint64_t seen_room_gen; /* … when the last round ended */
+    uint64_t admissions;    /* goes up when a promise to any group may be another one */
     uint64_t yields;     /* goes up when nobody holds back any more for somebody: for those that their queue refuses */
     bool shares_changed; /* a request, a queue or the total changed: share_update() */
     bool queues_changed; /* a Queue came, went or has another parent: share_link(), at the latest in share_update() */

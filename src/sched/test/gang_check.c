@@ -5,8 +5,18 @@
 #include "base/util.h"
 #include "sched/gang/gang_class.h"
 #include "sched/gang/gang_internal.h"
+#include "sched/gang/parked.h"
 
 #include <assert.h>
+
+static void check_class(const struct gang_class *c, uint32_t *n, uint32_t *n_pins)
+{
+    heap_check(&c->members);
+    heap_check(&c->by_runtime);
+    assert(c->pins || heap_count(&c->members));
+    *n += (uint32_t)heap_count(&c->members);
+    *n_pins += c->pins;
+}
 
 void gang_classes_check(struct sched_model *m)
 {
@@ -14,11 +24,12 @@ void gang_classes_check(struct sched_model *m)
     uint32_t n = 0, n_pins = 0;
 
     LIST_FOREACH(struct gang_class, c, &m->alike->all, link) {
-        heap_check(&c->members);
-        heap_check(&c->by_runtime);
-        assert(c->pins || heap_count(&c->members));
-        n += (uint32_t)heap_count(&c->members);
-        n_pins += c->pins;
+        assert(!c->parked_at);
+        check_class(c, &n, &n_pins);
+    }
+    LIST_FOREACH(struct gang_class, c, &m->alike->parked, link) {
+        assert(parked_of(c)->class == c && parked_of(c)->first == gang_class_first(c));
+        check_class(c, &n, &n_pins);
     }
     assert(n == m->alike->n_members);
     heap_check(&m->alike->on_credit);

@@ -1,0 +1,53 @@
+/* parked.h - gangs that the nodes refused, in the order of service, with the few numbers that decide about them
+ *
+ * When a cluster is full, most rounds refuse most gangs as the round before did. The first of a class (gang_class.h)
+ * that was refused for want of room, and of which nothing but its size decides whether it is refused again, is
+ * *parked*: its numbers lie in one array of its queue, by order_cmp(). A round compares those numbers with what there
+ * is (skip.c) and asks the gang itself only when the answer may be another one.
+ *
+ * A class is parked only while its members stay: gang_class.c unparks it before anybody joins or leaves it. What a
+ * round would have noted on the group while it was passed over is in its entry, and put on the group when it is
+ * unparked.
+ */
+#ifndef SCHED_GANG_PARKED_H
+#define SCHED_GANG_PARKED_H
+
+#include "sched/gang/gang_class.h"
+
+enum { PARKED_DIMS = 4 }; /* a gang whose pods ask for more resources is not parked */
+
+struct parked {
+    struct gang_class *class;  /* NULL: it is no longer parked … */
+    uint64_t gone;             /* … since this walk (gang_classes.n_walks) */
+    struct sched_group *first; /* of the class */
+    int64_t lacks;             /* pods that need places together */
+    int64_t runtime_ms;        /* the shortest that a member says it runs; 0: nobody says */
+    int64_t told_until_ms;     /* until then nobody needs to be told again why it waits */
+    uint64_t tried;            /* as group_findings.tried */
+    int32_t priority;
+    bool is_ahead; /* of the group, which was not told of 'tried' and 'dim' yet: parked_note() */
+    int8_t dim;    /* of its answer (why.dim) */
+    uint8_t n;     /* resources that its pods ask for: */
+    uint8_t dims[PARKED_DIMS];
+    int64_t ask[PARKED_DIMS], needs[PARKED_DIMS]; /* of one pod; of all it lacks */
+};
+
+struct parked_list { /* sched_queue.parked */
+    size_t n, cap, n_gone;
+    size_t next;    /* the first that was not passed yet … */
+    uint64_t round; /* … in this round (model.round) */
+    struct parked v[];
+};
+
+/* Park these classes, whose first members are of one queue and come in order_cmp() order. 'fill' sets all numbers of an
+ * entry but class and first. */
+void parked_add(struct sched_model *m, struct sched_queue *q, const struct group_list *groups,
+                void (*fill)(const struct sched_model *m, const struct sched_group *g, struct parked *ret));
+void gang_class_unpark(struct sched_model *m, struct gang_class *c); /* nothing happens if it is not parked */
+void parked_note(struct parked *p);                                  /* on its group: what rounds found out */
+struct parked *parked_of(const struct gang_class *c);                /* NULL: it is not parked */
+
+/* The first entry from 'from' on that is served after 'g'. */
+size_t parked_after(const struct parked_list *l, size_t from, const struct sched_group *g);
+
+#endif
