@@ -158,6 +158,20 @@ static void find_holder(struct round *r, struct sched_group *g)
     group_say(g, &held);
 }
 
+void round_say_again(struct round *r, struct sched_group *g)
+{
+    struct lifted lifted = { 0 };
+    struct why why = *g->why;
+
+    why.kind = WHY_NO_ROOM;
+    why.is_brief = true;
+    group_say(g, &why);
+    arena_reset(&r->trial);
+    hold_order_lift(r, g, false, &lifted);
+    find_holder(r, g);
+    hold_order_put_back(r, &lifted);
+}
+
 void round_unstick(struct round *r, struct sched_group *g)
 {
     if (g->found.is_stuck && gang_leads(g))

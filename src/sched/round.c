@@ -19,7 +19,9 @@
 #include "sched/round.h"
 
 #include "base/util.h"
+#include "sched/gang/parked.h"
 #include "sched/queue/share.h"
+#include "sched/skip.h"
 
 struct decision *round_decide(struct round *r, enum decision_kind kind, struct str namespace, struct str name,
                               struct str uid)
@@ -150,12 +152,12 @@ static struct sched_queue *next_queue(struct round *r)
     struct sched_queue *best = NULL;
     size_t n = 0;
 
-    if (r->turn && heap_count(&r->turn->waiting) && r->turn_bound == r->out->n_bound)
+    if (r->turn && r->turn_bound == r->out->n_bound && (heap_count(&r->turn->waiting) || skip_has_more(r, r->turn)))
         return r->turn;
     for (size_t i = 0; i < r->active.n; i++) {
         struct sched_queue *q = r->active.v[i];
 
-        if (heap_count(&q->waiting) == 0)
+        if (heap_count(&q->waiting) == 0 && !skip_has_more(r, q))
             continue;
         r->active.v[n++] = q;
         if (!best || share_cmp(r->m, q, best) < 0)
@@ -400,8 +402,12 @@ static void push_behind(struct round *r)
         if (c->retell_ms && !gang_classes_are_told(r->m))
             round_wake(r, r->now_ms + c->retell_ms);
     }
-    for (; n > 0; n--)
-        push_again(r, gang_class_next_behind(r->m));
+    for (; n > 0; n--) {
+        struct sched_group *g = gang_class_next_behind(r->m);
+
+        if (!gang_leads(g) || !parked_of(g->gang.alike)) /* that one has its turn as it is */
+            push_again(r, g);
+    }
     VEC_FOREACH(g, &r->fresh.list)
         push_again(r, *g);
 }
@@ -412,6 +418,7 @@ static void push_waiting(struct round *r)
 
     r->room = r->m->room_gen;
     r->yields = r->m->yields;
+    skip_begin(r);
     gang_leaders(r->m, r->a, &leaders);
     VEC_FOREACH(at, &leaders.list) {
         struct sched_group *g = *at;
@@ -488,6 +495,20 @@ static void push_next(struct round *r, struct gang_class *c, const struct sched_
         round_push(r, next);
 }
 
+/* The next of the queue to be asked; NULL: the rest were passed over. */
+static struct sched_group *next_group(struct round *r, struct sched_queue *q, bool *ret_was_parked)
+{
+    struct heap_node *node = heap_first(&q->waiting);
+    struct sched_group *first = node ? HEAP_ITEM(node, struct sched_group, now.link) : NULL;
+    struct sched_group *parked = skip_next(r, q, first);
+
+    *ret_was_parked = parked != NULL;
+    if (parked || !first)
+        return parked;
+    (void)heap_pop(&q->waiting);
+    return first;
+}
+
 /* Room that was given back during the round is for the next one: whoever was refused is asked again then. */
 static void round_serve(struct round *r, enum gang_limit limit)
 {
@@ -495,11 +516,17 @@ static void round_serve(struct round *r, enum gang_limit limit)
 
     r->turn = NULL; /* other queues have groups now */
     while ((q = next_queue(r))) {
-        struct sched_group *g = HEAP_ITEM(heap_pop(&q->waiting), struct sched_group, now.link);
-        struct gang_class *c = gang_class_pin(g->gang.alike);
-        bool has_led = gang_leads(g);
+        struct sched_group *g;
+        struct gang_class *c;
+        bool has_led, was_parked;
 
+        if (!(g = next_group(r, q, &was_parked)))
+            continue;
+        c = gang_class_pin(g->gang.alike);
+        has_led = gang_leads(g);
         round_attempt(r, g, limit);
+        if (was_parked)
+            skip_asked(r, g);
         r->out->n_groups++;
         if (c)
             push_next(r, c, g, has_led, limit);
@@ -515,28 +542,36 @@ static void round_serve(struct round *r, enum gang_limit limit)
 
 /* For each resource (the last: any at all): whose groups are entitled to more of it and wait. */
 struct round_wanted {
+    const struct sched_model *m;
     const struct sched_queue *by[AMOUNT_DIMS + 1];
     bool by_several[AMOUNT_DIMS + 1];
 };
+
+static void add_wanted(void *ctx, const struct sched_queue *q, int dim, const struct amounts *needs)
+{
+    struct round_wanted *w = ctx;
+    int at = dim < 0 ? AMOUNT_DIMS : dim;
+
+    if (is_beyond_share(w->m, q, needs)) /* shares have changed since it was asked */
+        return;
+    w->by_several[at] |= w->by[at] && w->by[at] != q;
+    w->by[at] = q;
+}
 
 static void find_wanted(const struct round *r, struct round_wanted *ret)
 {
     struct group_list leaders = { 0 };
 
-    *ret = (struct round_wanted){ 0 };
+    *ret = (struct round_wanted){ .m = r->m };
     gang_leaders(r->m, r->a, &leaders);
     VEC_FOREACH(it, &leaders.list) {
         const struct sched_group *g = *it;
-        int at = g->why->dim < 0 ? AMOUNT_DIMS : g->why->dim;
 
-        if (!g->found.is_stuck || g->hold ||
-            g->found.futile == r->m->node_gen) /* with places kept it needs no such help */
-            continue;
-        if (is_beyond_share(r->m, g->queue, &g->why->needs)) /* shares have changed since it was asked */
-            continue;
-        ret->by_several[at] |= ret->by[at] && ret->by[at] != g->queue;
-        ret->by[at] = g->queue;
+        if (g->found.is_stuck && !g->hold &&
+            g->found.futile != r->m->node_gen) /* with places kept it needs no such help */
+            add_wanted(ret, g->queue, g->why->dim, &g->why->needs);
     }
+    skip_each_wanted(r, add_wanted, ret);
 }
 
 static bool hold_order_want(const struct round_wanted *w, int at, const struct sched_queue *q)
@@ -641,6 +676,7 @@ void sched_round_run(struct sched_model *m, int64_t now_ms, struct sched_round *
     round_expire(&r);
     share_update(m);
     round_write_statuses(&r);
+    skip_end(&r);
     wake_for_leaders(&r);
     m->seen_room_gen = m->room_gen;
     arena_done(&r.trial);

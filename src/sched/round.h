@@ -6,19 +6,29 @@
 #include "sched/gang/gang_class.h"
 #include "sched/sched.h"
 
+struct skip;
+struct skip_run {
+    struct sched_queue *queue;
+    size_t from, to; /* in its list of parked gangs */
+    size_t at;       /* before this one of round.stuck */
+};
+
 struct round {
     struct sched_model *m;
     struct sched_round *out;
     struct arena *a;    /* of the round */
     struct arena trial; /* of one attempt: reset for each */
     int64_t now_ms;
-    uint64_t yields;           /* model.yields then */
-    uint64_t room;             /* model.room_gen when it began to ask: what is made since is for the next round */
-    bool is_quiet;             /* nothing was told since the last round: it is only time that has passed */
-    struct group_list touched; /* something about them changed: status.c looks at them */
-    struct group_list fresh;   /* changed, and have a class now */
-    struct group_list stuck;   /* entitled, but the nodes have no room; in order */
-    struct group_list over;    /* their queue has had its share; in order */
+    uint64_t yields;              /* model.yields then */
+    uint64_t room;                /* model.room_gen when it began to ask: what is made since is for the next round */
+    bool is_quiet;                /* nothing was told since the last round: it is only time that has passed */
+    struct group_list touched;    /* something about them changed: status.c looks at them */
+    struct group_list fresh;      /* changed, and have a class now */
+    struct group_list stuck;      /* entitled, but the nodes have no room; in order */
+    struct group_list over;       /* their queue has had its share; in order */
+    struct group_list asked;      /* parked gangs that were not passed over */
+    VEC(struct skip_run) skipped; /* … that were (skip.h) */
+    struct skip *skip;            /* skip.c's own */
     VEC(struct sched_queue *) active; /* with groups in their heap … */
     struct sched_queue *turn;         /* … the one that is served … */
     uint32_t turn_bound;              /* … as of out->n_bound */
@@ -68,6 +78,8 @@ void round_pass(struct sched_group *g);
 
 /* ---- place.c: one group ---- */
 void round_attempt(struct round *r, struct sched_group *g, enum gang_limit limit);
+/* Why a group waits that was passed over since it was asked (skip.h), with the numbers of now. */
+void round_say_again(struct round *r, struct sched_group *g);
 /* Would its minimum fit, whatever its queue may have? */
 bool round_would_fit(struct round *r, struct sched_group *g, enum fit_room room, struct why *ret_why);
 /* The most that may be promised of a resource. */
@@ -91,6 +103,10 @@ struct lifted {
  * share if it is not, of those that came later. hold_order_put_back() keeps them again. */
 void hold_order_lift(struct round *r, struct sched_group *g, bool is_over, struct lifted *ret);
 void hold_order_put_back(struct round *r, struct lifted *l);
+/* The same, though it may fit without: what is lifted for every gang of that queue and priority that has nothing yet.
+ */
+void hold_order_lift_one(struct round *r, struct hold *c, struct lifted *ret);
+void hold_order_lift_all(struct round *r, const struct sched_group *g, bool is_over, struct lifted *ret);
 
 /* Those that cannot be used before 'end_ms' anyway. False: there are none. */
 bool hold_order_lift_until(struct round *r, int64_t end_ms, struct lifted *ret);

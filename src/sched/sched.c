@@ -3,6 +3,7 @@
 
 #include "base/util.h"
 #include "sched/model/feed.h"
+#include "sched/gang/parked.h"
 #include "sched/round.h"
 #include "sched/queue/share.h"
 #include "sched/fit/volume.h"
@@ -260,12 +261,21 @@ void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, c
 /* What was left out while nobody asked. */
 static void complete_why(struct sched *s, struct sched_group *g)
 {
-    struct why why = *g->why;
+    struct parked *parked = parked_of(g->gang.alike);
     autoarena a = { 0 };
+    struct why why;
 
+    model_order(&s->m);
+    if (parked && parked->first == g) {
+        struct round r = { .m = &s->m, .a = &a, .now_ms = s->m.round_ms, .lowest_seated = INT32_MIN };
+
+        parked_note(parked);
+        round_say_again(&r, g);
+        arena_done(&r.trial);
+    }
+    why = *g->why;
     if (!why.is_brief)
         return;
-    model_order(&s->m);
     gang_complete(&s->m, g, &a, &why);
     group_forget_seats(g);
     group_say(g, &why);

@@ -443,25 +443,39 @@ static bool has_older(const struct sched_model *m, struct sched_queue *q, int64_
     return false;
 }
 
-static bool has_lower(const struct sched_group *g)
+bool evict_has_lower(const struct sched_queue *q, int32_t priority)
 {
-    const struct heap_node *node = heap_first(&g->queue->placed);
+    const struct heap_node *node = heap_first(&q->placed);
 
-    return node && HEAP_ITEM(node, struct sched_group, in_placed)->spec.priority < g->spec.priority;
+    return node && HEAP_ITEM(node, struct sched_group, in_placed)->spec.priority < priority;
 }
 
-static bool can_give_back(const struct sched_model *m, const struct sched_queue *q, const struct sched_group *g)
+static bool can_give_back(const struct sched_model *m, const struct sched_queue *q, const struct sched_queue *taker)
 {
-    return q != g->queue && q->is_reclaimable && heap_count(&q->placed) && share_of(m, q) > 1 << 20;
+    return q != taker && q->is_reclaimable && heap_count(&q->placed) && share_of(m, q) > 1 << 20;
+}
+
+bool evict_has_givers(const struct sched_model *m, const struct sched_queue *q)
+{
+    MAP_FOREACH(struct sched_queue *, giver, &m->queues)
+        if (can_give_back(m, giver, q))
+            return true;
+    return false;
 }
 
 /* Nobody of its own queue goes for its sake. */
-static bool has_share_left(const struct sched_model *m, const struct sched_queue *q, const struct amounts *needs)
+void evict_share_left(const struct sched_model *m, const struct sched_queue *q, struct amounts *ret)
 {
     for (int d = 0; d < m->dims.n; d++)
-        if (needs->v[d] > 0 && q->allocated.v[d] + needs->v[d] > MIN_OF(q->fair.v[d], q->limit.v[d]))
-            return false;
-    return true;
+        ret->v[d] = MIN_OF(q->fair.v[d], q->limit.v[d]) - q->allocated.v[d];
+}
+
+static bool has_share_left(const struct sched_model *m, const struct sched_queue *q, const struct amounts *needs)
+{
+    struct amounts left;
+
+    evict_share_left(m, q, &left);
+    return amounts_lacking(&left, needs, m->dims.n) < 0;
 }
 
 bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, enum evict_kind kind,
@@ -470,11 +484,11 @@ bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, en
     int64_t asked = asked_ms(g);
 
     if (kind == EVICT_PREEMPT)
-        return has_lower(g) && has_older(m, g->queue, asked, ret_wake_ms);
+        return evict_has_lower(g->queue, g->spec.priority) && has_older(m, g->queue, asked, ret_wake_ms);
     if (!has_share_left(m, g->queue, needs))
         return false;
     MAP_FOREACH(struct sched_queue *, q, &m->queues)
-        if (can_give_back(m, q, g)) {
+        if (can_give_back(m, q, g->queue)) {
             if (!is_spared(m, q, asked) && has_older(m, q, asked, ret_wake_ms))
                 return true;
             if (is_spared(m, q, asked))
@@ -489,7 +503,7 @@ static void evict_collect(struct hunt *h)
         collect_from(h, h->g->queue);
     } else {
         MAP_FOREACH(struct sched_queue *, q, &h->m->queues)
-            if (can_give_back(h->m, q, h->g))
+            if (can_give_back(h->m, q, h->g->queue))
                 collect_from(h, q);
     }
     if (h->bundles.n)

@@ -41,6 +41,12 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
 bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, enum evict_kind kind,
                     const struct amounts *needs, int64_t *ret_wake_ms);
 
+/* Parts of that for many groups at once: is anybody of a lower priority than this placed in the queue; may other queues
+ * give back; may the queue have so much more (no dimension of 'needs' beyond '*ret')? */
+bool evict_has_lower(const struct sched_queue *q, int32_t priority);
+bool evict_has_givers(const struct sched_model *m, const struct sched_queue *q);
+void evict_share_left(const struct sched_model *m, const struct sched_queue *q, struct amounts *ret);
+
 /* Inside one job that stands: a waiting pod of higher task priority takes the place of a surplus pod of a lower one. */
 bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, struct arena *a, struct eviction *ret);
 

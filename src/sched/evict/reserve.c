@@ -17,6 +17,7 @@
 #include "base/util.h"
 #include "sched/evict/evict.h"
 #include "sched/queue/share.h"
+#include "sched/skip.h"
 
 enum { EVICTIONS_A_ROUND = 16 }; /* groups for which victims are looked for */
 
@@ -330,6 +331,7 @@ void round_evict(struct round *r)
 {
     struct hunts h = { .left = EVICTIONS_A_ROUND };
 
+    skip_find_hunters(r);
     hunt_all(r, &h, &r->stuck, false);
     hunt_all(r, &h, &r->over, true);
 }
@@ -433,18 +435,43 @@ static void reserve_in_turn(struct round *r, struct sched_group *g)
         reserve(r, g, !why_is_of_queue(g->why->kind));
 }
 
+static bool has_no_hold(const struct sched_model *m, const struct sched_queue *q)
+{
+    return !queue_has_hold(m, q);
+}
+
+static void drop_one(struct group_list *all, const struct sched_group *g)
+{
+    size_t n = 0;
+
+    VEC_FOREACH(at, &all->list)
+        if (*at != g)
+            all->list.v[n++] = *at;
+    all->list.n = n;
+}
+
 /* One gang of each queue: the first of those that wait, for room or for their queue. */
 void round_reserve(struct round *r)
 {
-    struct group_list all = { 0 };
+    struct group_list all = { 0 }, heads = { 0 };
 
+    struct sched_group *first;
+
+    skip_add_first(r, &heads);
+    add_without_hold(r, &heads, &all);
     add_without_hold(r, &r->stuck, &all);
     add_without_hold(r, &r->over, &all);
     if (all.list.n == 0)
         return;
     first_to_front(&all);
-    reserve_in_turn(r, all.list.v[0]);
-    all.list.v[0] = all.list.v[--all.list.n];
+    first = all.list.v[0];
+    reserve_in_turn(r, first);
+    if (skip_tell_refused(r, has_no_hold)) { /* the others count, too */
+        all = (struct group_list){ 0 };
+        add_without_hold(r, &r->stuck, &all);
+        add_without_hold(r, &r->over, &all);
+    }
+    drop_one(&all, first);
     drop_with_hold(r, &all);
     if (all.list.n)
         qsort(all.list.v, all.list.n, sizeof(*all.list.v), reserve_by_service);
@@ -595,6 +622,8 @@ static bool is_kept_out(const struct sched_group *g)
 /* Does anybody wait for what others have, or were promised? The first that does is enough. */
 static bool is_anybody_kept_out(const struct sched_model *m)
 {
+    if (!list_is_empty(&m->alike->parked))
+        return true;
     LIST_FOREACH(struct gang_class, c, &m->alike->all, link)
         if (heap_count(&c->members) && is_kept_out(gang_class_first(c)))
             return true;

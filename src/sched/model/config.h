@@ -49,6 +49,7 @@ struct sched_config {
     int64_t status_ms;  /* least time between two writes of a queue's status; 1 s */
     int retell;         /* so many groups that wait behind others like them are asked why in each round; 64 */
     int64_t retell_ms;  /* while there are more, rounds for their sake this far apart; 1 s. 0: none are */
+    bool asks_all;      /* parked gangs too, whose answer is known (parked.h): for tests */
     int64_t coming_ms;  /* a gang lacks no pods while its youngest is not older: a busy API server takes its time to
                            create the others; 30 s. 0: it lacks them at once */
     int64_t rewrite_ms; /* while there are more, least time between two writes of why one waits for its turn; 60 s */

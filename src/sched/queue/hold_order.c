@@ -55,7 +55,7 @@ static bool is_junior(const struct sched_model *m, const struct hold *c, const s
     return is_later;
 }
 
-static void lift(struct round *r, struct hold *c, struct lifted *ret)
+void hold_order_lift_one(struct round *r, struct hold *c, struct lifted *ret)
 {
     if (!c->is_held)
         return;
@@ -78,20 +78,26 @@ static bool needs_no_lift(struct round *r, struct sched_group *g, bool is_over)
 
 void hold_order_lift(struct round *r, struct sched_group *g, bool is_over, struct lifted *ret)
 {
-    bool is_owed = g->hold && g->hold->kind == HOLD_EVICTING, is_later = false;
+    bool is_owed = g->hold && g->hold->kind == HOLD_EVICTING;
 
-    if (!is_owed && needs_no_lift(r, g, is_over)) /* others left their places for it: it goes there, and nowhere else */
-        return;
+    if (is_owed || !needs_no_lift(r, g, is_over)) /* others left their places for it: it goes there, and nowhere else */
+        hold_order_lift_all(r, g, is_over, ret);
+}
+
+void hold_order_lift_all(struct round *r, const struct sched_group *g, bool is_over, struct lifted *ret)
+{
+    bool is_later = false;
+
     LIST_FOREACH(struct hold, c, &r->m->kept, link) {
         is_later |= c->group == g || gives_way(c, g); /* it stands where the first that gives way to it stands */
         if (c->group != g && is_junior(r->m, c, g, is_over, is_later))
-            lift(r, c, ret);
+            hold_order_lift_one(r, c, ret);
     }
     if (g->spec.priority <= r->lowest_seated) /* these give way to nothing else, and may be many */
         return;
     LIST_FOREACH(struct hold, c, &r->m->seated, link)
         if (gives_way(c, g))
-            lift(r, c, ret);
+            hold_order_lift_one(r, c, ret);
 }
 
 void hold_order_put_back(struct round *r, struct lifted *l)
@@ -105,7 +111,7 @@ bool hold_order_lift_until(struct round *r, int64_t end_ms, struct lifted *ret)
 {
     LIST_FOREACH(struct hold, c, &r->m->kept, link)
         if (c->kind == HOLD_RESERVED && c->free_ms && end_ms <= c->free_ms)
-            lift(r, c, ret);
+            hold_order_lift_one(r, c, ret);
     return ret->list.n > 0;
 }
 
@@ -182,7 +188,7 @@ const struct hold *hold_order_in_the_way(struct round *r, struct sched_group *g)
     LIST_FOREACH(struct hold, c, &r->m->kept, link) {
         if (found || !c->is_held) /* those that give way to it are lifted already */
             continue;
-        lift(r, c, &lifted);
+        hold_order_lift_one(r, c, &lifted);
         if (left-- > 0 && round_would_fit(r, g, FIT_NOW, NULL))
             found = c;
     }

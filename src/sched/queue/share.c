@@ -391,6 +391,28 @@ static int64_t left_by(enum share_bound bound, const struct queue_share_test *t,
     return most >= AMOUNT_UNLIMITED ? AMOUNT_UNLIMITED : most - has;
 }
 
+void share_left(const struct sched_model *m, const struct sched_queue *q, enum share_test test, bool is_admission,
+                struct share_left *ret)
+{
+    struct queue_share_test t = { .kind = test, .has_admitted = is_admission };
+
+    for (int dim = 0; dim < m->dims.n; dim++) {
+        const struct sched_queue *below = NULL;
+        int64_t any = INT64_MAX, own = INT64_MAX;
+
+        for (const struct sched_queue *at = q; at; below = at, at = at->parent) {
+            any = MIN_OF(any, left_of(&t, at, below, dim));
+            own = MIN_OF(own, left_by(BOUND_CAPABILITY, &t, at, below, dim));
+            own = MIN_OF(own, left_by(BOUND_GUARANTEE, &t, at, below, dim));
+            if (is_admission && at->parent)
+                own = MIN_OF(own, left_by(BOUND_KEPT, &t, at, below, dim));
+        }
+        ret->any.v[dim] = any;
+        ret->own.v[dim] = own;
+        ret->cluster.v[dim] = left_by(BOUND_CLUSTER, &t, root_of(q), NULL, dim);
+    }
+}
+
 static bool is_refused_by(enum share_bound bound, const struct sched_model *m, const struct queue_share_test *t,
                           const struct sched_queue *q, struct share_refusal *ret)
 {

@@ -59,6 +59,16 @@ struct share_lack {
 bool share_allows(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
                   enum share_test test, struct share_lack *ret);
 
+/* The least that a queue and those above it have left, each resource for itself, before this ask is made. */
+struct share_left {
+    struct amounts any;     /* beyond this somebody refuses … */
+    struct amounts cluster; /* … beyond this because there is no more (BOUND_CLUSTER) … */
+    struct amounts own;     /* … and beyond this by a bound of the queues themselves that comes before that; in an
+                             * admission also by what is kept for, or was promised to, others of a queue below root */
+};
+void share_left(const struct sched_model *m, const struct sched_queue *q, enum share_test test, bool is_admission,
+                struct share_left *ret);
+
 /* Does the queue, or one above it, have more than its limit already, in one of these dimensions (a bit for each)? */
 bool share_is_exceeded(const struct sched_model *m, const struct sched_queue *q, uint32_t dims);
 
