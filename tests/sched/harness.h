@@ -49,6 +49,7 @@ struct h {
     struct h_counts last, all;   /* decisions of the last round, of all */
     struct str fails;            /* writes of this kind to this object do not work: see h_fail() */
     enum decision_kind fails_kind;
+    bool is_quick;  /* nothing is counted again after a round */
     bool is_silent; /* decisions are not applied */
     bool has_trace;
     struct buf story; /* the decisions of the last round as text, to compare */
