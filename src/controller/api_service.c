@@ -1,8 +1,8 @@
 /* api_service.c - the Service "kubernetes": the server, as programs in pods find it
  *
  * The server listens at the gateway of the pods' network, and the Service has that address: its name leads there without
- * a rule of the filter, also on machines that have none. Endpoints and the slice say the same. Whoever deletes or changes
- * them finds them made again, as on every cluster.
+ * a rule of the filter, also on machines that have none. Endpoints and the slice say the same. All three are made again
+ * after a client has deleted or changed them, as on every cluster.
  */
 #include "controller/control_plane.h"
 
@@ -77,7 +77,7 @@ static bool has_all_of(const struct json *have, const struct json *want)
     return true;
 }
 
-/* What others have put there stays, besides our labels. */
+/* The labels and annotations of other programs stay beside ours. */
 static void keep_metadata(struct arena *a, struct json *want, const struct json *old)
 {
     const struct json *labels = json_find(want, "metadata", "labels", NULL);

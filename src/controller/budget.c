@@ -7,7 +7,7 @@
 #include "api/types.h"
 #include "base/util.h"
 
-/* "50%" of what there is, rounded up; or a number. */
+/* "50%" of all, rounded up; or a number. */
 static int64_t budget_share_of(const struct json *value, int64_t all)
 {
     struct str text = json_text(value, STR_NULL);

@@ -82,7 +82,7 @@ void quota_plan(const struct quota_observed *o, struct plan *plan);
     "endpointslice-controller.k8s.io" /* … and endpointslice.kubernetes.io/managed-by: who makes them */
 
 struct endpoints_observed {
-    const struct json *service; /* with a selector: who is behind the others is said by whoever made them. NULL: gone */
+    const struct json *service; /* with a selector: who is behind the others is not ours to say. NULL: it was deleted */
     bool namespace_is_ending;
     const struct json *const *pods; /* that it selects */
     size_t n_pods;
@@ -93,7 +93,7 @@ struct endpoints_observed {
 
 /* Endpoints and EndpointSlices as Kubernetes makes them: ready pods with an address by the ports of the Service, those
  * that are not ready apart, publishNotReadyAddresses, ports by name. Slices belong to the Service and go with it;
- * Endpoints, which nobody owns there either, are deleted when the Service is gone. */
+ * Endpoints, which have no owner in Kubernetes either, are deleted after the Service. */
 void endpoints_plan(const struct endpoints_observed *o, struct plan *plan);
 
 /* ---- api_service.c: the Service default/kubernetes, by which programs in pods find the server ---- */
@@ -107,7 +107,7 @@ struct api_service_observed {
     const struct json *service, *endpoints, *slice; /* of that name; NULL: there is none */
 };
 
-/* All three have that address. What others have added stays. A Service with a selector is somebody's own and is left
+/* All three have that address. Additions of other programs stay. A Service with a selector belongs to a user and is left
  * alone: api_service_is_foreign(). */
 void api_service_plan(const struct api_service_observed *o, struct plan *plan);
 bool api_service_is_foreign(const struct json *service); /* NULL: no */
@@ -162,7 +162,7 @@ struct budget {
 /* Pods that have ended do not count, and pods that are being deleted are not healthy. -1: its selector is invalid. */
 int budget_count(const struct budget_observed *o, struct budget *ret);
 
-/* The status, with these numbers and without disruptedPods that are gone. */
+/* The status, with these numbers and without disruptedPods that no longer exist. */
 void budget_plan(const struct budget_observed *o, struct plan *plan);
 
 /* ---- eviction.c: pods that must leave their node ---- */
@@ -180,7 +180,7 @@ bool taint_plan(const struct taint_observed *o, int64_t now_ms, struct plan *pla
 /* The taints went before their time was up; NULL: so did the pod. */
 void taint_cancel_plan(const struct json *pod, int64_t now_ms, struct plan *plan);
 
-/* A pod whose node does not exist for that long is deleted after 40 s, as in Kubernetes: nobody runs it, and nobody would
+/* A pod whose node does not exist for that long is deleted after 40 s, as in Kubernetes: no kubelet runs it, and none would
  * confirm that it has ended. */
 void orphan_plan(const struct json *pod, int64_t missing_ms, struct plan *plan);
 

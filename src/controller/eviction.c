@@ -1,4 +1,4 @@
-/* eviction.c - pods that must leave their node: NoExecute taints; nodes that are gone */
+/* eviction.c - pods that must leave their node: NoExecute taints; nodes that were deleted */
 #include "controller/control_plane.h"
 
 #include "api/meta.h"
@@ -79,7 +79,7 @@ void taint_cancel_plan(const struct json *pod, int64_t now_ms, struct plan *plan
         plan_taint_event(pod, "Cancelling deletion of", now_ms, plan);
 }
 
-/* ---- nodes that are gone ---- */
+/* ---- nodes that were deleted ---- */
 
 void orphan_plan(const struct json *pod, int64_t missing_ms, struct plan *plan)
 {

@@ -15,7 +15,7 @@ struct defaulting {
     struct buf notes; /* "cpu, memory request for container main; …" */
 };
 
-/* What 'from' has and the container has not; the names of that. */
+/* Copy the amounts of 'from' that the container does not set, and note their names. */
 static void limits_fill(struct defaulting *d, struct json *container, const char *list, const struct json *from,
                         const char *what)
 {
@@ -237,7 +237,7 @@ int limit_ranges_check(const struct observed_objects *ranges, const struct obser
 
 /* ---- LimitRanges themselves ---- */
 
-/* What 'to' has not, as 'from' has it. */
+/* Copy the amounts of 'from' that 'to' does not set. */
 static void borrow(struct arena *a, struct json *item, const char *to, const char *from)
 {
     const struct json *source = json_get(item, from);

@@ -181,7 +181,7 @@ static void plan_remains(const struct json *namespace, const struct observed_obj
     plan_update_status(plan, type_by_kind(STR("v1"), STR("Namespace")), body);
 }
 
-/* Its own finalizer; those that somebody else has set by /finalize are theirs to remove. */
+/* Its own finalizer; the programs that have set others by /finalize remove those. */
 static void plan_let_go(const struct json *namespace, struct plan *plan)
 {
     struct arena *a = plan->arena;

@@ -195,7 +195,7 @@ static void quota_count(struct arena *a, const struct quota_observed *o, struct 
 
 /* ---- may it be written? ---- */
 
-/* Amounts that a quota limits must be given, or nobody knows what a pod takes. */
+/* A pod must state every amount that a quota limits: else its use cannot be counted. */
 static void list_missing(const struct json *pod, const struct resources *hard, struct buf *out)
 {
     static const struct {

@@ -1,12 +1,12 @@
 /* memo.h - state of the controller that survives a crash, as notes in status.controlledResources
  *
  * A real API server drops unknown fields of the status, but keeps this map of strings. So one write has both a decision
- * and what is needed to carry it out:
+ * and all that carrying it out needs:
  *
  *     pumice-restart            "task <task>", "pod <task> <index>", "partition <task> <id>": the target being
  *                               restarted
  *     pumice-timer-<pod|task|>  "<event> <action> <deadline ms> <pod uid>": a delayed action
- *     pumice-command-<uid>      "<ms>": a Command that was obeyed then; kept a while after it is gone, because another
+ *     pumice-command-<uid>      "<ms>": a Command that was obeyed then; kept a while after its deletion, because another
  *                               controller may still see it
  *     pumice-seen-<task>        "0-3,7": indices that had a pod in this version
  *     pumice-done-<task>        the same of pods that Succeeded
@@ -41,7 +41,7 @@ struct memo {
     VEC(struct memo_command) commands;
 };
 
-/* Read the notes. What cannot be read is left out. Text is borrowed. */
+/* Read the notes; those that are malformed are left out. Text is borrowed. */
 void memo_read(struct arena *a, const struct json *controlled, struct memo *ret);
 
 /* Replace the notes about restart, timers and commands in 'controlled'. */

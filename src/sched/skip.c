@@ -31,7 +31,7 @@ struct skip {
     struct amounts credit, unused; /* what may still be promised; what no pod has */
     struct skip_level levels[LEVELS_MAX];
     int n_levels;
-    bool is_alone; /* no other queue has groups that wait: nobody asks for which resource these do */
+    bool is_alone; /* no other queue has groups that wait: it does not matter which resource these want */
     struct skip_count counts[COUNTS];
 };
 
@@ -62,7 +62,7 @@ static void add_level(const struct sched_model *m, struct skip *s, struct hold *
     s->n_levels++;
 }
 
-/* Who ends before they are used may have the seats of reservations (try_beside() in place.c). */
+/* Gangs that end before a reservation begins may use its seats (try_beside() in place.c). */
 static void skip_find_levels(const struct sched_model *m, struct skip *s)
 {
     s->levels[0] = (struct skip_level){ .free = m->open };
@@ -289,7 +289,7 @@ void skip_begin(struct round *r)
     MAP_FOREACH(struct sched_queue *, q, &r->m->queues) {
         struct parked_list *l = q->parked;
 
-        if (!l || l->n_gone == l->n) /* nobody; entries of the last walk end here */
+        if (!l || l->n_gone == l->n) /* no gang is parked; entries of the last walk end here */
             continue;
         if (!round_can_park(r) || !queue_can_park(q)) {
             unpark_all(r->m, l);
@@ -404,7 +404,7 @@ static void tell_refused(struct round *r)
     r->skipped.n = 0;
 }
 
-/* So few wait now that each is told: also those that were passed over, what they would have heard. */
+/* So few wait now that the reason of each is reported, also for those that were passed over. */
 static void tell_few(struct round *r)
 {
     if (r->skipped.n == 0 || r->m->alike->n_members > (uint32_t)r->m->config.retell)

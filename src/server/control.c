@@ -1,7 +1,7 @@
 /* control.c - the control loop: observe, plan, apply, for each controller in turn
  *
- * What each is to do is planned in controller/control_plane.h. Here is what they share: lists of what the store has, the
- * writes of a plan, and statuses that follow from all there is.
+ * The planners are in controller/control_plane.h. They share these lists of stored objects, the writes of a plan, and the
+ * statuses that follow from the objects.
  */
 #include "server/server_internal.h"
 
@@ -66,7 +66,7 @@ struct observed_objects control_observe(const struct server *s, struct arena *a,
     return (struct observed_objects){ c.objects.v, c.objects.n };
 }
 
-/* Somebody else was first: the planner looks again. */
+/* Another client wrote first: the planner looks again. */
 static bool control_was_late(const struct err *e)
 {
     return e->code == ERR_CONFLICT || e->code == ERR_EXISTS || e->code == ERR_NOT_FOUND;

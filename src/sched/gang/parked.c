@@ -13,7 +13,7 @@ struct parked *parked_of(const struct gang_class *c)
 
 /* ---- the order of service ---- */
 
-/* An entry that is gone has no group to compare with: the first after it that has one. */
+/* The first entry from 'at' on that is still parked: the others have no group to compare with. */
 static size_t parked_next_live(const struct parked_list *l, size_t at)
 {
     while (at < l->n && !l->v[at].class)

@@ -2,11 +2,11 @@
  *
  * When a cluster is full, most rounds refuse most gangs as the round before did. The first of a class (gang_class.h)
  * that was refused for want of room, and of which nothing but its size decides whether it is refused again, is
- * *parked*: its numbers lie in one array of its queue, by order_cmp(). A round compares those numbers with what there
- * is (skip.c) and asks the gang itself only when the answer may be another one.
+ * *parked*: its numbers lie in one array of its queue, by order_cmp(). A round compares those numbers with the free
+ * room (skip.c) and asks the gang itself only when the answer may be another one.
  *
- * A class is parked only while its members stay: gang_class.c unparks it before anybody joins or leaves it. What a
- * round would have noted on the group while it was passed over is in its entry, and put on the group when it is
+ * A class is parked only while its members stay: gang_class.c unparks it before a group joins or leaves it. Notes that a
+ * round would have made on the group while it was passed over are in its entry, and are copied to the group when it is
  * unparked.
  */
 #ifndef SCHED_GANG_PARKED_H
@@ -21,8 +21,8 @@ struct parked {
     uint64_t gone;             /* … since this walk (gang_classes.n_walks) */
     struct sched_group *first; /* of the class */
     int64_t lacks;             /* pods that need places together */
-    int64_t runtime_ms;        /* the shortest that a member says it runs; 0: nobody says */
-    int64_t told_until_ms;     /* until then nobody needs to be told again why it waits */
+    int64_t runtime_ms;        /* the shortest that a member says it runs; 0: none says it */
+    int64_t told_until_ms;     /* until then its reason to wait is not reported again */
     uint64_t tried;            /* as group_findings.tried */
     int32_t priority;
     bool is_ahead; /* of the group, which was not told of 'tried' and 'dim' yet: parked_note() */

@@ -5,19 +5,20 @@
  *
  *   limit = capability, but never what the guarantees of its siblings take, nor more than the limit of the queue above.
  *           A guarantee is never lent. Where more is guaranteed than there is (nodes were lost), each may take what is
- *           free within its own guarantee; nobody else may.
+ *           free within its own guarantee; no other queue may.
  *   fair  = 1. everybody gets what it asks for up to its guarantee;
  *           2. then up to its deserved amount, where one is written;
- *           3. what is left goes to those that still ask for more, in proportion to their weights, until nobody asks or
+ *           3. what is left goes to those that still ask for more, in proportion to their weights, until none asks or
  *              nothing is left. What a guarantee gave counts as part of this share, a deserved amount comes on top: the
  *              result is clamp(deserved + weight × level, guarantee, ask) with one level for all siblings.
  *           Where 1 or 2 asks for more than there is, it is cut in proportion to the guarantees (the deserved amounts).
  *
  * A queue asks for allocated + going + demand; an inner queue for what its children ask for, each up to its limit.
  * Below a queue its children share what it got, in the same way. The root shares out what the nodes have that
- * groups may use (model.usable), less what pods without a group use. Numbers are whole; crumbs go to the first queues by name, so nothing is lost to rounding.
+ * groups may use (model.usable), less what pods without a group use. Numbers are whole; crumbs go to the first queues by
+ * name, so nothing is lost to rounding.
  *
- * So 'fair' leaves nothing idle that somebody may use, and two rules follow from it: a queue may take more while it
+ * So 'fair' leaves nothing idle that a queue may use, and two rules follow from it: a queue may take more while it
  * stays within 'fair', and gives back what is above it when another is below its own (reclaim).
  *
  * How the fields of a Queue read (model.h): a name that is missing in capability is unlimited there; missing in
@@ -38,9 +39,9 @@
  * calls it when a queue has another parent than it should; until then the sums go along the old parents. */
 void share_link(struct sched_model *m);
 
-/* Recompute fair and limit of every queue. Cheap when nothing changed (model.shares_changed). Where somebody who had
+/* Recompute fair and limit of every queue. Cheap when nothing changed (model.shares_changed). Where a queue that had
  * less than it asks for gets more, or a limit went up, model.room_gen goes up. Not while a trial is open (gang.h): its
- * places would count as pods of somebody else. */
+ * places would count as pods of others. */
 void share_update(struct sched_model *m);
 
 enum share_test { SHARE_LIMIT, SHARE_FAIR };
@@ -61,7 +62,7 @@ bool share_allows(const struct sched_model *m, const struct sched_queue *q, cons
 
 /* The least that a queue and those above it have left, each resource for itself, before this ask is made. */
 struct share_left {
-    struct amounts any;     /* beyond this somebody refuses … */
+    struct amounts any;     /* beyond this one of them refuses … */
     struct amounts cluster; /* … beyond this because there is no more (BOUND_CLUSTER) … */
     struct amounts own;     /* … and beyond this by a bound of the queues themselves that comes before that; in an
                              * admission also by what is kept for, or was promised to, others of a queue below root */
