@@ -138,9 +138,10 @@ void user_helper_start(struct user_helper *h)
     *h = (struct user_helper){ .go = -1, .words = -1 };
     if (!user_map_prepare(&t, h))
         return;
-    (void)snprintf(h->why, sizeof(h->why), "cannot start a helper: %s", strerror(errno)); /* unless it starts */
-    if (pipe2(go, O_CLOEXEC) < 0)
+    if (pipe2(go, O_CLOEXEC) < 0) {
+        (void)snprintf(h->why, sizeof(h->why), "cannot make a pipe for a helper: %s", strerror(errno));
         return;
+    }
     h->words = proc_words_open();
     proc_hold_signals(&h->mask);
     h->pid = fork();
@@ -148,11 +149,15 @@ void user_helper_start(struct user_helper *h)
         close(go[1]);
         be_helper(&t, go[0], h->words, self);
     }
-    if (h->pid < 0)
+    if (h->pid < 0) {
+        (void)snprintf(h->why, sizeof(h->why), "cannot start a helper: %s", strerror(errno));
         (void)sigprocmask(SIG_SETMASK, &h->mask, NULL);
+        close(go[1]);
+        go[1] = -1;
+        h->pid = 0;
+    }
     close(go[0]);
     h->go = go[1];
-    h->pid = MAX_OF(h->pid, 0);
 }
 
 static int helper_wait(struct user_helper *h)
