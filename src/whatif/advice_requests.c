@@ -11,7 +11,7 @@ enum { TASKS_TRIED = 6 };
 
 struct ask {
     size_t task, container;
-    struct str task_name, container_name, resource;
+    struct str task_name, resource;
     struct quantity from;
     int64_t step;                          /* in milli-CPU, or units */
     bool has_request, has_limit, is_plain; /* plain: cpu or memory, whose limit may be larger */
@@ -88,7 +88,6 @@ static bool find_ask(const struct json *spec, struct ask *k)
         if (quantity_parse(str_empty(request) ? limit : request, &q, NULL) == 0 &&
             (!found || quantity_cmp(q, k->from) > 0)) {
             k->container = i;
-            k->container_name = json_member_text(c, "name");
             k->from = q;
             k->has_request = !str_empty(request);
             k->has_limit = !str_empty(limit);

@@ -28,7 +28,7 @@ struct run_logs {
     struct run_out *out;
     const struct history *history;
     struct run_events *events; /* not NULL: lines become events */
-    bool has_colour, is_terminal, has_containers, has_namespaces;
+    bool has_colour, is_terminal, has_namespaces;
     size_t width;
     struct map containers; /* struct run_log by "uid/container" */
     struct map names;      /* of files, to number those of pods that come again */
