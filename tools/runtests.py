@@ -170,6 +170,14 @@ def check_unused():
     return subprocess.run([sys.executable, "tools/unused.py"]).returncode == 0
 
 
+def check_names():
+    return subprocess.run([sys.executable, "tools/names.py"]).returncode == 0
+
+
+def check_words():
+    return subprocess.run([sys.executable, "tools/words.py", "--strict"]).returncode == 0
+
+
 def files_below(top):
     return {os.path.relpath(os.path.join(d, f), top) for d, _, names in os.walk(top) for f in names}
 
@@ -195,7 +203,8 @@ def main():
     outcomes, unsteady = run_failed_again(outcomes)
     passed, failed = sum(o.passed for o in outcomes), sum(o.failed for o in outcomes)
     say("checks:")
-    for check in (check_format, check_cppcheck, check_layers, check_citations, check_unused, check_manual, check_packaging):
+    for check in (check_format, check_cppcheck, check_layers, check_citations, check_unused, check_names, check_words,
+                  check_manual, check_packaging):
         ok = check()
         say(f"  {check.__name__.removeprefix('check_')}: {'fine' if ok else 'FAILED'}")
         passed, failed = passed + ok, failed + (not ok)
