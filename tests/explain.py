@@ -584,7 +584,7 @@ def many_notes_are_few():
         if o["kind"] == "Pod":
             o["metadata"]["uid"] = "11111111-1111-4111-8111-111111111111"
     notes = explain([node("n1"), pods, job("j", task(cpu=9))], "j")["notes"]
-    assert len(notes) == 5 and re.fullmatch(r"and \d+ more of this sort", notes[-1]), notes
+    assert len(notes) == 5 and re.fullmatch(r"and \d+ more like these", notes[-1]), notes
 
 
 def devices_are_counted():

@@ -74,7 +74,7 @@ static const struct {
       "/store: 1 objects at revision 1000000001 (1 records, format 2)\nThe old store is kept" },
     { "check", EXIT_FINE, "1 objects at revision 1000000001" },
     { "restore /no/such/file", EXIT_FAILED, "pumice server restore: open /no/such/file" },
-    { "check /etc/passwd", EXIT_FAILED, "pumice server check: /etc/passwd: this is no store" },
+    { "check /etc/passwd", EXIT_FAILED, "pumice server check: /etc/passwd: not a store, or its first page is damaged" },
     { "backup", EXIT_USAGE, "usage: pumice server backup FILE" },
     { "backup a b", EXIT_USAGE, "usage: pumice server backup FILE" },
     { "eat", EXIT_USAGE, "\"eat\": there are backup FILE, restore FILE and check [FILE]" },
