@@ -101,23 +101,24 @@ static void add_node(struct pair *p)
 static void add_job(struct pair *p)
 {
     static const char *const priorities[] = { NULL, "p1", "p2" };
+    struct arena *a = &p->parks.h->arena; /* the objects of both borrow the texts, and this side ends last */
     int n = (int)rand_between(&p->rand, 1, 6), at = p->n_jobs;
     bool is_elastic = rand_chance(&p->rand, 1, 6);
-    char name[16], queue[16], pod[64], more[80] = "";
-    struct h_job j = { .min = is_elastic ? (n + 1) / 2 : n, .replicas = n, .queue = queue, .pod = pod };
+    struct h_job j = { .min = is_elastic ? (n + 1) / 2 : n, .replicas = n };
+    const char *name;
 
     if (at == JOBS)
         return;
     p->n_jobs++;
-    (void)snprintf(name, sizeof(name), "j%d", at);
-    (void)snprintf(queue, sizeof(queue), "q%d", (int)rand_below(&p->rand, (uint64_t)p->n_queues));
-    (void)snprintf(pod, sizeof(pod), "cpu: %d, memory: %dMi", (int)rand_between(&p->rand, 1, 4),
-                   rand_chance(&p->rand, 1, 3) ? 64 : 100 + at);
+    name = arena_fmt(a, "j%d", at).p;
+    j.queue = arena_fmt(a, "q%d", (int)rand_below(&p->rand, (uint64_t)p->n_queues)).p;
+    j.pod = arena_fmt(a, "cpu: %d", (int)rand_between(&p->rand, 1, 4)).p;
+    j.pod = arena_fmt(a, "%s, memory: %dMi", j.pod, rand_chance(&p->rand, 1, 3) ? 64 : 100 + at).p;
     j.priority = priorities[rand_below(&p->rand, ARRAY_LEN(priorities))];
     if (p->says_runtime && rand_chance(&p->rand, 4, 5))
-        (void)snprintf(more, sizeof(more), "metadata: {annotations: {pumice.dev/runtime: %dm}}",
-                       (int)rand_between(&p->rand, 1, 30));
-    j.more = j.group_more = more;
+        j.more =
+            arena_fmt(a, "metadata: {annotations: {pumice.dev/runtime: %dm}}", (int)rand_between(&p->rand, 1, 30)).p;
+    j.group_more = j.more;
     p->asks.groups[at] = h_job_new(p->asks.h, name, &j);
     p->parks.groups[at] = h_job_new(p->parks.h, name, &j);
 }
