@@ -15,7 +15,7 @@ struct follow {
     struct ctl_verb *v;
     const struct verb_list *l;
     struct arena *arena;
-    struct ctl_options o; /* the verb's, but for the headers, which stand once */
+    struct ctl_options *o; /* the verb's, but for the headers, which stand once */
     VEC(struct list_shown) shown;
     struct err err;
     bool has_failed;
@@ -98,7 +98,7 @@ static bool list_on_event(void *ctx, struct str type, const struct json *object)
     v->ctl.now_ms = clock_now_ms(&clock_real);
     f->has_failed = show_one(v, f->l, object, &f->err) < 0;
     v->arena = v->ctl.arena = before;
-    f->o.no_headers = true;
+    f->o->no_headers = true;
     v->ctl.said = NULL; /* it was in the memory of the row */
     v->ctl.asked = (struct kube_call){ 0 };
     return f->has_failed;
@@ -106,9 +106,8 @@ static bool list_on_event(void *ctx, struct str type, const struct json *object)
 
 static int list_watch(struct ctl_verb *v, const struct verb_list *l, const struct ctl_objects *seen, struct err *e)
 {
-    struct follow f = { .v = v, .l = l, .arena = v->arena, .o = *v->o };
-    const struct ctl_options *before = v->o;
-    struct ctl_where where = { .kubeconfig = f.o.kubeconfig, .context = f.o.context, .server = f.o.server };
+    struct follow f = { .v = v, .l = l, .arena = v->arena, .o = arena_new(v->arena, struct ctl_options) };
+    struct ctl_where where = { .kubeconfig = v->o->kubeconfig, .context = v->o->context, .server = v->o->server };
     autoctl other = { 0 };
     int rc;
 
@@ -116,10 +115,10 @@ static int list_watch(struct ctl_verb *v, const struct verb_list *l, const struc
         (void)is_news(&f, *object); /* it is, the first time */
     if (verb_flush(v, e) < 0 || ctl_open(&other, v->arena, &where, e) < 0)
         return -1;
-    f.o.no_headers = f.o.no_headers || seen->v.n;
-    v->o = &f.o;
+    *f.o = *v->o;
+    f.o->no_headers = f.o->no_headers || seen->v.n;
+    v->o = f.o;
     rc = ctl_watch(&other, l->type, &l->which, &(struct ctl_watcher){ -1, list_on_event, &f }, e);
-    v->o = before;
     if (f.has_failed)
         *e = f.err;
     return f.has_failed ? -1 : rc;
