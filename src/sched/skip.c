@@ -164,7 +164,7 @@ static int64_t places_by(struct round *r, struct skip *s, const struct parked *p
     if (c->dim == dim + 1 && c->ask == ask && c->level == level)
         return c->places;
     *c = (struct skip_count){ .ask = ask, .dim = (int8_t)(dim + 1), .level = (int8_t)level };
-    if (level > 0 && !s->levels[level].hold) {
+    if (level && !s->levels[level].hold) {
         c->places = count_idle(r->m, dim, ask);
         return c->places;
     }
