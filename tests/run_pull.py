@@ -138,7 +138,7 @@ def offline():
                 pod("no.such.registry.invalid/x:1", "x", here, replicas=2)), "--image-store", path("offline")).done()
     same([r.lines(n) for n in ("old-0", "b-0", "c-0", "x-0", "x-1")], [["old"], ["host"], ["host"], ["host"], ["host"]])
     said = [n for n in notices(r) if "cannot be reached" in n]
-    same(sorted(n.split(" ")[0] for n in said), sorted([gone.split("/")[0], "no.such.registry.invalid"]))
+    same(sorted(n.split(" ")[1] for n in said), sorted([gone.split("/")[0], "no.such.registry.invalid"]))
     r = run(job("j", pod(PLAIN.host + "/never/there", command=here)), "--image-store", path("offline"), "--pull", "never").done()
     same((r.lines("a-0"), PLAIN.requests("never/there")), (["host"], []))
     # The host's files, also where there is an image of that name; and a word where the image lacks what this machine has.

@@ -153,7 +153,7 @@ def told(text, is_steady, has_pods=True):
     lines = [line for line in head.splitlines() if not re.match(left_out, line)]
     pods = r"the last lines of \S+"  # which of those that are alike
     closing = [re.sub(pods, "the last lines of one", re.sub(" +", " ", line)) for line in summary.splitlines()
-               if not re.search("hint:|^pumice: .* wrote " + ("" if has_pods else r"|^$|^ +POD |^ +\S+-\d+ "), line)]
+               if not re.search("hint:|^pumice: deleted with the pod" + ("" if has_pods else r"|^$|^ +POD |^ +\S+-\d+ "), line)]
     return lines if is_steady else sorted(lines), closing
 
 
