@@ -28,8 +28,8 @@ struct skip {
     uint32_t n_bound;
     uint64_t room_gen, n_holds, admissions;
     struct share_left fair, admission;
-    struct amounts credit, unused; /* what may still be promised; what no pod has */
-    struct skip_level levels[LEVELS_MAX];
+    struct amounts credit, unused;            /* what may still be promised; what no pod has */
+    struct skip_level levels[LEVELS_MAX + 1]; /* the last is used by add_level() only */
     int n_levels;
     bool is_alone; /* no other queue has groups that wait: it does not matter which resource these want */
     struct skip_count counts[COUNTS];
@@ -44,22 +44,20 @@ static bool skip_is_current(const struct round *r, const struct skip *s, const s
            s->admissions == r->m->admissions;
 }
 
+/* Sorted, the latest first. Those for which there is no room are one level, the last: it has more than is free to some. */
 static void add_level(const struct sched_model *m, struct skip *s, struct hold *c)
 {
-    struct skip_level *last;
-    int i = s->n_levels;
+    struct skip_level *last = &s->levels[LEVELS_MAX - 1];
+    int i = s->n_levels++;
 
-    if (i == LEVELS_MAX) { /* the last has all others: more than is free to some */
-        last = &s->levels[LEVELS_MAX - 1];
-        amounts_add(&last->free, &c->sum, m->dims.n);
-        last->free_ms = MAX_OF(last->free_ms, c->free_ms);
-        last->hold = NULL;
-        return;
-    }
     for (; i > 1 && s->levels[i - 1].free_ms < c->free_ms; i--)
         s->levels[i] = s->levels[i - 1];
     s->levels[i] = (struct skip_level){ c->free_ms, c, c->sum };
-    s->n_levels++;
+    if (s->n_levels > LEVELS_MAX) {
+        amounts_add(&last->free, &last[1].free, m->dims.n);
+        last->hold = NULL;
+        s->n_levels = LEVELS_MAX;
+    }
 }
 
 /* Gangs that end before a reservation begins may use its seats (try_beside() in place.c). */
