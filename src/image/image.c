@@ -137,18 +137,22 @@ static int check_digest(struct str wanted, const struct image_digest *is, struct
     return err_set(e, ERR_INVALID, "is damaged: wrong digest: expected %.*s, got %s", STR_ARG(wanted), is->text);
 }
 
+struct archive_sums {
+    struct image_digest file, tar; /* as it is; as a tar that is not compressed */
+    int64_t bytes;                 /* of the tar */
+};
+
 /* One archive over the directory 'root'. */
-static int unpack_fd(int fd, int root, bool is_layer, struct image_digest *ret_file, struct image_digest *ret_tar,
-                     int64_t *bytes, struct err *e)
+static int unpack_fd(int fd, int root, bool is_layer, struct archive_sums *ret, struct err *e)
 {
     struct image_tar *t = NULL;
     int rc = -1;
 
     if (image_tar_open(fd, &t, e) == 0 && image_unpack(root, t, is_layer, e) == 0 &&
-        image_tar_finish(t, ret_file, ret_tar, e) == 0)
+        image_tar_finish(t, &ret->file, &ret->tar, e) == 0)
         rc = 0;
     if (rc == 0)
-        *bytes += image_tar_bytes(t);
+        ret->bytes = image_tar_bytes(t);
     image_tar_close(t);
     return rc;
 }
@@ -156,13 +160,14 @@ static int unpack_fd(int fd, int root, bool is_layer, struct image_digest *ret_f
 static int unpack_layer(int dir, const struct image_layer *layer, int root, int64_t *bytes, struct err *e)
 {
     autoclose int fd = path_open_below(dir, layer->path, O_RDONLY | O_NONBLOCK, 0);
-    struct image_digest file, tar;
+    struct archive_sums sums;
 
     if (fd < 0)
         return err_errno(e, "open");
-    if (unpack_fd(fd, root, true, &file, &tar, bytes, e) < 0)
+    if (unpack_fd(fd, root, true, &sums, e) < 0)
         return -1;
-    return check_digest(layer->blob, &file, e) < 0 || check_digest(layer->diff, &tar, e) < 0 ? -1 : 0;
+    *bytes += sums.bytes;
+    return check_digest(layer->blob, &sums.file, e) < 0 || check_digest(layer->diff, &sums.tar, e) < 0 ? -1 : 0;
 }
 
 static int check_layer(int dir, const struct image_layer *layer, struct err *e)
@@ -215,24 +220,30 @@ static int unpack_layout(int dir, const struct image_layout *layout, const struc
     return image_write_config(s->dir, layout->config, e) < 0 ? -1 : write_bytes(s->dir, bytes, e);
 }
 
-/* Archive 'fd': into the stage, as files first; those may turn out to be the parts of an image. */
-static int unpack_archive(struct arena *a, int fd, struct str reference, const struct image_stage *s,
+struct image_source { /* what images_add() is given */
+    const char *path;
+    struct str reference; /* normalised, or "*" */
+    int fd;
+    struct stat st;
+};
+
+/* Unpack an archive into the stage, as files first; those may turn out to be the parts of an image. */
+static int unpack_archive(struct arena *a, const struct image_source *from, const struct image_stage *s,
                           struct image_digest *ret_id, struct err *e)
 {
     autoclose int files = -1;
     struct image_layout layout;
-    struct image_digest file, tar;
-    int64_t bytes = 0;
+    struct archive_sums sums;
     int rc;
 
-    if (stage_root(s, "files", &files, e) < 0 || unpack_fd(fd, files, false, &file, &tar, &bytes, e) < 0 ||
-        write_bytes(s->dir, bytes, e) < 0)
+    if (stage_root(s, "files", &files, e) < 0 || unpack_fd(from->fd, files, false, &sums, e) < 0 ||
+        write_bytes(s->dir, sums.bytes, e) < 0)
         return -1;
-    rc = image_layout_read(a, files, reference, &layout, e);
+    rc = image_layout_read(a, files, from->reference, &layout, e);
     if (rc < 0)
         return -1;
     if (rc == 0) { /* a root file system */
-        *ret_id = tar;
+        *ret_id = sums.tar;
         return renameat(s->dir, "files", s->dir, "root") < 0 ? err_errno(e, "name the root") : 0;
     }
     *ret_id = layout.id;
@@ -243,15 +254,15 @@ static int unpack_archive(struct arena *a, int fd, struct str reference, const s
     return tree_remove(s->dir, "files", e);
 }
 
-static int add_archive(struct images *i, int store, int fd, const struct stat *st, struct str reference,
-                       struct image_digest *ret_id, struct err *e)
+static int add_archive(int store, const struct image_source *from, struct image_digest *ret_id, struct err *e)
 {
     autoarena a = { 0 };
+    const struct stat *st = &from->st;
     struct str stamp = arena_fmt(&a, "%llx-%llx-%llx-%llx.%lx-%llx.%lx %.*s", (unsigned long long)st->st_dev,
                                  (unsigned long long)st->st_ino, (unsigned long long)st->st_size,
                                  (unsigned long long)st->st_mtim.tv_sec, (unsigned long)st->st_mtim.tv_nsec,
                                  (unsigned long long)st->st_ctim.tv_sec, (unsigned long)st->st_ctim.tv_nsec,
-                                 STR_ARG(reference)); /* one archive may have several images */
+                                 STR_ARG(from->reference)); /* one archive may have several images */
     struct image_stage s = { .dir = -1 };
     int rc;
 
@@ -259,7 +270,7 @@ static int add_archive(struct images *i, int store, int fd, const struct stat *s
         return 0;
     if (image_stage_begin(store, &s, e) < 0)
         return -1;
-    rc = unpack_archive(&a, fd, reference, &s, ret_id, e);
+    rc = unpack_archive(&a, from, &s, ret_id, e);
     if (rc == 0 && !image_store_has(store, ret_id))
         rc = image_stage_publish(&s, ret_id, e);
     image_stage_drop(&s);
@@ -291,62 +302,58 @@ static int need_store(struct images *i, int *ret_fd, struct err *e)
     return image_store_open(i->store, true, ret_fd, e);
 }
 
-/* In the store now: remember it under its name too, for later runs. "*" is for this run only. */
-static int take_stored(struct images *i, int store, const struct image_digest *id, struct str reference,
-                       struct image *ret, struct err *e)
+/* Name an image of the store, for later runs. "*" is for this run only. */
+static int name_stored(int store, struct str reference, const struct image_digest *id, struct err *e)
 {
-    if (!str_is(reference, "*") && image_link_put(store, "names", reference, id, e) < 0)
-        return -1;
-    return image_load(i, store, id, ret, e);
+    return str_is(reference, "*") ? 0 : image_link_put(store, "names", reference, id, e);
 }
 
-static int add_dir(struct images *i, int fd, const char *path, struct str reference, struct image *ret, struct err *e)
+static int add_dir(struct images *i, const struct image_source *from, struct image *ret, struct err *e)
 {
     autoarena a = { 0 };
     autoclose int store = -1;
     struct image_layout layout;
     char full[PATH_MAX];
-    int rc = image_layout_read(&a, fd, reference, &layout, e);
+    int rc = image_layout_read(&a, from->fd, from->reference, &layout, e);
 
     if (rc < 0)
         return -1;
-    if (!realpath(path, full))
+    if (!realpath(from->path, full))
         return err_errno(e, "find");
     if (rc == 0) {
         ret->root = arena_str(&i->arena, str_of(full));
         ret->id = arena_fmt(&i->arena, "dir:%s", full);
-    } else if (need_store(i, &store, e) < 0 || image_add_layout(store, fd, &layout, e) < 0 ||
-               take_stored(i, store, &layout.id, reference, ret, e) < 0) {
+    } else if (need_store(i, &store, e) < 0 || image_add_layout(store, from->fd, &layout, e) < 0 ||
+               name_stored(store, from->reference, &layout.id, e) < 0 || image_load(i, store, &layout.id, ret, e) < 0) {
         return -1;
     }
     ret->said = arena_fmt(&i->arena, "%s %s", rc ? "image layout" : "directory", full);
     return 0;
 }
 
-static int image_add_file(struct images *i, int fd, const struct stat *st, const char *path, struct str reference,
-                          struct image *ret, struct err *e)
+static int image_add_file(struct images *i, const struct image_source *from, struct image *ret, struct err *e)
 {
     autoclose int store = -1;
     struct image_digest id;
 
-    if (need_store(i, &store, e) < 0 || add_archive(i, store, fd, st, reference, &id, e) < 0 ||
-        take_stored(i, store, &id, reference, ret, e) < 0)
+    if (need_store(i, &store, e) < 0 || add_archive(store, from, &id, e) < 0 ||
+        name_stored(store, from->reference, &id, e) < 0 || image_load(i, store, &id, ret, e) < 0)
         return -1;
-    ret->said = arena_fmt(&i->arena, "archive %s", path);
+    ret->said = arena_fmt(&i->arena, "archive %s", from->path);
     return 0;
 }
 
 static int image_add_path(struct images *i, const char *path, struct str reference, struct image *ret, struct err *e)
 {
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
+    struct image_source from = { .path = path, .reference = reference, .fd = fd };
 
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (fd < 0 || fstat(fd, &from.st) < 0)
         return err_errno(e, "open");
-    if (S_ISDIR(st.st_mode))
-        return add_dir(i, fd, path, reference, ret, e);
-    if (S_ISREG(st.st_mode))
-        return image_add_file(i, fd, &st, path, reference, ret, e);
+    if (S_ISDIR(from.st.st_mode))
+        return add_dir(i, &from, ret, e);
+    if (S_ISREG(from.st.st_mode))
+        return image_add_file(i, &from, ret, e);
     return err_set(e, ERR_INVALID, "is neither a directory nor an archive");
 }
 

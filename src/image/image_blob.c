@@ -4,6 +4,7 @@
  * locked: another one who wants it waits for that, and one who comes after a crash goes on with it.
  */
 #include "image/image_internal.h"
+#include "image/registry.h"
 #include "os/io.h"
 
 #include <errno.h>
@@ -80,22 +81,22 @@ static bool is_still(int store, const char *path, int fd)
            ours.st_ino == named.st_ino && ours.st_dev == named.st_dev;
 }
 
-int image_part_open(int store, struct str digest, int64_t size, int *ret_fd, int64_t *ret_have, struct err *e)
+int image_part_open(int store, struct registry_blob *b, struct err *e)
 {
     autoarena a = { 0 };
-    const char *path = part_path(&a, digest);
+    const char *path = part_path(&a, b->digest);
     struct stat st;
 
     if (make_folders(store, e) < 0)
         return -1;
-    while (!image_blob_has(store, digest, size)) {
+    while (!image_blob_has(store, b->digest, b->size)) {
         int fd = openat(store, path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
         if (fd < 0)
             return err_errno(e, "create %s in the image store", path);
         if (flock(fd, LOCK_EX) == 0 && is_still(store, path, fd) && fstat(fd, &st) == 0) {
-            *ret_fd = fd;
-            *ret_have = st.st_size;
+            b->fd = fd;
+            b->have = st.st_size;
             return 0;
         }
         close(fd);
@@ -116,17 +117,17 @@ int image_part_publish(int store, struct str digest, int fd, struct err *e)
 
 int image_blob_put(int store, struct str digest, struct str bytes, struct err *e)
 {
-    int64_t have;
-    int fd = -1, rc = image_part_open(store, digest, (int64_t)bytes.n, &fd, &have, e);
+    struct registry_blob b = { .digest = digest, .size = (int64_t)bytes.n };
+    int rc = image_part_open(store, &b, e);
 
     if (rc)
         return rc < 0 ? -1 : 0;
-    if (ftruncate(fd, 0) < 0 || pwrite_all(fd, bytes, 0) < 0) {
+    if (ftruncate(b.fd, 0) < 0 || pwrite_all(b.fd, bytes, 0) < 0) {
         rc = io_errno(e, "write into the image store");
         image_part_remove(store, digest);
     } else {
-        rc = image_part_publish(store, digest, fd, e);
+        rc = image_part_publish(store, digest, b.fd, e);
     }
-    close(fd);
+    close(b.fd);
     return rc;
 }

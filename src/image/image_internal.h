@@ -140,9 +140,10 @@ bool image_blob_has(int store, struct str digest, int64_t size);
 int image_blob_put(int store, struct str digest, struct str bytes, struct err *e); /* one that was checked */
 void image_blob_remove(int store, struct str digest);
 
-/* What came of one so far, locked; waits for who has it. 1: it is there, whole, by now. Close 'fd' to leave it as it is,
- * for the next time. */
-int image_part_open(int store, struct str digest, int64_t size, int *ret_fd, int64_t *ret_have, struct err *e);
+/* Open and lock the part of a blob, by its digest and size; sets 'fd' and 'have'. Waits for another process that has it
+ * locked. 1: the store has the whole blob by now. Close 'fd' to keep the part for the next time. */
+struct registry_blob;
+int image_part_open(int store, struct registry_blob *b, struct err *e);
 int image_part_publish(int store, struct str digest, int fd, struct err *e); /* it is whole, and was checked */
 void image_part_remove(int store, struct str digest);
 

@@ -126,7 +126,7 @@ static int open_spare(struct pull *p, struct registry_blob *b, struct err *e)
 static int open_part(struct pull *p, struct registry_blob *b, bool *ret_spare, struct err *e)
 {
     bool must = must_be_given(p, b->digest);
-    int rc = image_part_open(p->store, b->digest, b->size, &b->fd, &b->have, e);
+    int rc = image_part_open(p->store, b, e);
 
     *ret_spare = rc == 1 && must;
     if (*ret_spare)

@@ -176,7 +176,13 @@ static void set_times(int dir, const char *name, struct timespec mtime)
 
 /* ---- the kinds of entries ---- */
 
-typedef int make_f(struct unpack *u, const struct image_tar_entry *entry, int parent, const char *base, struct err *e);
+struct entry_place {
+    struct str path, above; /* cleaned: "a/b/c", "a/b" */
+    const char *base;       /* "c" */
+    int parent;             /* the directory 'above'; lent */
+};
+
+typedef int make_f(struct unpack *u, const struct image_tar_entry *entry, const struct entry_place *at, struct err *e);
 
 static int write_data(struct unpack *u, const struct image_tar_entry *entry, int fd, struct err *e)
 {
@@ -196,7 +202,7 @@ static int write_data(struct unpack *u, const struct image_tar_entry *entry, int
     return 0;
 }
 
-static int unpack_make_file(struct unpack *u, const struct image_tar_entry *entry, int parent, const char *base,
+static int unpack_make_file(struct unpack *u, const struct image_tar_entry *entry, const struct entry_place *at,
                             struct err *e)
 {
     autoclose int fd = -1;
@@ -204,7 +210,7 @@ static int unpack_make_file(struct unpack *u, const struct image_tar_entry *entr
 
     if (check_room(u, entry, e) < 0)
         return -1;
-    fd = openat(parent, base, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = openat(at->parent, at->base, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return unpack_errno(u, e, "make", entry->path);
     if (write_data(u, entry, fd, e) < 0)
@@ -217,15 +223,15 @@ static int unpack_make_file(struct unpack *u, const struct image_tar_entry *entr
     return 0;
 }
 
-static int unpack_make_dir(struct unpack *u, const struct image_tar_entry *entry, int parent, const char *base,
+static int unpack_make_dir(struct unpack *u, const struct image_tar_entry *entry, const struct entry_place *at,
                            struct err *e)
 {
     autoclose int fd = -1;
     mode_t mode;
 
-    if (mkdirat(parent, base, 0700) < 0 && errno != EEXIST)
+    if (mkdirat(at->parent, at->base, 0700) < 0 && errno != EEXIST)
         return unpack_errno(u, e, "create directory", entry->path);
-    fd = openat(parent, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    fd = openat(at->parent, at->base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return unpack_errno(u, e, "open directory", entry->path);
     mode = give_owner(u, fd, "", AT_EMPTY_PATH, entry);
@@ -234,16 +240,16 @@ static int unpack_make_dir(struct unpack *u, const struct image_tar_entry *entry
     return 0;
 }
 
-static int make_symlink(struct unpack *u, const struct image_tar_entry *entry, int parent, const char *base,
+static int make_symlink(struct unpack *u, const struct image_tar_entry *entry, const struct entry_place *at,
                         struct err *e)
 {
-    if (symlinkat(arena_cstr(&u->arena, entry->link), parent, base) < 0)
+    if (symlinkat(arena_cstr(&u->arena, entry->link), at->parent, at->base) < 0)
         return unpack_errno(u, e, "create link", entry->path);
-    (void)give_owner(u, parent, base, AT_SYMLINK_NOFOLLOW, entry);
+    (void)give_owner(u, at->parent, at->base, AT_SYMLINK_NOFOLLOW, entry);
     return 0;
 }
 
-static int make_hardlink(struct unpack *u, const struct image_tar_entry *entry, int parent, const char *base,
+static int make_hardlink(struct unpack *u, const struct image_tar_entry *entry, const struct entry_place *at,
                          struct err *e)
 {
     struct str target, above;
@@ -254,19 +260,19 @@ static int make_hardlink(struct unpack *u, const struct image_tar_entry *entry, 
         return -1;
     above = split_path(target, &target_base);
     dir = path_open_in(u->root, above, O_PATH | O_DIRECTORY);
-    if (dir < 0 || linkat(dir, target_base, parent, base, 0) < 0) /* 0: a link is linked, not followed */
+    if (dir < 0 || linkat(dir, target_base, at->parent, at->base, 0) < 0) /* 0: a link is linked, not followed */
         return unpack_errno(u, e, "create hard link", entry->path);
     return 0;
 }
 
-static int make_fifo(struct unpack *u, const struct image_tar_entry *entry, int parent, const char *base, struct err *e)
+static int make_fifo(struct unpack *u, const struct image_tar_entry *entry, const struct entry_place *at, struct err *e)
 {
     mode_t mode;
 
-    if (mkfifoat(parent, base, 0600) < 0)
+    if (mkfifoat(at->parent, at->base, 0600) < 0)
         return unpack_errno(u, e, "make", entry->path);
-    mode = give_owner(u, parent, base, AT_SYMLINK_NOFOLLOW, entry);
-    if (fchmodat(parent, base, mode & 01777, 0) < 0)
+    mode = give_owner(u, at->parent, at->base, AT_SYMLINK_NOFOLLOW, entry);
+    if (fchmodat(at->parent, at->base, mode & 01777, 0) < 0)
         return unpack_errno(u, e, "set the mode of", entry->path);
     return 0;
 }
@@ -286,19 +292,18 @@ static int remove_entry(int parent, const char *base, struct str path, struct er
 }
 
 /* Make room for an entry. A directory over a directory stays; everything else is replaced. */
-static int clear_way(struct unpack *u, const struct image_tar_entry *entry, int parent, const char *base,
-                     struct str path, struct err *e)
+static int clear_way(struct unpack *u, const struct image_tar_entry *entry, const struct entry_place *at, struct err *e)
 {
     struct str target;
     struct stat st;
 
-    if (fstatat(parent, base, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? 0 : unpack_errno(u, e, "stat", path);
+    if (fstatat(at->parent, at->base, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? 0 : unpack_errno(u, e, "stat", at->path);
     if (S_ISDIR(st.st_mode) && entry->kind == TAR_DIR)
         return 0;
-    if (entry->kind == TAR_HARDLINK && clean_path(u, entry->link, &target, NULL) == 0 && str_eq(target, path))
-        return err_set(e, ERR_INVALID, "%.*s is a hard link to itself", STR_ARG(path));
-    return remove_entry(parent, base, path, e);
+    if (entry->kind == TAR_HARDLINK && clean_path(u, entry->link, &target, NULL) == 0 && str_eq(target, at->path))
+        return err_set(e, ERR_INVALID, "%.*s is a hard link to itself", STR_ARG(at->path));
+    return remove_entry(at->parent, at->base, at->path, e);
 }
 
 /* Remove all in the directory 'path' that is not of this layer. */
@@ -322,20 +327,21 @@ static int empty_older(struct unpack *u, struct str path, struct err *e)
 
 /* ".wh.name": an older layer's "name" is gone. ".wh..wh..opq": all that older layers had in this directory is gone.
  * Other names with ".wh..wh." are a file system's own. 1: it was one of those. */
-static int unpack_whiteout(struct unpack *u, int parent, const char *base, struct str above, struct err *e)
+static int unpack_whiteout(struct unpack *u, const struct entry_place *at, struct err *e)
 {
-    struct str name = str_of(base);
+    struct str name = str_of(at->base);
 
     if (!u->is_layer || !str_starts(name, STR(".wh.")))
         return 0;
     name = str_from(name, 4);
     if (str_is(name, ".wh..opq"))
-        return empty_older(u, above, e) < 0 ? -1 : 1;
+        return empty_older(u, at->above, e) < 0 ? -1 : 1;
     if (str_starts(name, STR(".wh.")))
         return 1;
     if (name.n == 0 || str_is(name, ".") || str_is(name, ".."))
-        return err_set(e, ERR_INVALID, "the entry \"%.*s/%s\" is a whiteout without a name", STR_ARG(above), base);
-    return remove_entry(parent, name.p, name, e) < 0 ? -1 : 1;
+        return err_set(e, ERR_INVALID, "the entry \"%.*s/%s\" is a whiteout without a name", STR_ARG(at->above),
+                       at->base);
+    return remove_entry(at->parent, name.p, name, e) < 0 ? -1 : 1;
 }
 
 /* ---- all entries ---- */
@@ -352,29 +358,28 @@ static int unpack_root(struct unpack *u, const struct image_tar_entry *entry, st
 
 static int unpack_entry(struct unpack *u, const struct image_tar_entry *entry, struct err *e)
 {
-    struct str path, above;
-    const char *base;
-    int parent, rc;
+    struct entry_place at;
+    int rc;
 
-    if (clean_path(u, entry->path, &path, e) < 0)
+    if (clean_path(u, entry->path, &at.path, e) < 0)
         return -1;
-    if (path.n == 0)
+    if (at.path.n == 0)
         return unpack_root(u, entry, e);
-    above = split_path(path, &base);
-    if (find_parent(u, above, &parent, e) < 0)
+    at.above = split_path(at.path, &at.base);
+    if (find_parent(u, at.above, &at.parent, e) < 0)
         return -1;
-    rc = unpack_whiteout(u, parent, base, above, e);
+    rc = unpack_whiteout(u, &at, e);
     if (rc)
         return rc < 0 ? -1 : 0;
     if (!makers[entry->kind])
         return 0;
-    if (clear_way(u, entry, parent, base, path, e) < 0 || makers[entry->kind](u, entry, parent, base, e) < 0)
+    if (clear_way(u, entry, &at, e) < 0 || makers[entry->kind](u, entry, &at, e) < 0)
         return -1;
-    mark_made(u, path);
+    mark_made(u, at.path);
     if (entry->kind == TAR_DIR)
-        *vec_push(&u->arena, &u->late) = (struct late_dir){ path.p, entry->mtime };
+        *vec_push(&u->arena, &u->late) = (struct late_dir){ at.path.p, entry->mtime };
     else
-        set_times(parent, base, entry->mtime);
+        set_times(at.parent, at.base, entry->mtime);
     return 0;
 }
 
