@@ -6,6 +6,7 @@
 
 #include "json/json.h"
 #include "node/oci/oci.h"
+#include "os/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -27,20 +28,20 @@ static void check_config(const struct box_spec *s, const struct json *config)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const int fds[] = { 0, 1 };
+    struct wire_msg m = { .fds = { 0, 1 } };
     static const struct oci_place place = {
         .runtime = "/bin/false", .id = "pod-a", .bundle = "/b", .group = "/pumice/pod/a"
     };
     static const struct oci_process who = { .uid = 1000, .gid = 100, .caps = 5, .pids = "/proc/1/ns/pid" };
     struct str input = { (const char *)data, size };
 
-    for (size_t n = 0; n <= 2; n++) {
+    for (m.n_fds = 0; m.n_fds <= 2; m.n_fds++) {
         autoarena a = { 0 };
         autobuf out = { 0 };
         struct box_spec spec;
         struct json *config;
 
-        if (box_decode(&a, input, fds, n, &spec, NULL) < 0)
+        if (box_decode(&a, input, &m, &spec, NULL) < 0)
             continue;
         oci_config(&out, &spec, &place, &who, "/rootfs");
         assert(json_parse(&a, buf_view(&out), NULL, &config, NULL) == 0);

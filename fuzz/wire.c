@@ -113,19 +113,19 @@ static void try_event(struct str text)
 
 static void try_box(struct str text)
 {
-    static const int fds[] = { 0, 1, 2 };
+    struct wire_msg m = { .fds = { 0, 1, 2 } };
     autoarena a = { 0 };
     autobuf once = { 0 }, twice = { 0 };
     struct box_spec spec;
 
-    for (size_t n = 0; n <= ARRAY_LEN(fds); n++) {
-        if (box_decode(&a, text, fds, n, &spec, NULL) < 0)
+    for (m.n_fds = 0; m.n_fds <= 3; m.n_fds++) {
+        if (box_decode(&a, text, &m, &spec, NULL) < 0)
             continue;
-        assert(spec.mounts.n == n);
+        assert(spec.mounts.n == m.n_fds);
         buf_reset(&once);
         buf_reset(&twice);
         box_encode(&once, &spec);
-        assert(box_decode(&a, buf_view(&once), fds, n, &spec, NULL) == 0);
+        assert(box_decode(&a, buf_view(&once), &m, &spec, NULL) == 0);
         box_encode(&twice, &spec);
         assert(str_eq(buf_view(&once), buf_view(&twice)));
     }

@@ -112,10 +112,11 @@ bool box_can_hold_changes(int dir); /* false: its file system is known not to su
 /* Remove the directory of changes of a container that has ended, if nothing was changed. True: it was removed. */
 bool box_layer_remove(int dir, const char *path);
 
-/* Encode for the wire (os/wire.h) and decode; texts are copied. mounts[i].fd travels as an ancillary descriptor:
- * 'fds' holds them in the order of the mounts. ERR_INVALID: not the output of box_encode(). */
+/* Encode for the wire (os/wire.h) and decode; texts are copied. mounts[i].fd travels as a descriptor of the message 'm',
+ * in the order of the mounts. ERR_INVALID: not the output of box_encode(). */
+struct wire_msg;
 void box_encode(struct buf *out, const struct box_spec *s);
-int box_decode(struct arena *a, struct str bytes, const int *fds, size_t n_fds, struct box_spec *ret, struct err *e);
+int box_decode(struct arena *a, struct str bytes, const struct wire_msg *m, struct box_spec *ret, struct err *e);
 
 /* Clone the mount that 'fd' (O_PATH; -1: 'path') shows as a detached mount for box_mount.fd, which is returned; -1 on
  * failure. Call it in the mount namespace that the descriptor comes from. */

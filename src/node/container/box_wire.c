@@ -175,15 +175,15 @@ static void get_plain(struct box_wire_reading *r, struct box_spec *s)
     s->oom_score_adj = (int)get_number(r, "oom_score_adj", -1000, 1000);
 }
 
-static void get_mounts(struct box_wire_reading *r, const int *fds, size_t n_fds, struct box_spec *s)
+static void get_mounts(struct box_wire_reading *r, const struct wire_msg *msg, struct box_spec *s)
 {
     size_t n = get_count(r, "mounts", sizeof(int64_t));
 
-    box_wire_check(r, n == n_fds, "mounts");
+    box_wire_check(r, n == msg->n_fds, "mounts");
     for (size_t i = 0; i < n && !r->bad; i++) {
         struct box_mount *m = vec_push(r->arena, &s->mounts);
 
-        *m = (struct box_mount){ fds[i], get_spec_text(r, "mounts") };
+        *m = (struct box_mount){ msg->fds[i], get_spec_text(r, "mounts") };
         box_wire_check(r, is_absolute_clean(m->target), "mounts");
     }
 }
@@ -210,13 +210,13 @@ static void get_limits(struct box_wire_reading *r, struct box_spec *s)
     }
 }
 
-int box_decode(struct arena *a, struct str bytes, const int *fds, size_t n_fds, struct box_spec *ret, struct err *e)
+int box_decode(struct arena *a, struct str bytes, const struct wire_msg *m, struct box_spec *ret, struct err *e)
 {
     struct box_wire_reading r = { .arena = a, .wire = { .rest = bytes } };
     struct box_spec s = { 0 };
 
     get_plain(&r, &s);
-    get_mounts(&r, fds, n_fds, &s);
+    get_mounts(&r, m, &s);
     get_devices(&r, &s);
     for (size_t n = get_count(&r, "groups", sizeof(int64_t)); n > 0; n--)
         *vec_push(a, &s.groups) = (uint32_t)get_number(&r, "groups", 0, UINT32_MAX - 1);

@@ -256,7 +256,7 @@ static int start_container(struct shim_pod *p, struct con *c, const struct wire_
     box = wire_get_str(r);
     if (!wire_is_read(r))
         return err_set(e, ERR_INVALID, "malformed order");
-    if (box_decode(&c->arena, box, m->fds, m->n_fds, &c->spec, e) < 0)
+    if (box_decode(&c->arena, box, m, &c->spec, e) < 0)
         return -1;
     fill_place(p, c);
     if (con_open_log(p, c, e) < 0 || con_make_group(p, c, &limits, e) < 0)

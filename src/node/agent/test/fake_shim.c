@@ -1,5 +1,6 @@
 /* fake_shim.c - shim.h without processes */
 #include "node/agent/test/fake_host.h"
+#include "os/wire.h"
 
 #include <arpa/inet.h>
 #include <signal.h>
@@ -315,7 +316,7 @@ int shim_start(struct shim *s, const struct box_spec *spec, const struct cgroup_
                struct err *e)
 {
     struct fake_container *c = find(s, spec->name);
-    int *fds = arena_array(&s->arena, int, spec->mounts.n);
+    struct wire_msg m = { .n_fds = spec->mounts.n };
     autobuf text = { 0 };
 
     ask("start %.*s/%.*s#%d", STR_ARG(s->pod), STR_ARG(spec->name), attempt);
@@ -328,7 +329,7 @@ int shim_start(struct shim *s, const struct box_spec *spec, const struct cgroup_
         list_push(&s->containers, &c->link);
     }
     box_encode(&text, spec);
-    if (box_decode(&s->arena, own(s, buf_view(&text)), fds, spec->mounts.n, &c->spec, e) < 0)
+    if (box_decode(&s->arena, own(s, buf_view(&text)), &m, &c->spec, e) < 0)
         fail_msg("%s", e->text);
     c->name = own(s, spec->name);
     c->limits = *limits;

@@ -2,6 +2,7 @@
 #include "os/test/testing.h"
 
 #include "node/container/box.h"
+#include "os/wire.h"
 
 #include <sys/resource.h>
 
@@ -37,7 +38,7 @@ static void fill(struct arena *a, struct box_spec *s)
 
 static void test_round_trip(void **state)
 {
-    static const int fds[] = { 7, 9 };
+    static const struct wire_msg message = { .fds = { 7, 9 }, .n_fds = 2 };
     autoarena a = { 0 };
     autobuf once = { 0 }, twice = { 0 };
     struct box_spec s, back;
@@ -46,7 +47,7 @@ static void test_round_trip(void **state)
     (void)state;
     fill(&a, &s);
     box_encode(&once, &s);
-    if (box_decode(&a, buf_view(&once), fds, 2, &back, &e) < 0)
+    if (box_decode(&a, buf_view(&once), &message, &back, &e) < 0)
         fail_msg("%s", e.text);
     box_encode(&twice, &back);
     assert_true(str_eq(buf_view(&once), buf_view(&twice)));
@@ -83,14 +84,14 @@ static const struct {
 
 static enum err_code send(const struct box_spec *s, const char *name)
 {
-    static const int fds[] = { 7, 9 };
+    static const struct wire_msg message = { .fds = { 7, 9 }, .n_fds = 2 };
     autoarena a = { 0 };
     autobuf bytes = { 0 };
     struct box_spec back;
     struct err e = { 0 };
 
     box_encode(&bytes, s);
-    if (box_decode(&a, buf_view(&bytes), fds, 2, &back, &e) == 0)
+    if (box_decode(&a, buf_view(&bytes), &message, &back, &e) == 0)
         return ERR_OK;
     assert_non_null(strstr(e.text, name));
     return e.code;
@@ -150,7 +151,7 @@ static void test_bad_lists(void **state)
 /* Cut at any byte, or with one more, or with any byte another: refused, or something that can be sent again. */
 static void test_bad_bytes(void **state)
 {
-    static const int fds[] = { 7, 9 };
+    static const struct wire_msg message = { .fds = { 7, 9 }, .n_fds = 2 };
     autoarena a = { 0 };
     autobuf good = { 0 };
     struct box_spec s, back;
@@ -158,19 +159,19 @@ static void test_bad_bytes(void **state)
     fill(&a, &s);
     box_encode(&good, &s);
     for (size_t n = 0; n < good.n; n++)
-        assert_int_equal(box_decode(&a, str_sub(buf_view(&good), 0, n), fds, 2, &back, NULL), -1);
+        assert_int_equal(box_decode(&a, str_sub(buf_view(&good), 0, n), &message, &back, NULL), -1);
     for (size_t i = 0; i < good.n; i++) {
         autobuf once = { 0 };
 
         good.p[i] ^= 0x55;
-        if (box_decode(&a, buf_view(&good), fds, 2, &back, NULL) == 0) {
+        if (box_decode(&a, buf_view(&good), &message, &back, NULL) == 0) {
             box_encode(&once, &back);
             assert_true(str_eq(buf_view(&once), buf_view(&good)));
         }
         good.p[i] ^= 0x55;
     }
     buf_char(&good, 'x');
-    assert_int_equal(box_decode(&a, buf_view(&good), fds, 2, &back, NULL), -1);
+    assert_int_equal(box_decode(&a, buf_view(&good), &message, &back, NULL), -1);
 }
 
 int main(void)
