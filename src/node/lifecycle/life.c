@@ -354,7 +354,7 @@ void life_delayed(struct life *l, struct str reason, struct str message)
     if (l->box != LIFE_BOX_MAKING || l->stop.is_on ||
         (str_eq(buf_view(&l->make_reason), reason) && str_eq(buf_view(&l->make_message), message)))
         return;
-    life_say(l, true, reason, NULL, "%.*s", STR_ARG(message));
+    life_warn(l, NULL, reason, "%.*s", STR_ARG(message));
     life_set_text(&l->make_reason, reason);
     life_set_text(&l->make_message, message);
     l->is_changed = true;
@@ -367,7 +367,7 @@ void life_failed(struct life *l, bool is_final, struct str reason, struct str me
     l->box = LIFE_BOX_NONE;
     l->make_retry_ms = l->make_retry_ms ? MIN_OF(l->make_retry_ms * 2, LIFE_RETRY_MAX_MS) : LIFE_RETRY_MS;
     l->make_ms = now_ms + l->make_retry_ms;
-    life_say(l, true, reason, NULL, "%.*s", STR_ARG(message));
+    life_warn(l, NULL, reason, "%.*s", STR_ARG(message));
     if (!l->stop.is_on) {
         life_set_text(&l->make_reason, reason);
         life_set_text(&l->make_message, message);
@@ -425,7 +425,7 @@ static void check_deadline(struct life *l, struct life_pass *k)
 
     if (l->stop.is_on || limit_ms == 0 || !life_is_due(k, life_add(l->start_ms, limit_ms)))
         return;
-    life_say(l, false, STR("DeadlineExceeded"), NULL, "%s", words);
+    life_say(l, NULL, STR("DeadlineExceeded"), "%s", words);
     life_stop(l, -1, STR("DeadlineExceeded"), str_of(words), k->now_ms);
 }
 

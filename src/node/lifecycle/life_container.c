@@ -185,7 +185,7 @@ void life_start_given_up(struct life *l, struct str container, int64_t now_ms)
 
 void life_tell(struct life *l, bool is_warning, struct str reason, struct str container, struct str message)
 {
-    life_say(l, is_warning, reason, life_container_find(l, container, is_any), "%.*s", STR_ARG(message));
+    (is_warning ? life_warn : life_say)(l, life_container_find(l, container, is_any), reason, "%.*s", STR_ARG(message));
 }
 
 void life_started(struct life *l, struct str container, struct str container_id, int64_t now_ms)
@@ -196,7 +196,7 @@ void life_started(struct life *l, struct str container, struct str container_id,
         return;
     begin_attempt(c, now_ms);
     life_set_text(&c->id, container_id);
-    life_say(l, false, STR("Started"), c, "Started container %.*s", STR_ARG(c->name));
+    life_say(l, c, STR("Started"), "Started container %.*s", STR_ARG(c->name));
     life_resize_started(l, c);
     if (l->stop.is_on)
         life_con_join_stop(l, c, now_ms);
@@ -251,8 +251,8 @@ static void plan_restart(struct life *l, struct life_con *c, int64_t now_ms)
     life_set_text(&c->wait_message,
                   arena_fmt(&a, "back-off %.*s restarting failed container=%.*s pod=%.*s",
                             STR_ARG(backoff_text(&a, c->backoff_ms)), STR_ARG(c->name), STR_ARG(pod)));
-    life_say(l, true, STR("BackOff"), c, "Back-off restarting failed container %.*s in pod %.*s", STR_ARG(c->name),
-             STR_ARG(pod));
+    life_warn(l, c, STR("BackOff"), "Back-off restarting failed container %.*s in pod %.*s", STR_ARG(c->name),
+              STR_ARG(pod));
 }
 
 static void forget_attempt(struct life_con *c)
@@ -470,7 +470,7 @@ void life_start_failed(struct life *l, struct str container, const struct life_f
 
     if (!c)
         return;
-    life_say(l, true, STR("Failed"), c, "Error: %.*s", STR_ARG(is_of_image(f->reason) ? f->reason : f->message));
+    life_warn(l, c, STR("Failed"), "Error: %.*s", STR_ARG(is_of_image(f->reason) ? f->reason : f->message));
     if (p.reason) {
         c->n_attempts++;
         con_end_attempt(l, c, &p, f->message, now_ms);
@@ -513,8 +513,8 @@ static void post_over(struct life *l, struct life_con *c, bool is_ok, int64_t no
     c->post.state = LIFE_HOOK_DONE;
     c->post.id = 0;
     if (!is_ok) {
-        life_say(l, true, STR("FailedPostStartHook"), c, "PostStartHook failed");
-        life_con_stop(l, c, life_spec_grace(l), now_ms, "FailedPostStartHook");
+        life_warn(l, c, STR("FailedPostStartHook"), "PostStartHook failed");
+        life_con_stop(l, c, life_spec_grace(l), now_ms, STR("FailedPostStartHook"));
     }
     life_check_init(c);
     l->is_changed = true;
@@ -538,7 +538,7 @@ static void pre_over(struct life *l, struct life_con *c, bool is_ok)
     c->pre.state = LIFE_HOOK_DONE;
     c->pre.id = 0;
     if (!is_ok)
-        life_say(l, true, STR("FailedPreStopHook"), c, "PreStopHook failed");
+        life_warn(l, c, STR("FailedPreStopHook"), "PreStopHook failed");
 }
 
 static bool con_result(struct life *l, struct life_con *c, const struct life_result *r, int64_t now_ms)

@@ -10,22 +10,44 @@ static void said_free(struct life_said *s)
     free(s);
 }
 
-void life_say(struct life *l, bool is_warning, struct str reason, const struct life_con *c, const char *fmt, ...)
+/* A new Event at the end of the queue; NULL: the queue is full. */
+static struct life_said *said_new(struct life *l, const struct life_con *c, struct str reason)
 {
     struct life_said *s;
-    va_list ap;
 
     if (l->n_events == LIFE_EVENTS_MAX)
-        return;
+        return NULL;
     s = xcalloc(1, sizeof(*s));
-    s->is_warning = is_warning;
     s->container = c ? c->name : STR_NULL;
     buf_str(&s->reason, reason);
+    list_push(&l->events, &s->link);
+    l->n_events++;
+    return s;
+}
+
+void life_say(struct life *l, const struct life_con *c, struct str reason, const char *fmt, ...)
+{
+    struct life_said *s = said_new(l, c, reason);
+    va_list ap;
+
+    if (!s)
+        return;
     va_start(ap, fmt);
     buf_vfmt(&s->message, fmt, ap);
     va_end(ap);
-    list_push(&l->events, &s->link);
-    l->n_events++;
+}
+
+void life_warn(struct life *l, const struct life_con *c, struct str reason, const char *fmt, ...)
+{
+    struct life_said *s = said_new(l, c, reason);
+    va_list ap;
+
+    if (!s)
+        return;
+    s->is_warning = true;
+    va_start(ap, fmt);
+    buf_vfmt(&s->message, fmt, ap);
+    va_end(ap);
 }
 
 bool life_next_event(struct life *l, struct life_event *ret)

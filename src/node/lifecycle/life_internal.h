@@ -244,9 +244,8 @@ bool life_probe_result(struct life *l, struct life_con *c, const struct life_res
 /* life_stop.c */
 /* Stop the pod: start nothing more and stop what runs; if it is stopping already, maybe shorten the grace period. */
 void life_begin_stop(struct life *l, int64_t grace_ms, int64_t now_ms);
-/* Stop one container. The text is the message of the Killing event. */
-void life_con_stop(struct life *l, struct life_con *c, int64_t grace_ms, int64_t now_ms, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+/* Stop one container. 'why' is the message of the Killing event. */
+void life_con_stop(struct life *l, struct life_con *c, int64_t grace_ms, int64_t now_ms, struct str why);
 void life_con_join_stop(struct life *l, struct life_con *c, int64_t now_ms); /* of the pod */
 bool life_stop_step(struct life *l, struct life_con *c, struct life_pass *k);
 
@@ -261,8 +260,11 @@ bool life_is_active(const struct life *l);   /* a container is running or starti
 void life_settle(struct life *l, int64_t now_ms);
 
 /* life_event.c */
-void life_say(struct life *l, bool is_warning, struct str reason, const struct life_con *c, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+/* Queue an Event, normal or a warning, of a container (NULL: of the pod). */
+void life_say(struct life *l, const struct life_con *c, struct str reason, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void life_warn(struct life *l, const struct life_con *c, struct str reason, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 void life_events_done(struct life *l);
 
 #endif

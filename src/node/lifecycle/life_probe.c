@@ -73,13 +73,15 @@ bool life_probe_step(struct life *l, struct life_con *c, struct life_pass *k)
 
 static void kill_for(struct life *l, struct life_con *c, enum life_probe_kind kind, int64_t now_ms)
 {
+    autoarena a = { 0 };
     bool restarts = l->policy != LIFE_NEVER || c->is_sidecar;
     int64_t grace_ms = life_seconds(c->probes[kind].spec, "terminationGracePeriodSeconds", life_spec_grace(l) / 1000);
 
     if (c->stop.is_on)
         return;
-    life_con_stop(l, c, grace_ms, now_ms, "Container %.*s failed %s probe%s", STR_ARG(c->name), kinds[kind].verb,
-                  restarts ? ", will be restarted" : "");
+    life_con_stop(l, c, grace_ms, now_ms,
+                  arena_fmt(&a, "Container %.*s failed %s probe%s", STR_ARG(c->name), kinds[kind].verb,
+                            restarts ? ", will be restarted" : ""));
     c->stop.restarts = true;
 }
 
@@ -106,9 +108,9 @@ static void life_probe_take(struct life *l, struct life_con *c, enum life_probe_
 
     p->id = 0;
     if (r->is_ok && r->message.n && json_get(p->spec, "httpGet")) /* a redirect that was not followed */
-        life_say(l, true, STR("ProbeWarning"), c, "%s probe warning: %.*s", kinds[kind].title, STR_ARG(r->message));
+        life_warn(l, c, STR("ProbeWarning"), "%s probe warning: %.*s", kinds[kind].title, STR_ARG(r->message));
     if (!r->is_ok)
-        life_say(l, true, STR("Unhealthy"), c, "%s probe failed: %.*s", kinds[kind].title, STR_ARG(r->message));
+        life_warn(l, c, STR("Unhealthy"), "%s probe failed: %.*s", kinds[kind].title, STR_ARG(r->message));
     p->n_same = p->n_same && p->was_ok == r->is_ok ? MIN_OF(p->n_same, INT32_MAX - 1) + 1 : 1;
     p->was_ok = r->is_ok;
     if (p->n_same >= enough)

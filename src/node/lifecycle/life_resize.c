@@ -88,7 +88,8 @@ static void say_resize(struct life *l, bool is_warning, const char *reason, cons
     if (error.n)
         json_add(all, STR("error"), json_str(&a, error));
     json_print(&text, all);
-    life_say(l, is_warning, str_of(reason), NULL, "Pod resize %s: %.*s", words, STR_ARG(buf_view(&text)));
+    (is_warning ? life_warn : life_say)(l, NULL, str_of(reason), "Pod resize %s: %.*s", words,
+                                        STR_ARG(buf_view(&text)));
 }
 
 static bool is_resizing(const struct life *l)
@@ -158,6 +159,7 @@ static bool needs_restart(const struct life_con *c, const struct json *wish)
 
 static void con_resize(struct life *l, struct life_con *c, int64_t now_ms)
 {
+    autoarena a = { 0 };
     const struct json *wish = requested_of(l, c);
     bool restarts = c->state == LIFE_CON_RUNNING && needs_restart(c, wish);
 
@@ -166,7 +168,8 @@ static void con_resize(struct life *l, struct life_con *c, int64_t now_ms)
     c->resources = wish;
     if (!restarts)
         return;
-    life_con_stop(l, c, life_spec_grace(l), now_ms, "Container %.*s resize requires restart", STR_ARG(c->name));
+    life_con_stop(l, c, life_spec_grace(l), now_ms,
+                  arena_fmt(&a, "Container %.*s resize requires restart", STR_ARG(c->name)));
     c->stop.restarts = c->is_resizing = true;
 }
 

@@ -15,19 +15,13 @@ static void stop_shorten(struct life_con *c, int64_t grace_ms, int64_t now_ms)
     c->stop.is_forced |= grace_ms == 0;
 }
 
-void life_con_stop(struct life *l, struct life_con *c, int64_t grace_ms, int64_t now_ms, const char *fmt, ...)
+void life_con_stop(struct life *l, struct life_con *c, int64_t grace_ms, int64_t now_ms, struct str why)
 {
-    autobuf why = { 0 };
-    va_list ap;
-
     if (c->stop.is_on) {
         stop_shorten(c, grace_ms, now_ms);
         return;
     }
-    va_start(ap, fmt);
-    buf_vfmt(&why, fmt, ap);
-    va_end(ap);
-    life_say(l, false, STR("Killing"), c, "%.*s", STR_ARG(buf_view(&why)));
+    life_say(l, c, STR("Killing"), "%.*s", STR_ARG(why));
     c->stop = (struct life_end_of_con){ .is_on = true, .until_ms = INT64_MAX };
     stop_shorten(c, grace_ms, now_ms);
     c->pre.state = c->pre.spec ? LIFE_HOOK_TODO : LIFE_HOOK_NONE;
@@ -40,9 +34,10 @@ void life_con_stop(struct life *l, struct life_con *c, int64_t grace_ms, int64_t
 
 void life_con_join_stop(struct life *l, struct life_con *c, int64_t now_ms)
 {
+    autoarena a = { 0 };
     int64_t left_ms = l->stop.is_forced ? 0 : MAX_OF(l->stop.until_ms - now_ms, 1);
 
-    life_con_stop(l, c, left_ms, now_ms, "Stopping container %.*s", STR_ARG(c->name));
+    life_con_stop(l, c, left_ms, now_ms, arena_fmt(&a, "Stopping container %.*s", STR_ARG(c->name)));
 }
 
 void life_begin_stop(struct life *l, int64_t grace_ms, int64_t now_ms)
