@@ -262,14 +262,14 @@ static void logs_on_gone(void *ctx)
 void serve_logs(const struct target *t)
 {
     struct log_stream *s = stream_new(t->kubelet, t->place.container);
+    struct agent_log_query q = { .place = &t->place, .is_previous = target_flag(t, "previous", NULL) };
     struct err e;
 
     if (logs_read_options(t, s) < 0) {
         log_stream_free(s);
         return;
     }
-    if (agent_log_find(t->kubelet->opt.agent, &s->arena, &t->place, target_flag(t, "previous", NULL), &s->log, &e) <
-        0) {
+    if (agent_log_find(t->kubelet->opt.agent, &s->arena, &q, &s->log, &e) < 0) {
         log_stream_free(s);
         answer_error(t->kubelet, t->call, &e);
         return;

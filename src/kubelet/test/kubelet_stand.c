@@ -10,16 +10,18 @@ const char *stand_log(struct stand *s, int attempt)
     return arena_fmt(&s->arena, "%s/logs/c.%d.log", s->dir, attempt).p;
 }
 
-int agent_log_find(struct agent *g, struct arena *a, const struct agent_place *where, bool is_previous,
-                   struct agent_log_place *ret, struct err *e)
+int agent_log_find(struct agent *g, struct arena *a, const struct agent_log_query *q, struct agent_log_place *ret,
+                   struct err *e)
 {
+    const struct agent_place *where = q->place;
+
     stand->asked_for = (struct agent_place){ arena_str(&stand->arena, where->namespace),
                                              arena_str(&stand->arena, where->pod),
                                              arena_str(&stand->arena, where->container) };
-    stand->asked_previous = is_previous;
+    stand->asked_previous = q->is_previous;
     if (stand->log_fails.code)
         return err_set(e, stand->log_fails.code, "%s", stand->log_fails.text);
-    *ret = (struct agent_log_place){ arena_str(a, str_of(stand_log(stand, is_previous ? 0 : 1))), STR("uid"), 1 };
+    *ret = (struct agent_log_place){ arena_str(a, str_of(stand_log(stand, q->is_previous ? 0 : 1))), STR("uid"), 1 };
     return 0;
 }
 

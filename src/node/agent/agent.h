@@ -202,10 +202,14 @@ struct agent_log_place {
     struct str path, uid; /* see conlog.h */
     int attempt;
 };
-/* Find the log of a container, or ('is_previous') of its attempt before. Fails in the kubelet's words. ERR_NOT_FOUND: the
- * pod does not exist; ERR_INVALID: the container does not exist, or has not run yet. */
-int agent_log_find(struct agent *g, struct arena *a, const struct agent_place *where, bool is_previous,
-                   struct agent_log_place *ret, struct err *e);
+struct agent_log_query {
+    const struct agent_place *place;
+    bool is_previous; /* the attempt before the newest */
+};
+/* Find the log of a container. Fails in the kubelet's words. ERR_NOT_FOUND: the pod does not exist; ERR_INVALID: the
+ * container does not exist, or has not run yet. */
+int agent_log_find(struct agent *g, struct arena *a, const struct agent_log_query *q, struct agent_log_place *ret,
+                   struct err *e);
 /* May the container still write to this log? */
 bool agent_log_grows(const struct agent *g, const struct agent_log_place *log, struct str container);
 

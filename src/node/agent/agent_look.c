@@ -65,12 +65,13 @@ static bool has_run(const struct json *status)
            json_find(status, "lastState", "terminated", NULL);
 }
 
-int agent_log_find(struct agent *g, struct arena *a, const struct agent_place *where, bool is_previous,
-                   struct agent_log_place *ret, struct err *e)
+int agent_log_find(struct agent *g, struct arena *a, const struct agent_log_query *q, struct agent_log_place *ret,
+                   struct err *e)
 {
+    const struct agent_place *where = q->place;
     struct agent_pod *p = agent_pod_of(g, where->namespace, where->pod);
     const struct json *pod = p ? agent_look_show(p, a) : NULL, *status = agent_look_status_of(pod, where->container);
-    int attempt = (int)json_i64(json_get(status, "restartCount"), 0) - is_previous;
+    int attempt = (int)json_i64(json_get(status, "restartCount"), 0) - q->is_previous;
 
     if (!p)
         return err_set(e, ERR_NOT_FOUND, "pod \"%.*s\" not found", STR_ARG(where->pod));
