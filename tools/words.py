@@ -26,7 +26,7 @@ import sys
 ALLOWED = "tools/words.txt"
 LONGEST = 40  # words of a sentence
 RIDDLES = (
-    r"nobody(?! ?[\"'`:])", "somebody", "whoever", "of before", "any more", "of no use", "of any use", r"(?:is|are|be|was|were|been) told",
+    r"nobody(?!\s?[\"'`:])", "somebody", "whoever", "of before", "any more", "of no use", "of any use", r"(?:is|are|be|was|were|been) told",
     "be told", "a whole again", "(?:is|are|be|was|were) gone", "what it was", "what they were", r"who (?:we|it|they) (?:is|are|am)",
     "makes? nothing of", "more than nothing", "are asking just now", "written anew", "what it is (?:packed|known|asked|made)",
     "what is needed", "has been there", "is not there any", "of nothing", "from nothing", "for nothing", "are here to stay", "(?:is|are) of use",
