@@ -6,7 +6,7 @@
 
 #include <signal.h>
 
-/* What this process was executed for: by ourselves, by the name of one of Volcano's tools, or by somebody. */
+/* Executed as a helper process of ours, under the name of one of Volcano's tools, or as `pumice`. */
 int main(int argc, char **argv)
 {
     int status = spawner_program(argv);
@@ -19,6 +19,6 @@ int main(int argc, char **argv)
         status = vc_main(argc, argv);
     if (status >= 0)
         return status;
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error that is told, not a sudden end */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of write(), not a sudden end */
     return cli_main(argc, argv);
 }

@@ -62,8 +62,8 @@ static void add_view(struct controller *c, struct kube_view view)
     c->views[c->n_views++] = view;
 }
 
-/* Pods by label, unless others are to be scheduled as well. Secrets are never listed: ours are known by name, and the
- * others are nobody's business. Of ConfigMaps one that every namespace has is left out. */
+/* Pods by label, unless others are to be scheduled as well. Secrets are never listed: ours are read by name, and the
+ * others do not concern us. Of ConfigMaps one that every namespace has is left out. */
 static void controller_make_views(struct controller *c)
 {
     const struct known_types *k = known_types();
@@ -115,8 +115,8 @@ static int open_fence(const struct controller *c, struct err *e)
                       EXIT_FAILED, e);
 }
 
-/* It has a door of its own: a renewal waits for nothing, and goes by its own clock also when a busy server asks for
- * more. An answer that takes longer than half the deadline is asked for again. */
+/* The Lease has a client of its own, so that a renewal never queues behind other requests and keeps its own clock also
+ * when a busy server asks for a delay. An answer that takes longer than half the deadline is asked for again. */
 static int open_lease(struct controller *c, struct err *e)
 {
     struct cluster_kube_options opt = { .config = &c->config,
@@ -135,7 +135,7 @@ static int open_lease(struct controller *c, struct err *e)
     return 0;
 }
 
-/* Every replica serves, whoever leads. */
+/* Every replica serves, not only the leader. */
 static int open_webhook(struct controller *c, struct err *e)
 {
     const struct controller_options *o = c->o;
@@ -295,9 +295,9 @@ static const struct foreign_option controller_foreign[] = {
     { "node-worker-threads", true, false, THREADS },
     { "max-requeue-num", true, false, "what fails is tried again without end, at growing intervals" },
     { "inherit-owner-annotations", false, false, "they are inherited" },
-    { "enable-healthz", false, false, "health is told at --listen-address" },
-    { "enable-metrics", false, false, "metrics are told at --listen-address" },
-    { "healthz-address", true, false, "health is told at --listen-address" },
+    { "enable-healthz", false, false, "health is served at --listen-address" },
+    { "enable-metrics", false, false, "metrics are served at --listen-address" },
+    { "healthz-address", true, false, "health is served at --listen-address" },
     { "schedule-period", true, false, "every change is looked at when it comes" },
     { "resync-period", true, false, "nothing is forgotten that would have to be listed again" },
     { "default-queue", true, false, "it is the queue \"default\"" },

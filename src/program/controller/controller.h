@@ -6,7 +6,7 @@
  *     status.c        metrics, health, and what is known of a job
  *
  * A replica waits for the Lease (or needs none), then leads: it opens the door, lists, plans and writes. One that loses
- * the Lease ends at once with an error, as Kubernetes' own components do, and is started again by whoever started it: a
+ * the Lease ends at once with an error, as Kubernetes' own components do, and its supervisor starts it again: a
  * new process has fresh caches, and nothing that was decided by the old leader can be left in it.
  */
 #ifndef PROGRAM_CONTROLLER_CONTROLLER_H
@@ -70,7 +70,7 @@ struct controller {
     int64_t begin_ms;
     uint64_t n_throttled;       /* requests that the API server answered with 429 … */
     int64_t throttled_ms;       /* … mono time: the last of them that is worth telling; 0: none is */
-    struct http_server *status; /* NULL: nobody is listened to */
+    struct http_server *status; /* NULL: no --listen-address */
     struct webhook *webhook;    /* NULL: admission is not ours */
 };
 

@@ -1,5 +1,5 @@
-/* loop.c - one thread, one loop: the Lease, controllers and scheduler, settings, whoever asks, signals and
- * time
+/* loop.c - one thread, one loop: the Lease, controllers and scheduler, settings, HTTP requests, signals
+ * and time
  *
  *     WAITS ──Lease──▶ LEADS ──SIGTERM──▶ STOPS ──all answered──▶ RELEASES ──▶ OVER
  *       └───SIGTERM──────────────────────────────────────────────────────────▶
@@ -7,8 +7,8 @@
  *
  * The Lease has its turn first and after each turn of the others; what is written asks it once more at the moment it
  * leaves. And should the program be stopped after it has asked, the kernel ends it before it goes on (os/fence.h):
- * halfway between the end of our right and the moment another may begin, so that whoever can still speak for itself
- * does.
+ * halfway between the end of our right and the moment another may begin, so that a process that can still log
+ * its end does so.
  */
 #include "base/clock.h"
 #include "base/log.h"
@@ -134,7 +134,7 @@ static void follow_with_fence(struct controller *c)
 {
     int64_t valid_ms = lease_valid_ms(c->lease), at_ms = c->fence_ms;
 
-    if (c->stage == STAGE_RELEASES) /* nothing is written any more */
+    if (c->stage == STAGE_RELEASES) /* all writes are done */
         at_ms = INT64_MAX;
     else if (valid_ms != INT64_MIN)
         at_ms = valid_ms + (c->times.duration_ms - c->times.deadline_ms) / 2;
@@ -285,7 +285,7 @@ static void loop_take_signals(struct controller *c)
     }
 }
 
-/* A Lease is given back only when nothing is on its way any more: the next leader begins at once. */
+/* The Lease is released only after the last request was answered: the next leader begins at once. */
 static void loop_advance(struct controller *c)
 {
     struct driver_stats s = { 0 };

@@ -470,8 +470,8 @@ static void answer_job(struct controller *c, struct str path, struct http_reply 
     buf_char(body, '\n');
 }
 
-/* A job tells what its pods are told, secrets in its environment too. This is plain HTTP, which asks nobody who he is: it
- * is for this machine or pod, or whoever may forward its port. A page whose own name points here is no one of these. */
+/* A job shows the environment of its pods, with secrets in it. This is plain HTTP without authentication, so only clients
+ * of this machine or pod may read it (port-forward included), and no web page whose host name resolves to us. */
 static bool is_local(const struct http_call *call)
 {
     static const char *const names[] = { "localhost", NULL };

@@ -1,6 +1,6 @@
 /* lease.c - the Lease of a node: written every ten seconds, by one machine only
  *
- * In kube-node-lease, by the name of the Node, as a kubelet's: whoever watches nodes looks at renewTime. The holder is
+ * In kube-node-lease, by the name of the Node, as a kubelet's: node controllers read renewTime. The holder is
  * the name and an id of this machine and state directory, so that a second one of the same name sees that it is not
  * the first, while one that was killed and started again finds its own. A holder that has not renewed for the Lease's
  * duration is dead; clocks of a cluster are expected to agree that well, as its nodes' have to anyway.
@@ -159,7 +159,7 @@ static void wrote(struct node_lease *l, const struct object *o)
     l->due_ms = lease_mono() + (lacks_owner(l) ? RETRY_MS : RENEW_MS);
 }
 
-/* Somebody else was faster: look who. */
+/* Another writer was faster: see who. */
 static void lease_look_again(struct node_lease *l)
 {
     sent(l, FLIGHT_READ, cluster_read(l->door, l->type, LEASE_NAMESPACE, buf_view(&l->node)));

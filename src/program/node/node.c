@@ -19,7 +19,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-enum { GRACE_MS = 30000, LOCK_MS = 500 }; /* LOCK: one that was killed is gone at once, unless the disk holds it */
+enum { GRACE_MS = 30000, LOCK_MS = 500 }; /* LOCK: a killed process ends at once, unless the disk blocks it */
 
 /* ---- options ---- */
 
@@ -426,7 +426,7 @@ static const struct foreign_option node_foreign[] = {
     { "config", true, true, "write its settings as options" },
     { "bootstrap-kubeconfig", true, true, "give --kubeconfig with credentials that last" },
     { "container-runtime-endpoint", true, true, "containers are made here; see --runtime" },
-    { "anonymous-auth", false, false, "nobody is let in who is not known" },
+    { "anonymous-auth", false, false, "anonymous requests are always rejected" },
     { "authentication-token-webhook", false, false, "tokens are always reviewed" },
     { "authorization-mode", true, false, "the API server is always asked" },
     { "register-node", false, false, "the Node is always registered" },

@@ -4,7 +4,7 @@
  *     lease.c     the Lease that says that this machine is alive, and that no other has its name
  *     serving.c   logs, exec and the like, and by which certificates
  *     security.c  which pods may run here
- *     loop.c      turns: the Lease, the agent, whoever asks, signals, the end
+ *     loop.c      turns: the Lease, the agent, HTTP requests, signals, the end
  *
  * The work is the agent's (node/agent/agent.h), as in `pumice run`; here it has a real cluster, and does not end by
  * itself.
@@ -88,8 +88,8 @@ enum node_lease_state {
 
 struct node_lease;
 
-/* 'identity' is this machine and state directory, also after a restart. 'door': the caller's, and used for nothing
- * else. */
+/* 'identity' is this machine and state directory, also after a restart. 'door': the caller's, with no other
+ * user. */
 struct node_lease *node_lease_new(struct cluster *door, struct str node, struct str identity);
 void node_lease_free(struct node_lease *l);
 int64_t node_lease_turn(struct node_lease *l); /* milliseconds until the next is due */

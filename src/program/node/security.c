@@ -1,7 +1,7 @@
 /* security.c - which pods of the cluster may run on this machine: --pod-security
  *
- * Whoever may create pods in a cluster may ask for all of a machine. On one that is somebody's own, he says how far
- * that goes; the API server's own admission may be stricter.
+ * Users who may create pods can ask for all of a machine. The owner of this machine limits that; the API server's own
+ * admission may be stricter.
  */
 #include "api/pod/security.h"
 #include "base/util.h"

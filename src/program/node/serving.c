@@ -1,8 +1,8 @@
 /* serving.c - the kubelet API of this node: where it listens, and by which certificates it is known and knows
  *
  *     ours      --tls-cert-file; else one that the cluster signs (a CertificateSigningRequest for
- *               kubernetes.io/kubelet-serving, if somebody approves it), which is kept below --state, as is the request;
- *               until then one that nobody signed
+ *               kubernetes.io/kubelet-serving, if an admin approves it), which is kept below --state, as is the request;
+ *               until then a self-signed one
  *     clients'  signed by a CA of --client-ca-file; else by the one the API server itself believes, as it says in
  *               kube-system/extension-apiserver-authentication, if we may read that
  *
@@ -37,11 +37,11 @@ struct serving {
     struct str files;      /* of what is kept from one start to the next, without their ends */
     char path[PATH_BYTES]; /* of the request; empty: there is none */
     bool has_begun, is_busy;
-    bool was_told;  /* that the certificate is nobody's */
+    bool was_told;  /* that the certificate is self-signed */
     int64_t due_ms; /* mono time of the next step; INT64_MAX: none */
     int64_t pause_ms;
     int64_t files_ms; /* mono time of the next look at them; INT64_MAX: there are none */
-    bool is_torn;     /* they do not fit, and that was told */
+    bool is_torn;     /* they do not fit, and that was logged */
 };
 
 static int64_t serving_mono(void)
@@ -107,7 +107,7 @@ static bool read_kept(const struct serving *s, const char *end, struct buf *out)
     return file_read(AT_FDCWD, kept_path(s, end), 0, FILE_MAX, out) == 0 && out->n;
 }
 
-/* Of an address that the node has no more it is of no use: so the address is in the name. */
+/* A certificate for an old address of the node is useless, so the address is in the name. */
 static void name_files(struct serving *s)
 {
     s->files = arena_fmt(s->node->arena, "%.*s/node-%.*s-%.*s", STR_ARG(s->node->machine.state), STR_ARG(s->node->name),
@@ -137,7 +137,7 @@ static bool take_kept(struct serving *s)
     return true;
 }
 
-/* The request of an earlier start, which nobody has answered yet. */
+/* The request of an earlier start that has no answer yet. */
 static void take_kept_request(struct serving *s)
 {
     autobuf name = { 0 };
@@ -268,7 +268,7 @@ static int serving_read_file(const char *flag, const char *path, struct buf *out
     return 0;
 }
 
-/* By a CA that nobody knows. */
+/* Signed by a CA of our own, which clients do not know. */
 static int make_own(struct serving *s, struct err *e)
 {
     autocertificates set = { .title = "pumice node" };

@@ -33,7 +33,7 @@ static bool is_pipe_or_file(int fd)
     return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
-/* Is there somebody who could write, and nothing else that is read from there? */
+/* Can a user type here, and has stdin no other use? */
 static bool has_input(const struct run *r, const struct load *l)
 {
     if (isatty(STDIN_FILENO))
@@ -143,7 +143,7 @@ bool run_attach_shows(const struct run *r, struct str pod_uid)
     return r->attach.pid && isatty(STDIN_FILENO) && str_eq(r->attach.uid, pod_uid);
 }
 
-/* It gives the terminal back itself, also when it is told to go. */
+/* The attachment restores the terminal itself, also when it is closed. */
 void run_attach_end(struct run *r)
 {
     if (!r->attach.pid)

@@ -16,9 +16,9 @@ struct run_attach {
     bool was_live;
 };
 
-/* Is there one pod only, with a container that has stdin: true, and somebody at a terminal? Told before 'start'. */
+/* Attach if there is one pod only, it has a container with stdin: true, and stdin is a terminal. Call before 'start'. */
 void run_attach_look(struct run *r, const struct load *l);
-/* Begin when the pod runs, and take the terminal back when it has ended or somebody has left it. */
+/* Begin when the pod runs, and take the terminal back when the pod has ended or the user has detached. */
 void run_attach_turn(struct run *r);
 bool run_attach_shows(const struct run *r, struct str pod_uid); /* what it writes is on the screen already */
 void run_attach_end(struct run *r);                             /* the terminal is ours again */

@@ -157,7 +157,7 @@ static void draw_wait(struct drawing *d, const struct history_job *j, int64_t no
 
 static void draw_job(struct drawing *d, const struct history_job *j, int64_t now_ms)
 {
-    bool is_ending = j->is_stopped && run_job_is_busy(j); /* it is gone, but its pods have their grace */
+    bool is_ending = j->is_stopped && run_job_is_busy(j); /* it is deleted, but its pods have their grace period */
     autobuf text = { 0 };
 
     term_style(&text, d->p->has_colour, STYLE_BOLD, j->label);

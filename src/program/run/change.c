@@ -73,7 +73,7 @@ static int64_t total(const struct json *tasks)
     return n;
 }
 
-/* A minimum that meant "all of them" still does, and none is above what there is. */
+/* A minimum that equalled the old number of pods equals the new one; no minimum exceeds it. */
 static void change_follow(struct arena *a, struct json *parent, int64_t before, int64_t now)
 {
     const struct json *min = json_get(parent, "minAvailable");
@@ -430,7 +430,7 @@ static int change_set(struct load *l, struct str text, struct err *e)
 
 /* ---- all of them ---- */
 
-/* Admission wants the uid of what a Command acts on. In a file nobody knows it: run_create() goes by the name. */
+/* Admission requires the uid of a Command's target. A file cannot know it, so run_create() finds the target by name. */
 static void name_targets(struct load *l)
 {
     VEC_FOREACH(doc, &l->docs) {

@@ -28,7 +28,7 @@ struct run_control {
     struct list published; /* struct published */
 };
 
-struct published { /* somebody waits while a port leads to a pod */
+struct published { /* a port that leads to a pod while a client waits */
     struct list_link link;
     struct http_call *call;
     struct run_publish *port;
@@ -224,7 +224,7 @@ static void tell_process(const struct question *q)
                                 STR_ARG(q->place.container), STR_ARG(q->place.pod)));
 }
 
-/* ---- a port while somebody waits ---- */
+/* ---- a port while a client waits ---- */
 
 static void published_end(struct published *p)
 {
@@ -345,7 +345,7 @@ static int control_watch(struct run_control *c, int fd, struct err *e)
     return 0;
 }
 
-/* Only whoever owns the run comes here, and may leave a pager (`pumice logs | less`) alone for a day. */
+/* Only the owner of the run can connect; a pager (`pumice logs | less`) may stay idle for a day. */
 enum { PATIENCE_MS = 24 * 3600 * 1000 };
 
 /* By way of a descriptor: a path may be too long for a socket. */
@@ -449,7 +449,7 @@ void run_control_rest(struct run_control *c, bool is_on)
     (void)file_write(c->dir, RUN_RESTS, O_TRUNC, 0600, buf_view(&text)); /* without it less is shown */
 }
 
-/* Logs that are followed have been read to their end when a pod is gone; what was written has to be taken. */
+/* The logs of deleted pods are read to their end; their last bytes must still reach the followers. */
 void run_control_end(struct run_control *c)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + END_MS, now_ms, due_ms;

@@ -1,7 +1,7 @@
 /* control.h - the control socket of a run: the way in for `pumice exec`, `logs`, `attach`, `port-forward` …
  *
- * A run listens at <state>/<id>/control, a UNIX socket that only its owner can open (directory 0700, socket 0600; whoever
- * connects must have the run's uid and must not be a process of a pod). It speaks HTTP, with the paths that an API
+ * A run listens at <state>/<id>/control, a UNIX socket that only its owner can open (directory 0700, socket 0600; the
+ * client must have the run's uid and must not be a process of a pod). It speaks HTTP, with the paths that an API
  * server has for pods, so that what speaks to one speaks to the other:
  *
  *     GET  /run                                             {"id", "pid", "began", "jobs": [{"namespace", "name", "phase"}]}
@@ -36,7 +36,7 @@ int run_control_open(struct run *r, struct agent *agent, struct run_publishes *p
 const char *run_control_state(const struct run_control *c, struct arena *a);
 const char *run_control_id(const struct run_control *c);
 int run_control_fd(const struct run_control *c); /* readable: call */
-/* It stops, and nobody will answer: leave a note of what there is; or it goes on. NULL is fine. */
+/* is_on: Ctrl-Z stops the run, so its jobs and pods go to a file for other commands. !is_on: it goes on. NULL is fine. */
 void run_control_rest(struct run_control *c, bool is_on);
 int64_t run_control_turn(struct run_control *c); /* milliseconds until the next is due even then; INT64_MAX: none */
 /* No more requests; give those who read logs and verdicts the rest of them. Before agent_close(). */

@@ -8,7 +8,7 @@
 #include "program/run/ending.h"
 #include "program/run/run.h"
 
-enum { TOLD_AT = 5 }; /* the first few are told as they happen anyway */
+enum { TOLD_AT = 5 }; /* the first few are reported as they happen anyway */
 
 struct crashes {
     int64_t n;

@@ -112,7 +112,7 @@ static int need_group(const struct run_sink *s, struct arena *a, struct json *po
     return s->create(s->ctx, known_types()->group, group, e);
 }
 
-/* A Command acts on the uid; in a file nobody knows it yet, so a name is enough. */
+/* A Command acts on a uid; a file cannot know it yet, so a name is enough. */
 static void aim_command(const struct run_sink *s, struct load *l, struct json *command)
 {
     struct json *target = json_get(command, "target");

@@ -17,11 +17,11 @@ struct run_sink { /* where they go: the store of the run, or a server (remote.c)
 };
 struct run_sink run_sink_store(struct store *s);
 
-/* Put everything in: namespaces as needed, then what Jobs may refer to, Jobs, pods, Commands. What nothing
- * here acts on is left out and 'say' is told a sentence. */
+/* Put everything in: namespaces as needed, then what Jobs may refer to, Jobs, pods, Commands. Kinds
+ * that no controller here acts on are skipped, with a sentence to 'say'. */
 int run_create(const struct run_sink *s, struct load *l, const struct run_listener *say, struct err *e);
 
-/* Documents with the annotation pumice.dev/submit-after: "5s" are put in later, as if somebody submitted them then:
+/* Documents with the annotation pumice.dev/submit-after: "5s" are created later, as if they were submitted then:
  * those of the time after 'from_ms' up to 'to_ms' since the beginning. run_create() puts in those up to 0. */
 int run_create_later(const struct run_sink *s, struct load *l, int64_t from_ms, int64_t to_ms, struct err *e);
 int64_t run_create_due(const struct load *l, int64_t after_ms); /* when the next ones are; INT64_MAX: there are none */

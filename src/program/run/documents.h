@@ -17,7 +17,7 @@ struct run_options;
 /* Change the Jobs among them. Errors name the flag and its value. */
 int run_change(struct load *l, const struct run_options *o, struct err *e);
 
-/* Somebody watches: Python tells at once what it prints, as it would on a terminal, unless a container says otherwise. */
+/* A user watches, so Python prints without a buffer, as on a terminal, unless a container says otherwise. */
 void run_unbuffer(struct load *l);
 
 /* Files of this machine in the pods, and hostPaths that are relative. */
@@ -28,10 +28,10 @@ int run_place_files(struct load *l, const struct run_options *o, struct err *e);
 /* What Pod Security "restricted" refuses in the pods becomes an error of its document. */
 void run_restrict(struct load *l);
 
-/* Requests of Jobs that are larger than the machine become as small as it is; 'say' is told what was done. */
+/* Requests of Jobs that are larger than the machine are reduced to its size; each is reported to 'say'. */
 void run_fit(struct load *l, const struct json *capacity, const struct run_listener *say);
 
-/* What opens this machine to pods (privileged, hostPath, …): 'say' is told one sentence for each kind. */
+/* What opens this machine to pods (privileged, hostPath, …): one sentence to 'say' for each kind. */
 void run_tell_dangers(const struct load *l, const struct run_listener *say);
 /* A notice for each field that has no effect on this machine, however many pods have it. */
 void run_tell_ignored(const struct load *l, const struct run_listener *say);

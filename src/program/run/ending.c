@@ -1,7 +1,7 @@
 /* ending.c - when a run is over, and how it is brought there
  *
- * A run goes; when all its jobs are over it closes (what still runs is deleted and waited for); when it is told to stop
- * it deletes its jobs and waits; told again, or out of patience, it kills.
+ * A run goes; when all its jobs are over it closes (what still runs is deleted and waited for); on the first Ctrl-C
+ * it deletes its jobs and waits; on the second, or after a time-out, it kills.
  */
 #include "program/run/ending.h"
 
@@ -15,7 +15,7 @@
 
 enum {
     PATIENCE_MS = 10000, /* beyond the grace of the pods, before they are killed */
-    KILL_MS = 5000,      /* for what was killed to be gone */
+    KILL_MS = 5000,      /* until killed pods have ended */
 };
 
 enum { EXIT_TIMED_OUT = 124 }; /* as timeout(1) has it */
@@ -99,7 +99,7 @@ static bool ending_is_empty(const struct run *r)
     return r->stage != RUN_STOPS || history_is_over(r->history) || r->history->jobs.n == 0;
 }
 
-/* What would let them start, where it is the machine that is too small. */
+/* The change that would let jobs start that this machine is too small for. */
 static struct str stuck_hint(const struct run *r)
 {
     autobuf hint = { 0 };
@@ -123,7 +123,7 @@ static bool flow_is_stuck(const struct run *r, struct buf *why)
     return flows.open;
 }
 
-/* Nothing runs and nothing can: say so and end, unless somebody wants to wait for it. */
+/* Nothing runs and nothing can start: say so and end, unless the user asked to wait. */
 static void watch_for_stuck(struct run *r)
 {
     autobuf why = { 0 };

@@ -1,8 +1,8 @@
 /* failures.c - failures as they happen: those that are alike are one, with a count
  *
  * A hundred workers that miss the same program are one thing to know, and so is a container that fails again and again.
- * The first of a kind is told with its last lines; after that only numbers, when more pods have it or when it is twice
- * as often as told.
+ * The first of a kind is reported with its last lines; after that only counts, when more pods fail so or when the count
+ * has doubled.
  */
 #include "program/run/failures.h"
 

@@ -4,7 +4,7 @@
 
 #include "history/history.h"
 
-struct run_kind {                  /* failures that are alike are told as one */
+struct run_kind {                  /* failures that are alike are reported as one */
     const struct history_job *job; /* NULL: of pods of their own */
     struct str label;              /* of the first pod */
     struct str task, container;    /* container: empty where the pod has no other */

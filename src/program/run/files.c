@@ -34,7 +34,7 @@ struct pods {
     VEC(struct pod) list;
 };
 
-/* What is not as it must be is left to admission, which says so. */
+/* Malformed volumes are skipped; admission reports them. */
 static void files_add_pod(struct pods *p, struct json *spec, const char *file)
 {
     if (json_is(spec, JSON_OBJECT))
@@ -64,7 +64,7 @@ static void each_container(struct arena *a, struct json *spec,
 
 /* ---- paths ---- */
 
-/* Empty: it was deleted, or lies where nobody can name it. */
+/* Empty: it was deleted, or its path cannot be found. */
 static struct str working_dir(struct arena *a)
 {
     char path[PATH_MAX];

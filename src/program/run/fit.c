@@ -1,8 +1,8 @@
 /* fit.c - --fit: Jobs that were written for a larger machine ask for what this one has
  *
- * Each Job by itself, so that all its pods fit at once: Jobs that do not fit beside each other wait as ever. What can
- * be had in parts (cpu, memory, storage) is scaled, the same for all of its pods; limits stay. A device cannot be, nor a
- * huge page, whose limit is its request. What the machine has not at all is left out.
+ * Each Job by itself, so that all its pods fit at once: Jobs that do not fit beside each other wait as ever.
+ * Divisible resources (cpu, memory, storage) are scaled, the same for all of its pods; limits stay. Devices are not
+ * scaled, nor huge pages, whose limit is their request. Resources that the machine does not have are left out.
  */
 #include "program/run/documents.h"
 
@@ -25,7 +25,7 @@ static struct quantity safe_part(struct str resource, struct quantity have)
     return have;
 }
 
-/* What 'part' of 'all' is left of 'q', rounded down to what the resource is counted in. */
+/* 'q' * 'part' / 'all', rounded down to the unit of the resource. */
 static struct quantity scaled(struct str resource, struct quantity q, struct quantity part, struct quantity all)
 {
     __int128 grain = str_is(resource, "cpu") ? 1000000 : (__int128)1000000000 * 1024;
@@ -47,7 +47,7 @@ struct fit_fit {
     struct arena *arena;
     struct str resource;
     struct quantity have, want; /* of all pods of the job */
-    struct quantity use;        /* of what there is */
+    struct quantity use;        /* the part of 'have' that the pods may request */
 };
 
 static void fit_forget(struct json *amounts, struct str resource)

@@ -38,8 +38,8 @@ struct run_logs {
     uint64_t n_moves;           /* counts what they show */
 };
 
-/* --logs: all, failed, none, or names of tasks ("worker", "train/worker", with commas between). Usage errors name what
- * there is. */
+/* --logs: all, failed, none, or names of tasks ("worker", "train/worker", with commas between). Usage errors list
+ * the tasks. */
 int run_logs_init(struct run_logs *g, const struct run_options *o, const struct load *l, struct err *e);
 int run_logs_open(struct run_logs *g, struct err *e); /* make the directory */
 void run_logs_done(struct run_logs *g);

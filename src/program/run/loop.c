@@ -91,7 +91,7 @@ void run_output(struct run *r, const struct agent_output *line)
     run_record_line(r, line);
     if (run_attach_shows(r, line->uid))
         return;
-    if (r->stage != RUN_KILLED || run_out_left(&r->out) < RUN_OUT_MAX) /* killed: nobody waits any more */
+    if (r->stage != RUN_KILLED || run_out_left(&r->out) < RUN_OUT_MAX) /* killed: the rest of a full queue is dropped */
         run_logs_line(&r->logs, line);
 }
 
@@ -154,7 +154,7 @@ static void take_log(struct run *r)
 
     while (r->log_fd >= 0 && (n = read(r->log_fd, text, sizeof(text))) > 0) {
         run_progress_hide(&r->progress);
-        (void)!write(STDERR_FILENO, text, (size_t)n); /* nobody is left to tell */
+        (void)!write(STDERR_FILENO, text, (size_t)n); /* a broken stderr cannot be reported */
     }
 }
 
@@ -215,7 +215,7 @@ static bool loop_turn(struct run *r, int64_t *ret_due_ms)
     return any || is_driver_busy || is_node_busy;
 }
 
-/* What nobody has to read any more is forgotten. */
+/* No watch needs the old revisions of the store now. */
 static void loop_compact(struct run *r)
 {
     uint64_t rev = r->store ? store_revision(r->store) : r->compacted_rev;

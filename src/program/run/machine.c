@@ -26,7 +26,7 @@ static bool makes_policy(struct arena *a, const struct loaded *doc)
     return false;
 }
 
-/* A policy that nobody enforces is worse than none: somebody relies on it. */
+/* A NetworkPolicy that is not enforced is worse than none: users rely on it. */
 static int check_policies(const struct run_machine *m, const struct run_options *o, struct err *e)
 {
     struct err why;

@@ -1,4 +1,4 @@
-/* news.c - what changes is fed to the history, and what the history makes of it is told: lines, events, the record */
+/* news.c - feeds changes to the history and reports its events: as lines, as JSON, to the record */
 #include "program/run/news.h"
 
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-/* news.h - what changes is fed to the history, and what the history makes of it is told */
+/* news.h - feeds changes to the history and reports its events */
 #ifndef PROGRAM_RUN_NEWS_H
 #define PROGRAM_RUN_NEWS_H
 

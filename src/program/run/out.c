@@ -1,6 +1,6 @@
 /* out.c - standard output that never holds the run up
  *
- * The descriptor is shared with whoever started us, so it stays blocking: only as much is written at a time as a pipe
+ * The descriptor is shared with the parent process, so it stays blocking: only as much is written at a time as a pipe
  * that is ready takes for certain. A file takes everything.
  */
 #include "program/run/out.h"

@@ -1,6 +1,6 @@
 /* out.h - standard output without blocking
  *
- * Bytes wait in a queue while the reader is slow, so that the run does not. A reader that is gone takes nothing more.
+ * Bytes wait in a queue while the reader is slow, so that the run does not. After the reader has closed its end, output is dropped.
  */
 #ifndef PROGRAM_RUN_OUT_H
 #define PROGRAM_RUN_OUT_H

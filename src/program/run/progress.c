@@ -1,6 +1,6 @@
 /* progress.c - what a person sees of a run: a block that is redrawn below the log, or a line for each change
  *
- * The block is only on the screen while nothing else is written: whoever writes hides it first, and the next turn draws
+ * The block is only on the screen while nothing else is written: a writer hides it first, and the next turn draws
  * it again. So it never mixes with log lines, whichever of standard output and standard error is a terminal.
  */
 #include "program/run/progress.h"
@@ -17,7 +17,7 @@
 enum {
     DRAW_MS = 100,   /* at most so often when things change … */
     CLOCK_MS = 1000, /* … and when only time passes; */
-    AGAIN_MS = 20,   /* after a line of a log, before the eye sees that it was gone */
+    AGAIN_MS = 20,   /* after a line of a log, before the eye notices that the block was hidden */
     FEW_PODS = 20,   /* of a job with more pods, lines tell of tasks, not pods */
     COLUMNS = 80,
     ROWS = 24,
@@ -49,7 +49,7 @@ void run_progress_done(struct run_progress *p)
     arena_done(&p->arena);
 }
 
-/* Nobody is left to tell when standard error fails. */
+/* A broken stderr cannot be reported. */
 static void progress_put(const struct buf *text)
 {
     (void)term_draw(stderr, text);
@@ -134,7 +134,7 @@ void run_progress_pod(struct run_progress *p, const struct history_pod *pod, int
 
     if (!p->is_plain || (is_failed && is_many) ||
         (!state_is_over(pod->state) && str_is(pod->waits, "CrashLoopBackOff")))
-        return; /* failures are told by what they have in common */
+        return; /* run_failures reports them, grouped */
     if (!is_failed && !pod->waits.n && (is_many || pod->state == HISTORY_PENDING || pod->state == HISTORY_STARTING))
         return;
     term_text(&text, pod->label);

@@ -20,11 +20,11 @@ struct run_progress {
     uint64_t changes;            /* of the history, when it was drawn or told */
     uint64_t moves;              /* … of progress bars of programs */
     const struct run_logs *logs; /* which have those; may be NULL */
-    bool is_stopping, is_ending; /* ending: nothing is told any more that the summary tells */
+    bool is_stopping, is_ending; /* ending: the summary reports the rest */
     struct buf block;
     bool moved;         /* … of this line: */
     struct buf pulling; /* images that are on their way, in a line */
-    struct map waits;   /* jobs whose wait was told: uid → text */
+    struct map waits;   /* jobs whose wait was reported: uid → text */
     struct run_failures failures;
     struct arena arena;
 };

@@ -246,7 +246,7 @@ static int publish_cannot(const struct publish *w, struct err *e)
     return err_errno(e, "listen at port %u of %.*s", w->port, STR_ARG(at));
 }
 
-/* Answers come from the address that was asked: the process in the pod is told which it was. */
+/* Answers leave from the address that the client used, so each datagram carries it. */
 static int bind_datagrams(const struct sockaddr *at, socklen_t n)
 {
     static const int yes = 1;

@@ -33,7 +33,7 @@ struct run_publishes {
 };
 
 int run_publishes_init(struct run_publishes *all, struct run *r, struct agent *agent, struct err *e);
-/* --publish, and hostPorts of the files: nothing is told of, one that cannot be had is an error. */
+/* --publish, and hostPorts of the files: nothing is reported; a port that cannot be bound is an error. */
 int run_publishes_open(struct run_publishes *all, const struct run_options *o, const struct load *l, struct err *e);
 void run_publishes_turn(struct run_publishes *all); /* 'epoll' is readable */
 void run_publishes_done(struct run_publishes *all); /* after agent_close() */
@@ -42,7 +42,7 @@ void run_publishes_done(struct run_publishes *all); /* after agent_close() */
 
 struct run_publish;
 
-/* 'say' is told what goes wrong with a connection. ERR_CONFLICT, ERR_FORBIDDEN: as listening has it, with what to do. */
+/* 'say' receives failures of connections. ERR_CONFLICT, ERR_FORBIDDEN: as listening has it, with what to do. */
 int run_publish_add(struct run_publishes *all, const struct publish *what, const struct run_listener *say,
                     struct run_publish **ret, struct err *e);
 struct str run_publish_address(const struct run_publish *p, struct arena *a); /* "127.0.0.1:8265" */

@@ -271,7 +271,7 @@ void run_record_line(struct run *r, const struct agent_output *line)
         recorder_put_part(r, part);
 }
 
-/* Lines that nobody has finished. */
+/* Lines without a newline yet. */
 static void put_parts(struct run *r)
 {
     MAP_FOREACH(struct recorder_part *, part, &r->recorder->parts)
@@ -281,7 +281,7 @@ static void put_parts(struct run *r)
 
 /* ---- what was run ---- */
 
-/* Values of variables that are nobody's business, wherever there are variables. */
+/* Mask secret values wherever there are environment variables. */
 static void mask_variables(struct run_recorder *c, struct arena *a, struct json *j)
 {
     struct json *env = json_is(j, JSON_OBJECT) ? json_get(j, "env") : NULL;

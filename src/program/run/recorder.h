@@ -1,6 +1,6 @@
 /* recorder.h - writes the record of a run while it goes; cli/records.h finds and reads those of all runs
  *
- * All of these do nothing where none is wanted. Times are those that the history was told, to the millisecond.
+ * All of these do nothing if the run keeps no record. Times are those of the history, to the millisecond.
  */
 #ifndef PROGRAM_RUN_RECORDER_H
 #define PROGRAM_RUN_RECORDER_H

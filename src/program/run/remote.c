@@ -14,7 +14,7 @@
 
 enum {
     SYNC_MS = 30000, /* for the first lists */
-    GONE_MS = 15000, /* for deleted jobs to be gone */
+    GONE_MS = 15000, /* until deleted jobs have disappeared */
     LOOK_MS = 50,
     AGAIN_MS = 300,
 };
@@ -74,7 +74,7 @@ static bool remote_is_same(struct run_remote *m, const struct resource_type *typ
     return json_equal(is, would);
 }
 
-/* What was there before is used where it says the same, and stays; nobody's work is changed. */
+/* An object that exists is used if it is equal, and kept; objects of others are never changed. */
 static int remote_exists(struct run_remote *m, const struct resource_type *type, const struct json *object,
                          struct err *e)
 {
@@ -105,7 +105,7 @@ static int sink_create(void *ctx, const struct resource_type *type, struct json 
     return 0;
 }
 
-/* What may not be looked at is taken to be there: creating something in it tells. */
+/* An object that we may not read is assumed to exist: creating something in it fails if it does not. */
 static bool sink_find(void *ctx, const struct resource_type *type, struct str namespace, struct str name,
                       struct str *ret_uid)
 {
@@ -204,10 +204,10 @@ static int ask_removal(struct run_remote *m, const struct remote_object *o, stru
                       &(struct kube_call){ .method = "DELETE", .path = buf_view(&path), .body = buf_view(&body) }, NULL,
                       NULL, e) == 0)
         return 0;
-    return e->code == ERR_NOT_FOUND || e->code == ERR_CONFLICT ? 0 : -1; /* somebody else has: as good */
+    return e->code == ERR_NOT_FOUND || e->code == ERR_CONFLICT ? 0 : -1; /* another client has deleted it: as good */
 }
 
-/* Somebody presses Ctrl-C once more. */
+/* The user pressed Ctrl-C once more. */
 static bool is_hurried(struct run_remote *m, int64_t ms)
 {
     struct pollfd p = { .fd = m->run->signal_fd, .events = POLLIN };

@@ -6,11 +6,11 @@
  *     remote_output.c  the node of the run: what containers write
  *
  * The loop, the history and all that is shown are those of a run on this machine (run.h): they see the same objects
- * change, and hear the same lines. Two things follow from a server that is somebody else's process:
+ * change, and hear the same lines. Two things follow from a server in another process:
  *
- *     order      Jobs, pods, groups and Events are told by watches of their own. Changes are taken as they come for a
- *                moment and then told by their revisions, which are the order in which the server made them. What became
- *                of a container is told when all that it wrote was.
+ *     order      Jobs, pods, groups and Events come by watches of their own. Changes are held for a moment and then
+ *                reported by revision, the order in which the server made them. The end of a container is reported
+ *                after all of its output.
  *     outages    the server may go and come again. Watches go on where they were, records too, and deletions are
  *                repeated until they are answered.
  */
@@ -46,12 +46,12 @@ struct run_remote {
 
 /* ---- remote.c ---- */
 
-/* Is it there, is it a Pumice server? Then r->sink is where objects go. 'kubeconfig': who we are and where it is; NULL:
- * as kubectl finds it. */
+/* Connect, and check that it is a Pumice server; r->sink then creates objects there. 'kubeconfig': the file with its
+ * address and our credentials; NULL: as kubectl finds it. */
 int run_remote_open(struct run *r, const char *kubeconfig, struct run_remote **ret, struct err *e);
-/* What is to be created will be followed: r->eyes, r->node. */
+/* Follow the objects that will be created: r->eyes, r->node. */
 int run_remote_follow(struct run_remote *m, const struct load *l, struct err *e);
-/* Delete what was made for the run, and wait until its jobs are gone; what cannot be deleted is said. */
+/* Delete what was created for the run, and wait until its jobs have disappeared; report what cannot be deleted. */
 void run_remote_clear(struct run_remote *m);
 void run_remote_close(struct run_remote *m); /* NULL is fine; r->eyes go by themselves */
 
@@ -66,7 +66,7 @@ void remote_eyes_hear(struct run_remote *m);                     /* take what ca
 bool remote_eyes_wait(struct run_remote *m, int64_t ms);         /* until all lists are there; false: they are not */
 int64_t remote_eyes_due(const struct run_remote *m);             /* when there may be something without any news */
 bool remote_eyes_trouble(struct run_remote *m, struct err *ret); /* what keeps it from the server */
-bool remote_eyes_are_empty(const struct run_remote *m);          /* all that has come was told */
+bool remote_eyes_are_empty(const struct run_remote *m);          /* all changes were reported */
 void remote_eyes_kill(struct run_remote *m);                     /* all pods, without grace */
 
 /* ---- remote_output.c ---- */

@@ -1,8 +1,8 @@
 /* remote_output.c - the node of a run whose pods are a server's: what their containers write
  *
  * Each pod that has a node has a stream of records (src/kubelet/records.c). One that breaks off is opened again and goes
- * on behind the last record that came: records of a container come in the order in which they were written, and are told
- * apart by attempt and time. While the reader of the run is far behind, streams are closed, and opened again when there
+ * on behind the last record that came: records of a container come in the order in which they were written; attempt and
+ * time identify them. While the reader of the run is far behind, streams are closed, and opened again when there
  * is room.
  */
 #include "program/run/remote.h"
@@ -72,7 +72,7 @@ static struct remote_container *remote_output_container_of(struct remote_pod *p,
 
 /* ---- records ---- */
 
-/* Containers of a server wait for nobody: what they write is turned over in the end. */
+/* Containers of a server do not wait for the reader: old output is discarded in the end. */
 static void tell_loss(struct remote_pod *p)
 {
     const struct history_pod *pod = history_pod(p->remote->run->history, p->object->uid);
@@ -85,7 +85,7 @@ static void tell_loss(struct remote_pod *p)
     p->has_lost = true;
 }
 
-/* Has it come before? After a pause the last ones come again, unless they are not kept any more. */
+/* Has it come before? After a pause the server repeats the last records that it still keeps. */
 static bool is_old(struct remote_pod *p, struct remote_container *c, int64_t attempt, int64_t at_ns)
 {
     if (attempt != c->attempt || at_ns != c->at_ns) {
@@ -178,7 +178,7 @@ static void remote_output_on_data(void *ctx, struct str data)
     take_records(p);
 }
 
-/* Without an error the server has said all. A pod that it does not know any more has no more to say either. */
+/* Without an error the server has sent everything. A pod that it has forgotten has no more output either. */
 static void remote_output_on_end(void *ctx, const struct err *e)
 {
     struct remote_pod *p = ctx;
@@ -224,7 +224,7 @@ static void open_stream(struct remote_pod *p)
     buf_fmt(&path, "&since=%lld", (long long)since_ns(p));
     if (kube_ask_stream(p->remote->streams, buf_view(&path), &events, &p->stream, &e) < 0) {
         p->stream = NULL;
-        p->due_ms = remote_output_mono() + RETRY_MAX_MS; /* no credential: somebody may renew it */
+        p->due_ms = remote_output_mono() + RETRY_MAX_MS; /* no credential: the user may renew it */
     }
 }
 

@@ -67,8 +67,8 @@ struct remote_eyes {
     size_t n_homeless;
     bool has_flows;
     struct list wishes;
-    struct map jobs;     /* uids of jobs that were told */
-    struct object *lent; /* told last */
+    struct map jobs;     /* uids of jobs that were reported */
+    struct object *lent; /* reported last */
     struct arena arena;
     int64_t apart_ms; /* mono: when a watch was last seen to be broken; 0: never */
 };
@@ -165,7 +165,7 @@ static void remote_watch_change(struct remote_eyes *y, const struct door *d, con
     }
 }
 
-/* What a list did not mention went while nobody looked. */
+/* Objects that a list lacks were deleted while there was no watch. */
 static void drop_unlisted(struct remote_eyes *y, const struct door *d, const struct resource_type *type,
                           const struct relist *list)
 {
@@ -278,7 +278,7 @@ static int by_revision(const void *x, const void *y)
     return a->object->rev < b->object->rev ? -1 : a->object->rev > b->object->rev;
 }
 
-/* When what is fresh can be told: by then whatever happened before it has come too. */
+/* When fresh changes can be reported: all earlier ones have arrived by then. */
 static int64_t fresh_due(const struct remote_eyes *y)
 {
     const struct remote_watch_seen *first = LIST_FIRST(&y->fresh, struct remote_watch_seen, link);
@@ -339,7 +339,7 @@ static bool eyes_next(struct cluster *c, struct cluster_event *ret)
         .kind = s->is_gone ? CLUSTER_GONE : CLUSTER_PUT, .type = s->object->type, .object = y->lent, .rev = y->lent->rev
     };
     if (y->lent->type == known_types()->job)
-        (void)map_add(&y->jobs, &y->arena, y->lent->uid); /* it may have been told before */
+        (void)map_add(&y->jobs, &y->arena, y->lent->uid); /* it may have been reported before */
     seen_free(s);
     return true;
 }

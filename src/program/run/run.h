@@ -11,10 +11,10 @@
  *     control.h    the control socket                       written.h    what pods wrote, --keep
  *     attach.h     a pod that wants this terminal           recorder.h   the record that it leaves
  *     remote.h     --server: the pods are a server's        out.h        standard output without blocking
- *     news.h       what changes, and is told                say.h        sentences for whoever watches
+ *     news.h       changes, and their reports               say.h        sentences for the user
  *     ending.h     when it is over, time-outs, stopping
  *
- * What is known of the run is its history (history/history.h): news.c feeds it, the others read it.
+ * The history (history/history.h) knows all about the run: news.c feeds it, the others read it.
  */
 #ifndef PROGRAM_RUN_RUN_H
 #define PROGRAM_RUN_RUN_H
@@ -76,7 +76,7 @@ struct run {
     const struct hints *hints; /* NULL: there are none */
     int signal_fd, log_fd;     /* -1: none */
     bool is_json;
-    bool has_keyboard; /* somebody can press Ctrl-C */
+    bool has_keyboard; /* stdin is a terminal: Ctrl-C is possible */
     bool is_kicked;    /* we wrote something: no sleep before the next turn */
     enum run_stage stage;
     int64_t begin_ms, timeout_ms; /* INT64_MAX: none */

@@ -1,4 +1,4 @@
-/* say.c - sentences for whoever watches: lines or events, the history, the record */
+/* say.c - sentences for the user: lines or events, the history, the record */
 #include "program/run/say.h"
 
 #include "base/clock.h"

@@ -6,12 +6,12 @@
 
 struct run;
 
-struct run_listener { /* is told them */
+struct run_listener { /* receives them */
     void *ctx;
     void (*say)(void *ctx, struct str sentence);
 };
 
-/* To whoever watches the run: a line or an event, and the history. */
+/* To the user: a line or an event, and the history. */
 void run_say(struct run *r, struct str sentence);
 /* The same for what is good to know: -q leaves it to the history. */
 void run_notice(struct run *r, struct str sentence);

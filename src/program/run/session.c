@@ -134,7 +134,7 @@ static int session_start(struct session *s, struct err *e)
     return 0;
 }
 
-/* Everything that is still in the queue, unless somebody presses Ctrl-C again. */
+/* Write everything that is still in the queue, unless the user presses Ctrl-C again. */
 static void session_drain(struct run *r)
 {
     while (!run_out_flush(&r->out)) {
@@ -172,7 +172,7 @@ static int tell_end(struct session *s)
     if (!r->is_json)
         run_summary(&text, r->history, &r->end,
                     &(struct run_summary_options){ r->hints, r->progress.has_colour, r->o->quiet });
-    (void)term_write(stderr, &text); /* nobody is left to tell */
+    (void)term_write(stderr, &text); /* a broken stderr cannot be reported */
     run_written_tell(r);
     if (r->logs.dir_errno)
         fprintf(stderr, "pumice run: cannot write below %s: %s\n", r->logs.dir, strerror(r->logs.dir_errno));
@@ -198,7 +198,7 @@ static void close_place(struct session *s)
         agent_close(s->machine.agent);
 }
 
-/* A run without ways in is a run all the same; ports that somebody asked for are not. */
+/* A run works without its control socket, but not without the ports that the user asked for. */
 static int open_ways_in(struct session *s, struct err *e)
 {
     struct run *r = &s->run;

@@ -13,7 +13,7 @@ struct run_request {
     struct json *capacity; /* of --node; NULL: none is given */
     int64_t timeout_ms;    /* INT64_MAX: none */
     int64_t max_restarts;  /* the same */
-    int64_t silence_ms;    /* 0: none is told */
+    int64_t silence_ms;    /* 0: silence is not reported */
     const struct run_place *place;
 };
 int run_session(struct arena *a, const struct run_request *q); /* returns the exit status */

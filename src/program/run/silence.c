@@ -1,6 +1,6 @@
-/* silence.c - a job that says nothing for long is told to be silent, and how busy it was meanwhile
+/* silence.c - reports a job without output for long, and how busy it was meanwhile
  *
- * Whether it computes or hangs nobody can know from outside; the time on the processors is a good sign.
+ * From outside, computing and hanging look the same; the used CPU time is a good sign.
  */
 #include "program/run/silence.h"
 
@@ -40,7 +40,7 @@ static int64_t cpu_us_since(const struct run *r, int64_t ms)
     return (int64_t)sum;
 }
 
-/* For an ordinary user the machine may not count: then nobody can say. */
+/* Without root the machine may not count CPU time. */
 static bool is_counted(const struct run *r)
 {
     VEC_FOREACH(p, &r->history->pods)

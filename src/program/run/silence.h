@@ -1,4 +1,4 @@
-/* silence.h - a run that says nothing for long is told to be silent, and what its processes wait in */
+/* silence.h - reports jobs without output for long, and where their processes wait */
 #ifndef PROGRAM_RUN_SILENCE_H
 #define PROGRAM_RUN_SILENCE_H
 

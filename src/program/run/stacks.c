@@ -28,7 +28,7 @@ enum {
 
 struct stacks {
     struct run *run;
-    struct str last; /* container whose head was told */
+    struct str last; /* container whose heading was printed */
     size_t n, n_debugged;
     struct buf out;
 };

@@ -237,7 +237,7 @@ static void last_words(struct summary *s)
 
 /* ---- jobs ---- */
 
-/* A job that was stopped is gone at once; its pods had their grace. */
+/* A stopped job is deleted at once; its pods have their grace period. */
 static int64_t summary_end_of(const struct history *h, const struct history_job *j)
 {
     int64_t ms = job_over_ms(j);

@@ -34,7 +34,7 @@ const char *run_wait_words(const struct history_job *j)
     return job_phase_now(j) == PHASE_RUNNING ? "runs; more of its pods wait" : "waits";
 }
 
-/* The run does not wait until a job is deleted: that is told only while others go on. */
+/* The run does not wait until a job is deleted: so this is shown only while others go on. */
 void run_job_timer(struct buf *out, const struct run_progress *p, const struct history_job *j, int64_t now_ms)
 {
     struct history_timer t;

@@ -1,7 +1,7 @@
 /* written.c - what pods wrote that goes with them: counted, told in one line, copied out by --keep
  *
- * A tree is counted when its pod is unmade, while other pods run: so there is a bound on how much is looked at. Copying is
- * for the end, when nobody waits for anything else; until then the trees stay where they are.
+ * A tree is counted when its pod is unmade, while other pods run: so there is a bound on how much is looked at. Copying
+ * waits for the end, when it delays no pod; until then the trees stay where they are.
  */
 #include "program/run/written.h"
 
@@ -267,7 +267,7 @@ static void copy_out(struct run *r, const struct agent_written *tree)
     int error = w->copied.is_ended ? 0 : to < 0 ? errno : 0;
     struct tree_copy c = { .to = to, .choose = choose_entry, .ctx = &ctx, .is_stopped = written_is_stopped };
 
-    if (from < 0) { /* nobody can say what was there */
+    if (from < 0) { /* its files are unknown */
         c.not_copied = 1;
         c.first_errno = error;
     } else {
@@ -281,7 +281,7 @@ static void copy_out(struct run *r, const struct agent_written *tree)
 
 /* ---- the end ---- */
 
-/* Claims that nobody gave a directory for. */
+/* Claims without a directory given by the user. */
 static void take_claims(struct run *r, const char *run_dir)
 {
     struct run_written *w = &r->written;
@@ -365,7 +365,7 @@ static struct run_written_dir *dir_in(struct arena *a, struct map *all, struct s
     return d;
 }
 
-/* More in one directory than are shown are told as that directory: "/root/out", not three of the hundred in it. */
+/* If a directory has more files than are shown, it is shown instead: "/root/out", not three of the hundred in it. */
 static void written_fold(struct arena *a, struct dirs *dirs)
 {
     struct map beside, all;
@@ -463,7 +463,7 @@ void run_written_tell(struct run *r)
         put_kept(&text, w);
     else if (!w->keep && w->files && !r->o->quiet && !r->is_json)
         put_lost(&text, w);
-    (void)term_write(stderr, &text); /* nobody is left to tell */
+    (void)term_write(stderr, &text); /* a broken stderr cannot be reported */
 }
 
 void run_event_written(struct run_events *ev, const struct run_written *w, int64_t now_ms)

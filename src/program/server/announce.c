@@ -1,4 +1,4 @@
-/* announce.c - that a server of this machine is up, for whoever runs jobs beside it */
+/* announce.c - tells `pumice run` that a server is up on this machine */
 #include "base/log.h"
 #include "base/util.h"
 #include "program/server/server.h"
@@ -84,7 +84,7 @@ static bool is_announced(const char *path)
     return fd >= 0 && is_held(fd);
 }
 
-/* Locked before it has its name: nobody sees it without. */
+/* Locked before it has its name, so readers never see it unlocked. */
 static int announce_write_file(struct serve *s, const char *path, struct err *e)
 {
     const char *draft = arena_fmt(s->arena, "%s.%d", path, (int)getpid()).p;

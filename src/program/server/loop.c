@@ -94,8 +94,8 @@ static int64_t server_loop_until(struct serve *s, int64_t at_ms)
     return at_ms == INT64_MAX ? at_ms : MAX_OF(at_ms - clock_now_ms(&s->clock.clock), 0);
 }
 
-/* Users come and go beside us; certificates are renewed in time. Whoever was added may ask at once, so his roles are
- * flushed before he is heard: they count when they are durable. */
+/* Users come and go beside us; certificates are renewed in time. A new user may send requests at once, so the
+ * roles are flushed first: they count when they are durable. */
 static int64_t keep_keys(struct serve *s)
 {
     uint64_t before = store_revision(s->store);
@@ -111,7 +111,7 @@ static int64_t keep_keys(struct serve *s)
         agent_tokens_ask_again(s->agent);
     }
     if (store_revision(s->store) != before)
-        (void)store_flush(s->store, NULL); /* what fails is undone, and nobody was told; auth tries again */
+        (void)store_flush(s->store, NULL); /* a failed write is undone before any answer; auth tries again */
     return wait_ms;
 }
 

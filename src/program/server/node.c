@@ -1,10 +1,10 @@
 /* node.c - this machine as the node of the server: its agent, and pods that outlive the program
  *
  * The agent is that of `pumice node`, with the store of this process for a cluster, and so is the Lease that says that the
- * machine is alive: every ten seconds a small row and a sync of the disk, as whoever watches nodes expects it of a
+ * machine is alive: every ten seconds a small row and a sync of the disk, as node controllers expect it of a
  * kubelet, while the Node itself, which is larger, is written every five minutes. Pods go on when the program ends, and the
- * next one of the same directory and name takes them over. All objects are told by the store, so nothing is asked
- * for one by one but tokens of service accounts, which src/auth makes.
+ * next one of the same directory and name takes them over. The store reports all objects, so only tokens of
+ * service accounts are requested one by one; src/auth makes them.
  */
 #include "auth/auth.h"
 #include "base/log.h"
@@ -20,13 +20,13 @@
 #include <sys/stat.h>
 
 enum { OLD_POD_PORT = 6443 }; /* pods that run since a version before know it by this */
-enum { LOCK_MS = 500 };       /* one that was killed is gone at once, unless the disk holds it */
+enum { LOCK_MS = 500 };       /* a killed process ends at once, unless the disk blocks it */
 
 #define LOCK_NAME "server.lock"
 
 /* ---- opening ---- */
 
-/* Empty, or a server's already: nobody else needs what is in it. */
+/* Empty, or a server's already: no other program needs its files. */
 static bool is_data_dir(int dir)
 {
     autodir *d = dir_open(dir, ".");
@@ -158,7 +158,7 @@ int serve_node_open(struct serve *s, const struct json *capacity, struct err *e)
  * them. */
 int serve_node_listen(struct serve *s, struct err *e)
 {
-    static const uint16_t ports[] = { OLD_POD_PORT, SERVE_POD_PORT }; /* pods are told of the last */
+    static const uint16_t ports[] = { OLD_POD_PORT, SERVE_POD_PORT }; /* pods get the last one */
     int fd;
 
     for (size_t i = 0; i < ARRAY_LEN(ports); i++)

@@ -2,7 +2,7 @@
  *
  *     a client ──▶ 127.0.0.1:30080, here ──relay──▶ a socket in the pods' network ──▶ the Service's address, the pod's
  *
- * So pods are reached also where nobody outside reaches their network, which a user without root cannot change. They are
+ * So pods are reachable also where their network is not, as without root. They are
  * opened where the API is (--listen), and a hostPort with a hostIP at that address; of TCP and UDP, SCTP leads nowhere.
  * Which there are is looked at when a Service has changed, or a pod that has a hostPort. One that cannot be opened is
  * tried again then, and its pod has an Event that says so.
@@ -91,7 +91,7 @@ static bool ports_listen_at(struct node_port *p)
     return p->datagrams;
 }
 
-/* Of UDP an address that somebody else has is not taken from him, as SO_REUSEADDR would. */
+/* For UDP no SO_REUSEADDR: it would steal the address of another process. */
 static bool bind_port(struct node_port *p)
 {
     struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = p->at, .sin_port = htons(p->port) };

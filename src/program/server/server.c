@@ -179,7 +179,7 @@ static void say_hello(const struct serve *s)
     else
         printf("  curl --unix-socket %.*s http://pumice/api/v1/namespaces\n\n",
                STR_ARG(str_from(s->listen.v[0], strlen("unix:"))));
-    (void)fflush(stdout); /* nobody is left to tell */
+    (void)fflush(stdout); /* a broken stdout cannot be reported */
     buf_fmt(&words, "READY=1\nSTATUS=A cluster of this machine at %.*s", STR_ARG(s->listen.v[0]));
     supervisor_tell(&s->supervisor, words.p);
 }

@@ -4,7 +4,7 @@
  *     config.c    settings: options, --config, SIGHUP
  *     listen.c    addresses, sockets of systemd, names
  *     dir.c       --data-dir, for all commands that work there
- *     announce.c  that a server is up, for whoever runs jobs beside it
+ *     announce.c  tells `pumice run` that a server is up
  *     store.c     the commands that look after the store
  *     node.c      this machine as its node: the agent, pods that outlive the program, tokens for them
  *     keys.c      certificates and users, the administrator's token, the kubeconfig: below --data-dir
@@ -58,7 +58,7 @@ struct serve_token { /* a TokenRequest of a pod */
     uint64_t id;
     struct arena arena;
     struct str namespace, account;
-    struct str request; /* as text: a copy of its tree would borrow what is gone by then */
+    struct str request; /* as text: a copy of its tree would borrow memory that is freed by then */
 };
 
 struct serve_policy {           /* --access-config */
@@ -90,11 +90,11 @@ struct serve {
     struct sched_config sched;
     struct config_watch sched_watch;
     int64_t grace_ms;
-    struct str announce_dir; /* empty: nobody is told that it is up */
+    struct str announce_dir; /* empty: not announced */
     int lock_fd, signal_fd, announce_fd;
 
     struct clock_follower clock;
-    bool is_ahead; /* of the wall clock, and it was told */
+    bool is_ahead; /* of the wall clock, and that was logged */
     struct machine machine;
     struct auth *auth;
     struct serve_policy policy;
@@ -182,7 +182,7 @@ int serve_kubeconfig_write(struct serve *s, struct err *e);
 /* ---- explain.c ---- */
 
 int serve_explain_open(struct serve *s, struct err *e);
-void serve_explain_close(struct serve *s); /* after the HTTP server is gone */
+void serve_explain_close(struct serve *s); /* after the HTTP server was freed */
 void serve_explain(void *serve, struct http_call *call, struct str namespace, struct str name);
 int serve_explain_fd(const struct serve *s);
 int64_t serve_explain_turn(struct serve *s); /* milliseconds until it is due again */

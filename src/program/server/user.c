@@ -1,7 +1,7 @@
 /* user.c - the commands `pumice server user` and `pumice server token`: the people of a server
  *
- * They work on the server's directory, not through its API: whoever may write there may do all of this anyway, and the
- * server need not run. A server that runs takes in what has changed before its next answer.
+ * They work on the server's directory, not through its API: its owner may do all of this anyway, and the server need
+ * not run. A server that runs takes in what has changed before its next answer.
  */
 #include "api/duration.h"
 #include "pki/authority.h"
@@ -19,7 +19,7 @@
 
 #include <errno.h>
 
-#define SERVER_URL "https://127.0.0.1:6443" /* where a server listens that was told nothing else */
+#define SERVER_URL "https://127.0.0.1:6443" /* where a server listens by default */
 
 struct server_user_options {
     const char *data_dir, *server, *output, *expires, *unix_uid;
@@ -192,7 +192,7 @@ static int user_add(struct people *p, const char *name, struct err *e)
     say_added(p, &spec);
     return 0;
 
-undo_user: /* somebody whom nobody can be */
+undo_user: /* a user without credentials */
     (void)users_remove(p->users, str_of(name), NULL);
     return -1;
 }
@@ -235,7 +235,7 @@ static int server_user_list(struct people *p, struct err *e)
     return term_write(stdout, &out) < 0 ? io_errno(e, "standard output") : 0;
 }
 
-/* Another certificate or token, and the old ones are of no use; what is not said stays. */
+/* A new certificate or token; the old ones are revoked. Settings that are not given stay. */
 static int rotate(struct people *p, const char *name, struct err *e)
 {
     const struct user *user = users_find(p->users, str_of(name));
@@ -325,7 +325,7 @@ static const struct option server_user_table[] = {
     { 0, "group", OPTION_LIST, FIELD(groups), "GROUP", NULL, "for bindings of your own (may be repeated)" },
     { 0, "token", OPTION_FLAG, FIELD(token), NULL, NULL, "known by a token, not by a certificate" },
     { 0, "unix-uid", OPTION_TEXT, FIELD(unix_uid), "UID", NULL,
-      "also whoever has this uid at the server's UNIX socket" },
+      "UNIX uid that is accepted as this user at the server's socket" },
     { 0, "expires", OPTION_TEXT, FIELD(expires), "TIME", NULL,
       "how long the certificate or token is good (default: 8760h)" },
     { 'o', "output", OPTION_TEXT, FIELD(output), "FILE", NULL,
