@@ -494,7 +494,7 @@ def ahead_in_order():
     answer = explain(objects, "j") # those that cannot be served hold nobody up
     assert [a["name"] for a in answer["ahead"]] == ["default/first", "default/second"], answer["ahead"]
     assert answer["ahead"][0]["needs"]["cpu"] == "4", answer["ahead"]
-    assert "nobody: it is first in line" in ask(objects, "first")
+    assert "no jobs: it is first in line" in ask(objects, "first")
     for name in ("never", "closed"):
         assert explain(objects, name)["ahead"] == [] and "ahead" not in ask(objects, name), name
 
@@ -603,7 +603,7 @@ def not_waiting():
     objects = [node("n1"), running("up", ["n1"]), done, failed, job("fresh", task())]
     for name, state, part in (("up", "Running", "is running: 1 of the 1 pods"), ("done", "Ended", "it is Completed"),
                               ("failed", "Ended", "it is Failed (RetriesExhausted): no retry is left (maxRetry 3)"),
-                              ("fresh", "Starting", "waits for nothing")):
+                              ("fresh", "Starting", "can start")):
         assert explain(objects, name)["state"] == state, (name, explain(objects, name))
         text = ask(objects, name)
         assert part in text and text.count("\n") == 1, text

@@ -89,7 +89,7 @@ def one_after_the_other():
     p = plan(TWO)
     same(times(p), {"first": (0, 600), "second": (600, 900)})
     waits = jobs_of(p)["second"]["waits"]
-    assert waits, "nobody says why it waits"
+    assert waits, "it waits without a reason"
     same((waits[0]["fromSeconds"], waits[-1]["untilSeconds"]), (0, 600))
     assert all(w["reason"] and w["message"] for w in waits), waits
 

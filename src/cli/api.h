@@ -22,7 +22,8 @@ int api_run(struct arena *a, const struct command *c, const struct api_options *
 
 /* Where the API is. */
 #define API_WHERE                                                                                                      \
-    API_TEXT(0, "kubeconfig", kubeconfig, "FILE", "who we are and where it is (default: as kubectl finds it)"),        \
+    API_TEXT(0, "kubeconfig", kubeconfig, "FILE",                                                                      \
+             "credentials and address of the cluster (default: as kubectl finds it)"),                                 \
         API_TEXT(0, "context", context, "NAME", "of the kubeconfig (default: its current one)"),                       \
         API_TEXT('s', "server", server, "URL", "an address instead of the one in the kubeconfig")
 

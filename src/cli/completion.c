@@ -137,7 +137,7 @@ static void bash_commands(struct buf *out)
     buf_str(out, STR("        esac\n    fi\n"));
 }
 
-/* ---- names ---- of what there is, by asking for it; who does not answer offers nothing ---- */
+/* ---- names of objects, from the server; without an answer there are none ---- */
 
 static bool takes_jobs(const struct command *c)
 {

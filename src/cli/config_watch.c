@@ -80,7 +80,7 @@ static void keep_warnings(struct config_watch *w, const struct problems *ps)
     }
 }
 
-/* 1: it has another text now; 0: the same; -1: it cannot be read any more, or cannot be used. */
+/* 1: it has another text now; 0: the same; -1: it cannot be read or used. */
 static int read_again(struct config_watch *w, struct sched_config *ret, struct err *e)
 {
     autoarena a = { 0 };

@@ -1,4 +1,4 @@
-/* hint.c - what somebody can do about it here and now */
+/* hint.c - what the user can do about a problem here and now */
 #include "cli/hint.h"
 
 #include "api/pod/container.h"
@@ -273,7 +273,7 @@ void hint_wait(struct buf *out, const struct hints *h, struct str namespace, str
             amounts.p);
 }
 
-/* ---- images that nobody asks for ---- */
+/* ---- images that no pod uses ---- */
 
 /* "busybox" and "docker.io/library/busybox:latest". */
 static bool is_same_image(struct arena *a, struct str one, struct str other)

@@ -1,4 +1,4 @@
-/* hint.h - what somebody can do about it here and now: one sentence that ends in the words to add to the command */
+/* hint.h - what the user can do about a problem here and now: one sentence that ends in what to add to the command */
 #ifndef CLI_HINT_H
 #define CLI_HINT_H
 

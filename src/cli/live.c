@@ -18,7 +18,7 @@ static void live_warn(const char *command, struct str text)
     buf_fmt(&out, "pumice %s: warning: ", command);
     term_text(&out, text);
     buf_char(&out, '\n');
-    (void)term_write(stderr, &out); /* nobody is left to tell */
+    (void)term_write(stderr, &out); /* a broken stderr cannot be reported */
 }
 
 int live_open(struct live *l, struct arena *a, const struct live_options *o, const char *command, struct err *e)
@@ -130,7 +130,7 @@ static bool is_first_in_namespace(const struct load *jobs, size_t at, struct str
     return true;
 }
 
-/* Ours have the name of the job in theirs; the others are nobody's business. */
+/* Our Secrets have the name of the job in theirs; the others do not concern us. */
 static int read_secret(struct live *l, struct str namespace, struct str job, struct kube_list *ret, struct err *e)
 {
     const struct resource_type *secret = type_by_kind(STR("v1"), STR("Secret"));

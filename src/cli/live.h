@@ -43,8 +43,8 @@ void live_close(struct live *l); /* also one that was never opened */
 #define autolive __attribute__((cleanup(live_close))) struct live
 
 /* What the scheduler looks at, of all namespaces, and PodGroups of scheduling.k8s.io, which have no type of ours. Kinds
- * that are not installed are as good as empty. What a job cannot be explained without (Jobs, PodGroups, Pods, Queues,
- * Nodes) must be readable; what is not of the rest is said. */
+ * that are not installed count as empty. Jobs, PodGroups, Pods, Queues and Nodes must be readable; of the rest,
+ * unreadable kinds are reported. */
 int live_read_state(struct live *l, struct load *into, const char *command, struct err *e);
 /* JobFlows and JobTemplates; who may not list them goes on without. */
 int live_read_flows(struct live *l, struct load *into, struct err *e);

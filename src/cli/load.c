@@ -570,6 +570,6 @@ size_t load_report(const struct load *l)
         }
         errors += print_rest(&out, doc);
     }
-    (void)term_write(stderr, &out); /* nobody is left to tell */
+    (void)term_write(stderr, &out); /* a broken stderr cannot be reported */
     return errors;
 }

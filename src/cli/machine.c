@@ -128,7 +128,7 @@ int machine_registry(struct arena *a, const struct machine_options *o, struct re
     return registry_check(ret, e) < 0 ? err_wrap(e, "--mirror, --insecure-registry") : 0;
 }
 
-/* Where nobody is to wait for what is not there: a machine without a network. */
+/* Short, so that a machine without a network fails fast. */
 enum { CONNECT_MS = 4000 };
 
 static int start_puller(struct machine *m, const struct machine_options *o, const char *store, struct err *e)
@@ -149,7 +149,7 @@ static int find_images(struct machine *m, const struct machine_options *o, struc
 {
     const char *store = machine_image_store(m, o);
 
-    (void)images_sweep(store, NULL); /* what stays is in nobody's way */
+    (void)images_sweep(store, NULL); /* leftovers do no harm */
     m->images = images_new(store);
     VEC_FOREACH(text, &o->image.list)
         if (images_add(m->images, str_of(*text), e) < 0)

@@ -96,8 +96,8 @@ bool command_is_of(const struct command *sub, const struct command *group);
 /* Parse and run: argv[0] is the program, argv[1] the command (argv[2] its second word). Returns the exit status. */
 int cli_main(int argc, char **argv);
 
-/* Settings of a command from a YAML file: its options by name. What is set in 'options' already stays: the command line
- * wins. ERR_INVALID names the file, the line and the setting, and nothing that was set is of use then. */
+/* Settings of a command from a YAML file: its options by name. Values set in 'options' already stay: the command line
+ * wins. ERR_INVALID names the file, the line and the setting; 'options' must not be used then. */
 int options_file(struct arena *a, const struct command *c, const char *path, void *options, struct err *e);
 /* For messages about the value of an option that was found wrong later: "server.yaml: line 3: capacity" if it is that
  * of the file, else "--capacity". 'path': NULL: there is no file. */

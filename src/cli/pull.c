@@ -148,7 +148,7 @@ static int pull_run(struct arena *a, const void *options, const struct text_list
         return command_fail("pull", &e, EXIT_FAILED);
     (void)user_enter(&m.root, NULL); /* where that is not allowed, all files are ours */
     store = machine_image_store(&m, &o->machine);
-    (void)images_sweep(store, NULL); /* what a crash left; if it stays it is in nobody's way */
+    (void)images_sweep(store, NULL); /* leftovers of a crash; they do no harm */
     VEC_FOREACH(name, &names->list) {
         struct pull_shown s = { .name = str_of(*name),
                                 .how = o->quiet                ? SHOW_NOTHING

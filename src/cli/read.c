@@ -14,7 +14,7 @@ static int too_big(struct err *e)
                    READ_MAX_BYTES / 1024 / 1024);
 }
 
-/* A directory opens fine and fails at the first read with a message that helps nobody. */
+/* A directory opens fine and fails at the first read with a useless message. */
 static int read_check_kind(int fd, struct err *e)
 {
     struct stat st;

@@ -40,7 +40,7 @@ struct record_entry {
 struct record_list {
     VEC(struct record_entry *) list; /* newest first */
 };
-void records_list(struct arena *a, int dir, struct record_list *ret); /* those that nobody can read are left out */
+void records_list(struct arena *a, int dir, struct record_list *ret); /* unreadable ones are left out */
 
 /* One by its id, the beginning of it, or "last". */
 int records_find(struct arena *a, int dir, const char *word, struct record_entry **ret, struct err *e);

@@ -55,7 +55,7 @@ static const struct option sbatch_options[] = {
 };
 static const struct option srun_options[] = { SUBMIT, WHERE };
 
-/* What Slurm has and a Volcano Job has not: dropped with a word where that changes nothing, else refused. */
+/* Options of Slurm that a Volcano Job lacks: dropped with a warning where that changes nothing, else refused. */
 #define IGNORED(name, why)                                                                                             \
     {                                                                                                                  \
         name, true, false, why                                                                                         \
@@ -64,11 +64,11 @@ static const struct foreign_option not_carried[] = {
     IGNORED("account", "there are no accounts; the namespace and the queue say whose it is"),
     IGNORED("A", "there are no accounts; the namespace and the queue say whose it is"),
     IGNORED("comment", "it is kept nowhere"),
-    IGNORED("mail-type", "nobody sends mail"),
-    IGNORED("mail-user", "nobody sends mail"),
+    IGNORED("mail-type", "no mail is sent"),
+    IGNORED("mail-user", "no mail is sent"),
     IGNORED("qos", "the queue says what a job may have"),
     IGNORED("q", "the queue says what a job may have"),
-    IGNORED("open-mode", "files are written anew"),
+    IGNORED("open-mode", "files are always overwritten"),
     IGNORED("ntasks-per-core", "cores are shared as the kernel likes"),
     IGNORED("hint", "cores are shared as the kernel likes"),
     IGNORED("mpi", "pods find each other by their names; see the plugins"),
@@ -260,7 +260,8 @@ const struct command command_slurm = {
     .about =
         "For scripts and hands that know Slurm. A task is a pod, a partition a queue; each pod runs the script, and "
         "srun in it\n"
-        "runs its command there. What cannot be carried is named, and refused where that would change what happens.",
+        "runs its command there. Options without an equivalent are listed, and refused where that would change what "
+        "happens.",
     .examples = slurm_examples,
     .is_group = true,
 };

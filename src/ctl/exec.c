@@ -29,7 +29,7 @@ struct exec {
     struct err err;
     struct term_stream safe[2]; /* of its output and errors, where these are terminals but not the program's */
     bool is_screen[2];
-    int signals; /* of a terminal that changes its size, or of somebody who ends us; -1: none */
+    int signals; /* window size changes and termination; -1: none */
 };
 
 /* ---- out ---- */
@@ -105,7 +105,7 @@ static void exec_put(int fd, struct str bytes)
             continue;
         }
         if (n < 0 && errno != EINTR)
-            return; /* nobody reads it: the program may end as it likes */
+            return; /* stdout is closed: the program may end as it likes */
         bytes = str_from(bytes, n > 0 ? (size_t)n : 0);
     }
 }
@@ -234,7 +234,7 @@ static int ctl_exec_talk(struct exec *x, struct err *e)
     return -1;
 }
 
-/* Keys go to the program there as they are; back to what it was when it is over. */
+/* Keys go to the remote program as they are; the terminal is restored at the end. */
 static int talk_raw(struct exec *x, struct err *e)
 {
     struct termios before, raw;

@@ -55,7 +55,7 @@ static int list_read_all(struct ctl_verb *v, const struct verb_list *l, struct c
     return 0;
 }
 
-/* After an interruption everything is told again. */
+/* After an interruption the server repeats everything. */
 static bool is_news(struct follow *f, const struct json *object)
 {
     struct str version = list_version_of(object);
@@ -91,7 +91,7 @@ static bool list_on_event(void *ctx, struct str type, const struct json *object)
     struct arena *before = v->arena;
     autoarena own = { 0 };
 
-    (void)type; /* what is gone is shown once more, as it was */
+    (void)type; /* a deleted object is shown once more, as it was */
     if (!object || !list_is_wanted(v, f->l, object) || !is_news(f, object))
         return false;
     v->arena = v->ctl.arena = &own;

@@ -1,6 +1,6 @@
 /* logs.c - what pods write, of one after the other, or of all as it comes
  *
- * Lines of several pods are told apart by the pod's name in front. With -f all are followed at once, a pod from the
+ * Lines of several pods have the pod's name in front. With -f all are followed at once, a pod from the
  * moment its container has begun, until each has ended.
  */
 #include "api/duration.h"
@@ -21,7 +21,7 @@ struct logs_source { /* one container */
     struct kube_stream *stream; /* NULL: none at present */
     struct buf line;
     struct term_stream safe;     /* standard output is a terminal, and not the container's */
-    struct term_colours colours; /* the same where lines are told apart */
+    struct term_colours colours; /* the same for lines with a pod's name */
     bool is_over;
 };
 

@@ -1,7 +1,7 @@
 /* pod.c - pods of jobs and queues
  *
- * What a pod's state is called, and when it last restarted, is worked out by the server: it is asked for the table that
- * `kubectl get pods` shows.
+ * The server computes the name of a pod's state and its last restart: we request the table that `kubectl get pods`
+ * shows.
  */
 #include "ctl/pod.h"
 

@@ -70,7 +70,7 @@ static bool wants(const struct ctl_verb *v, const struct json *pod)
     return !v->o->queue || v->o->job || pod_is_of_queue(pod, str_of(v->o->queue));
 }
 
-/* One that is gone has no row any more: then its name, and that it is. */
+/* A deleted pod has no row: show its name, and that it is deleted. */
 static void add_gone(struct ctl_verb *v, struct pod_rows *rows, const struct json *pod)
 {
     struct json *cells = json_array(v->arena);

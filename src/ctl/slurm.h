@@ -72,8 +72,8 @@ const char *slurm_state_long(struct str phase);
  * come behind them, as options of sbatch (lsf.c). */
 char **slurm_directives(struct arena *a, struct str script, struct err *e);
 
-/* "-J a[1-9] -n 4 -W 1:30", as #BSUB lines have it: "--job-name=a --array=1-9 --ntasks=4 --time=1:30:00". What is not
- * supported is an error. */
+/* "-J a[1-9] -n 4 -W 1:30", as #BSUB lines have it: "--job-name=a --array=1-9 --ntasks=4 --time=1:30:00". Unsupported
+ * options are errors. */
 int lsf_options(struct arena *a, char *const *from, char ***ret, struct err *e);
 
 struct slurm_notes { /* what was not carried */

@@ -159,7 +159,7 @@ static int mark_held(struct ctl_verb *v, const struct json *job, bool is_held, s
     return ctl_merge(&v->ctl, ctl_name_of("Job", job), patch, e);
 }
 
-/* What waits to begin has no pods, so it is aborted without a loss, and marked as held. */
+/* A pending job has no pods, so it is aborted without a loss, and marked as held. */
 static int slurm_control_hold(struct ctl_verb *v, const struct json *job, struct err *e)
 {
     if (!str_is(slurm_phase(job), "Pending"))

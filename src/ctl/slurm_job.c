@@ -149,7 +149,7 @@ static int read_shape(struct arena *a, const struct slurm_options *o, struct slu
     return 0;
 }
 
-/* ---- what it is told ---- */
+/* ---- options ---- */
 
 static void put_env(struct arena *a, struct json *env, const char *name, struct str value)
 {

@@ -68,7 +68,7 @@ struct vc_line {
     const char *first_argument; /* NULL: none */
 };
 
-/* Which command, and what it is told. -1: 'wrong' says what is wrong. */
+/* Parse the command and its flags. -1: 'wrong' says why. */
 int vc_parse(struct arena *a, const struct vc_command *tool, char **words, struct vc_line *ret, struct buf *wrong);
 
 /* ---- usage texts ---- */

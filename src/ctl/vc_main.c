@@ -82,7 +82,7 @@ int vc_version(struct vc *v, struct err *e)
 
 /* ---- errors ---- */
 
-/* What they were asking for: those tools ask for a list in one piece. */
+/* The path without our paging: Volcano's tools request a list in one piece. */
 static struct str asked_path(const struct ctl *c)
 {
     static const char *const ours[] = { "?limit=", "&limit=" };

@@ -77,7 +77,7 @@ int vc_queue_get(struct vc *v, struct err *e)
     return get_queue(v, &queue, e) < 0 ? -1 : vc_queue_show(v, &queue, trouble, e);
 }
 
-/* What the queue says of itself, which nobody writes any more. */
+/* Prints status fields of the queue that no controller writes today. */
 int vc_queues(struct vc *v, struct err *e)
 {
     static const char *const counts[] = { "inqueue", "pending", "running", "unknown" };

@@ -27,7 +27,7 @@ static int verb_fail(const struct ctl_verb *v, const struct err *e)
     buf_fmt(&text, "pumice %s: ", v->command);
     term_text(&text, ctl_message(&v->ctl, e));
     buf_char(&text, '\n');
-    (void)term_write(stderr, &text); /* nobody is left to tell */
+    (void)term_write(stderr, &text); /* a broken stderr cannot be reported */
     return e->code == ERR_SYNTAX ? CTL_USAGE : ctl_exit(e);
 }
 
@@ -39,7 +39,7 @@ static void verb_warn(const struct ctl_verb *v)
         buf_fmt(&line, "pumice %s: warning: ", v->command);
         term_text(&line, *text);
         buf_char(&line, '\n');
-        (void)term_write(stderr, &line); /* nobody is left to tell */
+        (void)term_write(stderr, &line); /* a broken stderr cannot be reported */
     }
 }
 

@@ -84,7 +84,7 @@ int verb_list(struct ctl_verb *v, const struct verb_list *l, struct err *e);
 struct verb_goal {
     const struct resource_type *type;
     struct str namespace, name;
-    const char *const *states; /* one of these; NULL: it is to be gone */
+    const char *const *states; /* wait for one of these; NULL: until it is deleted */
     struct str (*state)(const struct json *object);
 };
 /* With --wait, wait until the goal is reached or --timeout has passed (ERR_GONE). Without it, and in dry runs, return

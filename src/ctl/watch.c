@@ -95,7 +95,7 @@ static int watch_follow(struct watch_watch *w, struct str version, struct err *e
 
 /* ---- one round ---- */
 
-/* What is there, so that nothing is missed that happened before the watch began: also that it is not there any more. */
+/* List, so that changes before the watch began are not missed, deletions included. */
 static int watch_list(struct watch_watch *w, struct arena *a, struct str *ret_version, struct err *e)
 {
     autobuf path = { 0 };

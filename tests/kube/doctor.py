@@ -132,7 +132,7 @@ def webhooks_of_both(bed):
     assert says["verdict"] == "limited" and "1 by volcano-system/volcano-admission-service" in says["says"] and "by pumice-system/pumice-webhook" in says["says"], says
     fix(bed, says)
     checks, _ = look(bed)
-    assert checks["webhooks"]["verdict"] == "fine" and "somebody answers" in checks["webhooks"]["says"], checks["webhooks"]
+    assert checks["webhooks"]["verdict"] == "fine" and "they answer" in checks["webhooks"]["says"], checks["webhooks"]
     bed.kubectl("delete", "-f", "-", stdin=printed)
 
 

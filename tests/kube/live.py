@@ -74,7 +74,7 @@ def explain_of_a_file(bed):
     """A job that is not submitted, in the cluster as it is; the file's version of one that is."""
     with in_file(wide("new", 1, 2)) as f:
         text = ask(bed, "explain", "new", "-f", f.name, "--cluster")
-        assert "default/new" in text and "waits for nothing" in text, text
+        assert "default/new" in text and "can start" in text, text
     with in_file(wide("waits", 1, 2)) as f:
         text = ask(bed, "explain", "waits", "-f", f.name, "--cluster")
         assert "places for its 1 pod" in text, text

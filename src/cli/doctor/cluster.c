@@ -54,7 +54,7 @@ static bool exam_server(struct cluster_exam *x)
                                   : HOST_IMPOSSIBLE,
              minor >= MINOR_CEL   ? NULL
              : minor >= MINOR_MIN ? "rules between fields (CEL) may be off: bad jobs are found by the controller"
-                                  : "it cannot be told our kinds: Kubernetes 1.25 or newer is needed",
+                                  : "it does not accept our CRDs: Kubernetes 1.25 or newer is needed",
              NULL, "Kubernetes %.*s at %.*s", STR_ARG(json_member_text(version, "gitVersion")),
              STR_ARG(x->live->config.server));
     return true;
@@ -226,8 +226,8 @@ static void exam_jobs(struct cluster_exam *x)
         return; /* no such kind, or not ours to see */
     VEC_FOREACH(job, &jobs.items)
         n_open += !job_has_ended(job_phase_word(*job));
-    exam_say(x, "jobs", HOST_FINE, NULL, NULL,
-             "%zu, %zu of them not over; whoever runs them next goes on with their pods", jobs.items.n, n_open);
+    exam_say(x, "jobs", HOST_FINE, NULL, NULL, "%zu, %zu of them not over; the next controller goes on with their pods",
+             jobs.items.n, n_open);
 }
 
 /* ---- feature gates ---- */
@@ -262,7 +262,7 @@ static void exam_gates(struct cluster_exam *x)
 
 /* ---- gangs of the cluster's own ---- */
 
-/* Versions that the group has: for somebody who has another than we know. */
+/* Versions of the group that the cluster serves, if ours is not one of them. */
 static void print_versions(struct cluster_exam *x, struct buf *out)
 {
     struct json *group;

@@ -26,7 +26,7 @@ struct cluster_exam {
 void exam_say(struct cluster_exam *x, const char *name, enum host_verdict v, const char *means, const char *fix,
               const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
-/* Nothing is changed in the cluster. What may not be looked at is said, and is no fault. */
+/* Nothing is changed in the cluster. Missing rights to read are reported, and are no fault. */
 void cluster_examine(struct live *live, struct str namespace, struct host_checks *ret);
 
 /* programs.c */

@@ -82,7 +82,7 @@ static bool find_program(struct cluster_exam *x, const char *image, bool schedul
 
 /* ---- controllers ---- */
 
-/* Whoever holds the Lease and renewed it a moment ago, anywhere. */
+/* The holder of the Lease if it was renewed a moment ago, in any namespace. */
 static struct str fresh_holder(struct cluster_exam *x)
 {
     struct json *list;
@@ -154,7 +154,7 @@ void exam_controllers(struct cluster_exam *x)
     } else if (!x->has_programs) {
         exam_say(x, "controller", HOST_FINE, NULL, NULL, "you may not look at Deployments");
     } else {
-        exam_say(x, "controller", HOST_IMPOSSIBLE, "nobody runs Jobs here", INSTALL, "there is none");
+        exam_say(x, "controller", HOST_IMPOSSIBLE, "no controller runs Jobs here", INSTALL, "there is none");
     }
 }
 
@@ -246,8 +246,8 @@ static void note_server(struct hooks_exam *h, const struct json *config, size_t 
         server->configs[kind] = arena_cat(h->x->arena, server->configs[kind], config_name);
 }
 
-/* Ours and another's beside each other: they do no harm to each other, but whoever is taken away leaves those behind that
- * wait for him. */
+/* Webhooks of ours and of another system can coexist, but one whose server is uninstalled blocks the requests that wait
+ * for it. */
 static bool tell_servers(struct hooks_exam *h)
 {
     struct str own = arena_cat(h->x->arena, h->x->namespace, STR("/"));
@@ -334,9 +334,9 @@ static void look_at_hook(struct hooks_exam *h, const struct json *config, size_t
              is_strict
                  ? "every request it wants to see is refused; without it bad jobs are found by kinds and controller"
                  : "it is asked in vain, and passed over",
-             cure_of_hook(h->x, config, kind, service),
-             "nobody answers for %.*s: the Service %.*s/%.*s has no endpoints", STR_ARG(json_member_text(hook, "name")),
-             STR_ARG(json_member_text(service, "namespace")), STR_ARG(json_member_text(service, "name")));
+             cure_of_hook(h->x, config, kind, service), "%.*s does not answer: the Service %.*s/%.*s has no endpoints",
+             STR_ARG(json_member_text(hook, "name")), STR_ARG(json_member_text(service, "namespace")),
+             STR_ARG(json_member_text(service, "name")));
 }
 
 void exam_webhooks(struct cluster_exam *x)
@@ -361,11 +361,11 @@ void exam_webhooks(struct cluster_exam *x)
         return;
     if (!h.n_dead && h.n_elsewhere)
         exam_say(x, "webhooks", HOST_FINE, NULL, NULL,
-                 "%zu for Jobs and their neighbours; %zu of them at an address of their own (clientConfig.url), and "
-                 "whether somebody answers there was not asked",
+                 "%zu for Jobs and their neighbours; %zu of them at an address of their own (clientConfig.url), "
+                 "which was not checked",
                  h.n, h.n_elsewhere);
     else if (!h.n_dead && h.n)
-        exam_say(x, "webhooks", HOST_FINE, NULL, NULL, "%zu for Jobs and their neighbours, and somebody answers", h.n);
+        exam_say(x, "webhooks", HOST_FINE, NULL, NULL, "%zu for Jobs and their neighbours, and they answer", h.n);
     else if (!h.n)
         exam_say(x, "webhooks", HOST_FINE, NULL, NULL, "none for Jobs; the definitions and the controller check them");
 }

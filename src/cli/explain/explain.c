@@ -69,7 +69,7 @@ static bool find_anywhere(const struct load *l, struct explain_wanted *w)
     return n == 1;
 }
 
-/* The only Job there is, or the only PodGroup that is nobody's. */
+/* The only Job, or the only PodGroup without an owner. */
 static bool find_only(const struct load *l, struct explain_wanted *ret)
 {
     size_t n = 0;
@@ -134,7 +134,7 @@ static int unknown_job(struct arena *a, const struct load *l, const struct expla
         explain_list_names(&out, l);
     }
     buf_char(&out, '\n');
-    (void)term_write(stderr, &out); /* nobody is left to tell */
+    (void)term_write(stderr, &out); /* a broken stderr cannot be reported */
     return EXIT_FAILED;
 }
 
@@ -182,8 +182,8 @@ static bool has_kind(const struct load *l, const char *kind)
     return false;
 }
 
-/* Kubernetes protects every claim by a finalizer, and a volume was bound or a class made where somebody binds claims;
- * in `pumice server` a claim is a directory, which is always there. */
+/* Kubernetes protects every claim by a finalizer, and a cluster whose controllers bind claims has a
+ * volume or a StorageClass; in `pumice server` a claim is a directory, which is always there. */
 static bool binds_claims(const struct load *l)
 {
     for (size_t i = 0; i < l->docs.n; i++) {

@@ -19,7 +19,7 @@ struct saying {
 
 /* ---- words ---- */
 
-/* To whole seconds: nobody knows better when a job starts. */
+/* To whole seconds: the start of a job cannot be predicted better. */
 static struct str duration(struct arena *a, int64_t ms)
 {
     autobuf out = { 0 };
@@ -235,7 +235,7 @@ static void say_ahead(struct saying *s)
         return;
     label(s, "ahead");
     if (v->ahead.n == 0) {
-        buf_fmt(s->out, "nobody: it is first in line\n");
+        buf_fmt(s->out, "no jobs: it is first in line\n");
         return;
     }
     buf_fmt(s->out, "%.*s\n", STR_ARG(plural_of(s, (int64_t)v->ahead.n, "job")));
@@ -336,7 +336,7 @@ static void say_estimate(struct saying *s)
             buf_fmt(s->out, ", when %.*s end%s", STR_ARG(names(s, e->after.v, e->after.n)), e->after.n == 1 ? "s" : "");
         buf_str(s->out, STR(".\n"));
     } else if (!e->is_never) {
-        buf_fmt(s->out, "nobody knows; %.*s do%s not say how long %s (annotation pumice.dev/runtime).\n",
+        buf_fmt(s->out, "unknown; %.*s do%s not say how long %s (annotation pumice.dev/runtime).\n",
                 STR_ARG(names(s, e->silent.v, e->silent.n)), e->silent.n == 1 ? "es" : "",
                 e->silent.n == 1 ? "it runs" : "they run");
     } else if (e->silent.n) {
@@ -385,7 +385,7 @@ static void say_starts(struct saying *s)
                 STR_ARG(victims(s, v->evicts.v, v->evicts.n)),
                 v->evicts.n == 1 && v->evicts.v[0].pods == 1 ? "has" : "have");
     else
-        buf_fmt(s->out, " waits for nothing: the scheduler has places for its %.*s now.\n",
+        buf_fmt(s->out, " can start: the scheduler has places for its %.*s now.\n",
                 STR_ARG(plural_of(s, v->ready, "pod")));
     say_held_tasks(s);
 }

@@ -88,7 +88,7 @@ static const char monitoring_text[] = "{{- if .Values.monitoring.serviceMonitor 
                                       "  - name: pumice\n"
                                       "    rules:\n";
 
-/* What on-call has to know, and what to do. */
+/* Alerts for on-call, each with its remedy. */
 static const struct alert {
     const char *name, *expression, *wait, *severity, *summary;
 } alerts[] = {

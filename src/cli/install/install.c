@@ -52,8 +52,8 @@ static int install_check_options(struct arena *a, const struct install_options *
     return 0;
 }
 
-/* What the ConfigMap says: the file, or that there is nothing to say. A file that the scheduler cannot use is refused, and
- * settings that it ignores are told. */
+/* What the ConfigMap says: the file, or that there is nothing to say. A file that the scheduler cannot use is refused;
+ * settings that it ignores are reported. */
 static int read_config(struct arena *a, const struct install_options *o, const char **ret, struct err *e)
 {
     struct str text = STR("# Settings of the scheduler as Volcano's volcano-scheduler.conf: docs/scheduling.md.\n{}\n"),

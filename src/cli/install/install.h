@@ -71,8 +71,8 @@ struct install_right {
 };
 void install_rights(bool schedules, void (*each)(void *ctx, const struct install_right *r), void *ctx);
 
-/* The CRDs, a kustomize base and a Helm chart as files below 'dir', which is made if it is not there. What is there
- * under the same names is written over; nothing else is touched. */
+/* The CRDs, a kustomize base and a Helm chart as files below 'dir', which is made if needed. Files of the same
+ * names are overwritten; nothing else is touched. */
 int install_write(const char *dir, const struct install *in, struct err *e);
 
 /* ---- for files.c and chart.c ---- names are below 'at' ---- */

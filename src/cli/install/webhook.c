@@ -4,8 +4,8 @@
  * other way round. The API server never asks about kube-system and about our own namespace, so that nothing that the
  * webhook itself needs can wait for it.
  *
- * Who may be ignored when it does not answer: what the controller does or checks again by itself (defaults, PodGroups,
- * flows, schedules, budgets, HyperNodes). Jobs and Queues that nobody has looked at are refused.
+ * failurePolicy is Ignore where the controller does or checks the same again (defaults, PodGroups, flows, schedules,
+ * budgets, HyperNodes). Jobs and Queues are refused while the webhook does not answer.
  */
 #include "cli/install/install.h"
 

@@ -22,7 +22,7 @@ struct cp_side { /* one of the two arguments */
     struct str pod, path;
 };
 
-/* "POD:PATH". What has a slash before the colon is a file of ours, as with other programs; but "namespace/pod:path". */
+/* "POD:PATH". A slash before the colon means a file of ours, as with other programs; but "namespace/pod:path". */
 static struct cp_side side_of(const char *text)
 {
     struct str all = str_of(text);
@@ -113,7 +113,7 @@ static void on_left_out(void *ctx, struct str path, const char *why)
     buf_str(&line, STR("pumice cp: left out: "));
     term_text(&line, path);
     buf_fmt(&line, ": %s\n", why);
-    (void)term_write(stderr, &line); /* nobody is left to tell */
+    (void)term_write(stderr, &line); /* a broken stderr cannot be reported */
 }
 
 static int copy(struct into *x, const struct text_list *words, int *ret_status, struct err *e)

@@ -30,7 +30,7 @@ static void forward_tell(struct forward_port *p, struct str line)
         fprintf(stderr, "pumice port-forward: %s\n", text.p);
     else
         printf("Forwarding from %s -> %u\n", text.p, p->to);
-    (void)fflush(stdout); /* nobody is left to tell */
+    (void)fflush(stdout); /* a broken stdout cannot be reported */
     p->is_told = true;
 }
 

@@ -99,7 +99,7 @@ int into_get(struct into *x, struct into_run *r, struct str path, struct json **
 
 /* ---- runs ---- */
 
-/* Does somebody listen, and who? A socket stays when a run is killed, until the next one sweeps. */
+/* Does a process listen, and which? The socket of a killed run stays until the next run sweeps. */
 static bool is_alive(const char *path, pid_t *ret_pid)
 {
     struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -125,7 +125,8 @@ static bool into_is_stopped(struct arena *a, pid_t pid)
     return pid > 0 && end >= 0 && str_starts(str_from(stat, (size_t)end + 1), STR(" T"));
 }
 
-/* Has the process stopped? Then what it left is all that can be told; where something else stopped it, that is nothing. */
+/* Is the process stopped? Then the file that it left is all we have; if something else than Ctrl-Z stopped it, not even
+ * that. */
 static bool into_read_rest(struct into *x, struct into_run *r, int dir)
 {
     struct json *all = NULL;
@@ -167,7 +168,7 @@ static int ask_run(struct into *x, struct into_run *r, struct err *e)
     return 0;
 }
 
-/* Only what is ours: in a directory of somebody else there could be anything. The descriptor stays: the socket is
+/* Only our own: a directory of another user could contain anything. The descriptor stays: the socket is
  * reached by it, whatever the length of the path. */
 static void add_run(struct into *x, int state, const char *id)
 {

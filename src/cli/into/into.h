@@ -1,7 +1,7 @@
 /* into.h - into the pods of runs of this user on this machine: ps, top, exec, attach, logs, cp, port-forward
  *
- * Runs are found by their control sockets (run/control.h) below the state directory; one that nobody listens at belongs to
- * a dead run and is passed over. A pod is named as `pumice ps` shows it, or as the output of its run calls it: "train-worker-0",
+ * Runs are found by their control sockets (run/control.h) below the state directory; one without a listener belongs
+ * to a dead run and is passed over. A pod is named as `pumice ps` shows it, or as the output of its run calls it: "train-worker-0",
  * "worker-0", "train/worker-0", "worker-0/sidecar"; also "other/train-worker-0" of a namespace, and "pod/train-worker-0".
  */
 #ifndef CLI_INTO_INTO_H
@@ -28,7 +28,7 @@ struct into_run {
     struct kube_ask *ask;
     const struct json *about, *pods; /* of /run, and the items of its PodList */
     pid_t pid;                       /* 0: not known */
-    bool is_stopped;                 /* nobody answers there: 'about' and 'pods' are what it left, and may be NULL */
+    bool is_stopped;                 /* it does not answer: 'about' and 'pods' are what it left, and may be NULL */
 };
 
 struct into {
@@ -49,7 +49,7 @@ int into_open(struct into *x, struct err *e);
 void into_close(struct into *x);
 #define autointo __attribute__((cleanup(into_close))) struct into
 
-/* The one pod of that name. ERR_NOT_FOUND says what there is, ERR_CONFLICT in which runs, or that the run is stopped. */
+/* The one pod of that name. ERR_NOT_FOUND lists the pods, ERR_CONFLICT the runs, or says that the run is stopped. */
 int into_pick(struct into *x, struct str name, struct into_pod *ret, struct err *e);
 /* The pod, or all pods of the job of that name; empty: all there are. Those of a run that is stopped are left out, which
  * is said, or is the error where there are no others. */

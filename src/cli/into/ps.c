@@ -89,7 +89,7 @@ static void ps_add_pod(struct table *t, const struct into_run *r, const struct j
     ps_cell(t, address.n ? address : json_member_text(json_get(pod, "status"), "hostIP"));
 }
 
-/* Of a run whose pods are all still to come, or that somebody has stopped before it could say anything. */
+/* Of a run without pods yet, or one that was stopped before it could list them. */
 static void add_jobs(struct table *t, const struct into_run *r, int64_t now_ms)
 {
     if (!r->about) {

@@ -24,7 +24,7 @@
 
 enum {
     QUIET_DAYS = 1,         /* nothing runs to an end and no job changed for so long: nothing will */
-    LONGEST_DAYS = 50 * 365 /* a plan beyond this helps nobody */
+    LONGEST_DAYS = 50 * 365 /* a longer plan is useless */
 };
 
 struct plan_options {
@@ -318,7 +318,7 @@ static bool plan_is_wanted(const struct loaded *doc)
            strcmp(doc->type->kind, "Binding") != 0;
 }
 
-/* What a server has taken is not to be put right here. */
+/* An object that a server has accepted needs no warnings here. */
 static void drop_warnings(struct loaded *doc)
 {
     size_t n = 0;
@@ -583,7 +583,7 @@ static const struct option plan_option_table[] = {
       "Volcano's volcano-scheduler.conf (default: all rules on)" },
     { 0, "add-nodes", OPTION_LIST, FIELD(changes.add_nodes), "N[=NODE]", NULL,
       "what if there were N more nodes, like NODE (default: the first)" },
-    { 0, "remove-node", OPTION_LIST, FIELD(changes.remove_node), "NODE", NULL, "what if this node were gone" },
+    { 0, "remove-node", OPTION_LIST, FIELD(changes.remove_node), "NODE", NULL, "what if this node did not exist" },
     { 0, "set-priority", OPTION_LIST, FIELD(changes.set_priority), "JOB=CLASS", NULL,
       "what if the job had this PriorityClass, or this number" },
     { 0, "set-queue", OPTION_LIST, FIELD(changes.set_queue), "JOB=QUEUE", NULL, "what if the job were in this queue" },

@@ -22,7 +22,7 @@ void scenario_copy(struct scenario *to, const struct scenario *from); /* deep; '
 
 size_t scenario_count(const struct scenario *s, const char *kind);
 
-/* The Job of that name, "name" or "namespace/name". ERR_NOT_FOUND with what there is instead; ERR_INVALID: two
+/* The Job of that name, "name" or "namespace/name". ERR_NOT_FOUND lists the names; ERR_INVALID: two
  * namespaces have one of this name. */
 int scenario_job(const struct scenario *s, struct str name, struct json **ret, struct err *e);
 

@@ -236,7 +236,7 @@ static void job_waits(struct text *x, const struct history_job *j)
             term_style(x->out, x->r->colour, STYLE_YELLOW, safe(x, w->reason));
         }
         buf_str(x->out, STR("\n      "));
-        text_wrap(x, w->message.n ? w->message : STR("nobody says why"), 6);
+        text_wrap(x, w->message.n ? w->message : STR("no reason is given"), 6);
     }
 }
 

@@ -105,7 +105,7 @@ static int64_t priority_value(void *ctx, struct str class_name)
     return json_i64(json_get(class, "value"), 0);
 }
 
-/* What somebody else made is never changed: it is used if it fits, else the job waits. Returns what will be there. */
+/* An object of another owner is never changed: it is used if it fits, else the job waits. Returns the resulting object. */
 static struct json *settle_foreign(const struct load *l, const struct loaded *doc, struct json *wanted)
 {
     struct json *found = load_find(l->state, arena_cstr(l->arena, object_kind(wanted)), doc->job.meta.namespace,
@@ -118,7 +118,7 @@ static struct json *settle_foreign(const struct load *l, const struct loaded *do
     if (!why)
         return json_copy(l->arena, found);
     fprintf(stderr,
-            "%.*s: warning: %.*s %.*s exists and is not owned by this job, which would wait until it is gone: %s\n",
+            "%.*s: warning: %.*s %.*s exists and is not owned by this job, which would wait until it is deleted: %s\n",
             STR_ARG(load_file_name(doc->file)), STR_ARG(object_kind(wanted)), STR_ARG(object_name(wanted)), why);
     return wanted;
 }
