@@ -30,7 +30,6 @@ void api_service_keep(struct server *s)
     api_service_plan(&seen, &plan);
     if (api_service_is_foreign(seen.service))
         log_warn(
-            "server: the Service default/kubernetes is somebody's own: programs in pods that look for this server by "
-            "that name find that one");
+            "A user's own Service default/kubernetes replaces ours; pods that use this name do not reach this server");
     (void)control_apply(s, &plan); /* else when one of them changes */
 }

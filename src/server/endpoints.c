@@ -221,8 +221,7 @@ static int endpoints_apply(struct server *s, struct endpoints_service *v, const 
     struct err e;
 
     if (store_apply(s->opt.store, op, &o, &e) < 0) {
-        log_warn("server: the endpoints of a Service could not be written", LOG_STR("service", v->key),
-                 LOG_TEXT("error", e.text));
+        log_warn("Failed to write the endpoints of a Service", LOG_STR("service", v->key), LOG_TEXT("error", e.text));
         return -1;
     }
     if (op->type == endpoints_type_of(SLICES) && op->kind == OP_CREATE)
