@@ -43,30 +43,31 @@ void round_find_never(struct round *r, struct sched_group *g)
     g->found.is_tight = !g->found.never_fits;
 }
 
-static void never_say_limit(const struct sched_queue *q, enum why_kind kind, int dim, int64_t have, int64_t need,
-                            struct why *ret)
-{
-    *ret = (struct why){ .kind = kind, .dim = dim, .have = have, .need = need, .is_never = true };
-    (void)snprintf(ret->queue, sizeof(ret->queue), "%.*s", STR_ARG(q->name));
-}
-
 bool round_is_beyond_limits(const struct sched_model *m, const struct sched_group *g, struct amounts needs,
                             struct why *ret)
 {
+    const struct sched_queue *q = g->queue;
     int dim = -1;
 
     amounts_add(&needs, &g->counts.allocated, m->dims.n); /* what it has it keeps */
-    for (const struct sched_queue *q = g->queue; q->parent; q = q->parent) {
+    for (; q->parent; q = q->parent) {
         dim = amounts_lacking(&q->capability, &needs, m->dims.n);
-        if (dim < 0 || q->capability.v[dim] >= m->root->limit.v[dim])
-            continue;
-        never_say_limit(q, WHY_CAPABILITY, dim, q->capability.v[dim], needs.v[dim], ret);
-        return true;
+        if (dim >= 0 && q->capability.v[dim] < m->root->limit.v[dim])
+            break;
     }
-    dim = amounts_lacking(&g->queue->limit, &needs, m->dims.n);
-    if (dim < 0 || g->queue->limit.v[dim] >= m->root->limit.v[dim]) /* only the cluster is too small */
-        return false;
-    never_say_limit(g->queue, WHY_GUARANTEE, dim, g->queue->limit.v[dim], needs.v[dim], ret);
+    if (q->parent) {
+        *ret = (struct why){ .kind = WHY_CAPABILITY, .have = q->capability.v[dim] };
+    } else {
+        q = g->queue;
+        dim = amounts_lacking(&q->limit, &needs, m->dims.n);
+        if (dim < 0 || q->limit.v[dim] >= m->root->limit.v[dim]) /* only the cluster is too small */
+            return false;
+        *ret = (struct why){ .kind = WHY_GUARANTEE, .have = q->limit.v[dim] };
+    }
+    ret->dim = dim;
+    ret->need = needs.v[dim];
+    ret->is_never = true;
+    (void)snprintf(ret->queue, sizeof(ret->queue), "%.*s", STR_ARG(q->name));
     return true;
 }
 

@@ -111,7 +111,7 @@ bool group_knows_its_pods(const struct sched_group *g)
 bool round_would_fit(struct round *r, struct sched_group *g, enum fit_room room, struct why *ret_why)
 {
     struct gang_options opt = { .room = room, .limit = GANG_NO_LIMIT, .is_virtual = true };
-    struct trial t;
+    struct trial t = { .m = r->m, .group = g, .arena = &r->trial };
 
     if (!ret_why) {
         enum gang_answer answer = gang_prefilter(r->m, g, &opt, &r->trial, NULL);
@@ -119,7 +119,7 @@ bool round_would_fit(struct round *r, struct sched_group *g, enum fit_room room,
         if (answer != GANG_UNKNOWN)
             return answer == GANG_FITS;
     }
-    if (!gang_try(r->m, g, &opt, &r->trial, &t, ret_why))
+    if (!gang_try(&t, &opt, ret_why))
         return false;
     trial_undo(&t);
     return true;
@@ -322,33 +322,31 @@ static void bind_all(struct round *r, struct trial *t)
 }
 
 /* Short jobs that say when they end may use seats that are kept for somebody who cannot start earlier (D22). */
-static bool try_beside(struct round *r, struct sched_group *g, const struct gang_options *opt, struct trial *ret)
+static bool try_beside(struct round *r, struct trial *t, const struct gang_options *opt)
 {
+    int64_t runtime_ms = t->group->spec.runtime_ms;
     struct lifted lifted = { 0 };
     bool is_placed;
 
-    is_placed = g->spec.runtime_ms && hold_order_lift_until(r, r->now_ms + g->spec.runtime_ms, &lifted) &&
-                gang_try(r->m, g, opt, &r->trial, ret, NULL);
+    is_placed = runtime_ms && hold_order_lift_until(r, r->now_ms + runtime_ms, &lifted) && gang_try(t, opt, NULL);
     hold_order_put_back(r, &lifted);
     return is_placed;
 }
 
-static bool try_group(struct round *r, struct sched_group *g, const struct gang_options *opt, struct trial *ret,
-                      struct why *ret_why)
+static bool try_group(struct round *r, struct trial *t, const struct gang_options *opt, struct why *ret_why)
 {
-    return gang_try(r->m, g, opt, &r->trial, ret, ret_why) ||
-           (ret_why->kind == WHY_NO_ROOM && try_beside(r, g, opt, ret));
+    return gang_try(t, opt, ret_why) || (ret_why->kind == WHY_NO_ROOM && try_beside(r, t, opt));
 }
 
 static void place_place(struct round *r, struct sched_group *g, enum gang_limit limit)
 {
     struct gang_options opt = { .room = FIT_NOW, .limit = limit, .has_extras = g->is_whole, .shows = true };
+    struct trial t = { .m = r->m, .group = g, .arena = &r->trial };
     struct why why = { .dim = -1 };
-    struct trial t;
     bool was_whole = g->is_whole;
 
     opt.is_brief = round_is_told(r, g);
-    if (!try_group(r, g, &opt, &t, &why)) {
+    if (!try_group(r, &t, &opt, &why)) {
         place_refuse(r, g, &why, limit);
         return;
     }
@@ -519,9 +517,9 @@ static bool queue_admits(struct round *r, struct sched_group *g, const struct am
 {
     struct share_refusal no;
 
-    if (share_admits(r->m, g->queue, needs, NULL))
+    if (share_allows(r->m, g->queue, needs, SHARE_ADMISSION, NULL))
         return true;
-    share_refusal(r->m, g->queue, needs, SHARE_LIMIT, true, &no);
+    share_refusal(r->m, g->queue, needs, SHARE_ADMISSION, &no);
     if (no.bound == BOUND_CLUSTER || (no.bound == BOUND_KEPT && !no.queue->parent))
         return true;
     gang_say_refusal(&no, ret);
@@ -560,9 +558,9 @@ static void place_settle(struct round *r, struct sched_group *g, struct trial *t
 static void place_admit(struct round *r, struct sched_group *g, enum gang_limit limit)
 {
     struct gang_options opt = { .room = FIT_NOW, .limit = limit, .is_virtual = true, .shows = true };
+    struct trial t = { .m = r->m, .group = g, .arena = &r->trial };
     struct why why = { .dim = -1 };
     struct amounts needs;
-    struct trial t;
 
     gang_needs(r->m, g, &r->trial, &needs);
     if (!queue_admits(r, g, &needs, &why)) {
@@ -573,7 +571,7 @@ static void place_admit(struct round *r, struct sched_group *g, enum gang_limit 
     }
     if (group_knows_its_pods(g)) {
         opt.is_brief = round_is_told(r, g);
-        if (try_group(r, g, &opt, &t, &why)) {
+        if (try_group(r, &t, &opt, &why)) {
             place_settle(r, g, &t);
             return;
         }

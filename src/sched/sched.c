@@ -159,7 +159,8 @@ static bool bind_stands(struct sched *s, const struct decision *bind, const stru
     if (share_is_exceeded(&s->m, p->group->queue, p->class->ask_dims))
         return false;
     /* A pod with terms about others counts itself among them by now. */
-    return p->class->is_coupled || fit_node(&s->m, p->class, p->group, p->node, FIT_EMPTY, NULL);
+    return p->class->is_coupled ||
+           fit_node(&s->m, &(struct fit_question){ p->class, p->group, FIT_EMPTY }, p->node, NULL);
 }
 
 static bool evict_stands(const struct sched *s, const struct decision *evict, const struct sched_pod *p)

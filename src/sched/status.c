@@ -233,43 +233,48 @@ static enum why_kind gist_of(const struct why *why)
 
 /* ---- pods ---- */
 
-static void pod_words(struct round *r, const struct sched_group *g, const struct sched_pod *p, struct str group_message,
-                      struct str *ret_reason, struct str *ret_message)
+struct pod_condition {
+    struct str reason, message;
+};
+
+static struct pod_condition pod_condition_of(struct round *r, const struct sched_pod *p, struct str group_message)
 {
+    struct pod_condition ret = { .reason = STR("Unschedulable") };
+    const struct why *why = p->group->why;
     autobuf causes = { 0 };
 
-    *ret_reason = STR("Unschedulable");
     if (p->nominated) {
-        *ret_message = arena_fmt(r->a,
-                                 "Pod %.*s/%.*s can possibly be assigned to %.*s, once resource is released and "
-                                 "minAvailable is satisfied",
-                                 STR_ARG(p->namespace), STR_ARG(p->name), STR_ARG(p->nominated->name));
+        ret.message = arena_fmt(r->a,
+                                "Pod %.*s/%.*s can possibly be assigned to %.*s, once resource is released and "
+                                "minAvailable is satisfied",
+                                STR_ARG(p->namespace), STR_ARG(p->name), STR_ARG(p->nominated->name));
     } else if (p->seat) {
-        *ret_reason = STR("Schedulable");
-        *ret_message = arena_fmt(r->a, "Pod %.*s/%.*s can possibly be assigned to %.*s, once minAvailable is satisfied",
-                                 STR_ARG(p->namespace), STR_ARG(p->name), STR_ARG(p->seat->name));
-    } else if (g->why->n_causes) {
-        why_print_causes(&causes, g->why);
-        *ret_message = arena_str(r->a, buf_view(&causes));
+        ret.reason = STR("Schedulable");
+        ret.message = arena_fmt(r->a, "Pod %.*s/%.*s can possibly be assigned to %.*s, once minAvailable is satisfied",
+                                STR_ARG(p->namespace), STR_ARG(p->name), STR_ARG(p->seat->name));
+    } else if (why->n_causes) {
+        why_print_causes(&causes, why);
+        ret.message = arena_str(r->a, buf_view(&causes));
     } else if (!str_empty(group_message)) {
-        *ret_message = group_message;
+        ret.message = group_message;
     } else { /* a pod beyond the minimum */
-        why_print(&causes, &r->m->dims, g->why);
-        *ret_message = arena_str(r->a, buf_view(&causes));
+        why_print(&causes, &r->m->dims, why);
+        ret.message = arena_str(r->a, buf_view(&causes));
     }
+    return ret;
 }
 
-static void tell_pod(struct round *r, struct sched_pod *p, struct str reason, struct str message)
+static void tell_pod(struct round *r, struct sched_pod *p, const struct pod_condition *c)
 {
     struct decision *d = round_decide(r, DECIDE_POD_STATUS, p->namespace, p->name, p->uid);
 
-    d->reason = reason;
-    d->message = message;
+    d->reason = c->reason;
+    d->message = c->message;
     d = round_decide(r, DECIDE_EVENT, p->namespace, p->name, p->uid);
     d->event_kind = "Pod";
     d->event_type = "Warning";
     d->reason = STR("FailedScheduling");
-    d->message = message;
+    d->message = c->message;
 }
 
 static int by_pod_name(const void *x, const void *y)
@@ -278,16 +283,16 @@ static int by_pod_name(const void *x, const void *y)
 }
 
 /* A hash of the condition that the waiting pods of the group would get now; all get the same. 0: no pod waits. */
-static uint64_t pods_words(struct round *r, const struct sched_group *g, struct str group_message)
+static uint64_t pods_condition_hash(struct round *r, const struct sched_group *g, struct str group_message)
 {
     VEC_FOREACH(role, &g->roles)
         LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_PENDING], in_role) {
-            struct str reason, message;
+            struct pod_condition c;
 
             if (p->is_gated)
                 continue;
-            pod_words(r, g, p, group_message, &reason, &message);
-            return hash_of_condition(STR("False"), reason, message);
+            c = pod_condition_of(r, p, group_message);
+            return hash_of_condition(STR("False"), c.reason, c.message);
         }
     return 0;
 }
@@ -307,18 +312,16 @@ static void tell_pods(struct round *r, struct sched_group *g, struct str group_m
         qsort(waiting.v, waiting.n, sizeof(*waiting.v), by_pod_name);
     VEC_FOREACH(at, &waiting) {
         struct sched_pod *p = *at;
-        struct str reason, message;
-        uint64_t h;
+        struct pod_condition c = pod_condition_of(r, p, group_message);
+        uint64_t h = hash_of_condition(STR("False"), c.reason, c.message);
 
-        pod_words(r, g, p, group_message, &reason, &message);
-        h = hash_of_condition(STR("False"), reason, message);
         if (h == p->written)
             continue;
         p->written = h;
         any = true;
-        tell_pod(r, p, reason, message);
+        tell_pod(r, p, &c);
     }
-    said = pods_words(r, g, group_message);
+    said = pods_condition_hash(r, g, group_message);
     if (any) {
         g->status.pods_ms = r->now_ms;
         g->status.pods_why = gist_of(g->why);

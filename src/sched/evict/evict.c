@@ -27,7 +27,6 @@ struct hunt {
     struct sched_model *m;
     struct sched_group *g;
     enum evict_kind kind;
-    int64_t now_ms;
     int64_t until_ms; /* pods that may be taken by then are candidates */
     int64_t asked_ms; /* of the group: pods that started later are not */
     int32_t rank;     /* preemption: pods with this priority of their own, or a higher one, are not */
@@ -300,7 +299,7 @@ static bool fits_there(struct hunt *h, struct sched_node *node, enum fit_room ro
         const struct sched_pod *want = LIST_FIRST(&(*r)->pods[POD_PENDING], struct sched_pod, in_role);
         const struct pod_class *c = want ? want->class : (*r)->class;
 
-        if (c && fit_node(h->m, c, h->g, node, room, NULL))
+        if (c && fit_node(h->m, &(struct fit_question){ c, h->g, room }, node, NULL))
             return true;
     }
     return false;
@@ -535,13 +534,8 @@ static void pod_back(struct hunt *h, struct sched_pod *p)
 /* False: its queue or a budget does not bear it, given what is out already. */
 static bool bundle_out(struct hunt *h, struct bundle *b)
 {
-    if (h->kind == EVICT_RECLAIM) {
-        /* The queue's own numbers already lack what is out. */
-        static const struct amounts none;
-
-        if (!share_spares(h->m, b->group->queue, h->g->queue, &b->sum, &none, &h->needs))
-            return false;
-    }
+    if (h->kind == EVICT_RECLAIM && !share_spares(h->m, b->group->queue, h->g->queue, &b->sum, &h->needs))
+        return false;
     if (!budgets_bear(h, b))
         return false;
     VEC_FOREACH(p, &b->pods)
@@ -590,7 +584,8 @@ static bool evict_fits(struct hunt *h, struct trial *ret)
                                 .limit = h->kind == EVICT_RECLAIM ? GANG_FAIR : GANG_LIMIT,
                                 .is_virtual = true };
 
-    return gang_try(h->m, h->g, &opt, h->a, ret, NULL);
+    *ret = (struct trial){ .m = h->m, .group = h->g, .arena = h->a };
+    return gang_try(ret, &opt, NULL);
 }
 
 /* Is it enough that those go who are going already? */
@@ -761,16 +756,16 @@ static bool is_too_early(struct hunt *h, struct eviction *e)
 
     VEC_FOREACH(p, &e->victims.list)
         due = MAX_OF(due, due_ms(h, *p));
-    e->is_early = due > h->now_ms;
+    e->is_early = due > h->m->round_ms;
     if (e->is_early)
         wake_at(h->wake_ms, due);
     return e->is_early;
 }
 
-bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind kind, int64_t now_ms, struct arena *a,
+bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind kind, struct arena *a,
                 struct eviction *ret)
 {
-    struct hunt h = { .m = m, .g = g, .kind = kind, .now_ms = now_ms, .a = a, .wake_ms = &ret->wake_ms };
+    struct hunt h = { .m = m, .g = g, .kind = kind, .a = a, .wake_ms = &ret->wake_ms };
     struct share_lack lack;
     uint64_t room = m->room_gen;
     bool is_found;
@@ -778,7 +773,7 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
     ret->victims = (struct victims){ 0 };
     h.rank = evict_rank_of(g);
     h.asked_ms = asked_ms(g);
-    h.until_ms = MAX_OF(now_ms, g->since.waiting_ms + m->config.min_run_ms);
+    h.until_ms = MAX_OF(m->round_ms, g->since.waiting_ms + m->config.min_run_ms);
     gang_needs(m, g, a, &h.needs);
     if (!evict_is_worth(m, g, kind, &h.needs, &ret->wake_ms))
         return false;
@@ -821,7 +816,7 @@ static struct sched_node *place_soon(struct hunt *h, const struct sched_pod *p)
 {
     if (!share_allows(h->m, h->g->queue, &p->class->ask, SHARE_LIMIT, NULL))
         return NULL;
-    return fit_best(h->m, p->class, h->g, FIT_SOON, fit_all(h->m));
+    return fit_best(h->m, &(struct fit_question){ p->class, h->g, FIT_SOON }, fit_all(h->m));
 }
 
 /* The first surplus pod of a lower priority whose place, or part of the queue, 'want' can use. */
@@ -851,9 +846,9 @@ static struct sched_pod *victim_within(struct hunt *h, const struct sched_pod *w
     return NULL;
 }
 
-bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, struct arena *a, struct eviction *ret)
+bool evict_within(struct sched_model *m, struct sched_group *g, struct arena *a, struct eviction *ret)
 {
-    struct hunt h = { .m = m, .g = g, .kind = EVICT_PREEMPT, .now_ms = now_ms, .until_ms = now_ms, .a = a };
+    struct hunt h = { .m = m, .g = g, .kind = EVICT_PREEMPT, .until_ms = m->round_ms, .a = a };
     struct sched_pod *want = first_waiting(g), *victim = NULL;
     struct sched_node *node = NULL;
     uint64_t room = m->room_gen;

@@ -32,7 +32,7 @@ struct eviction {
 };
 
 /* True: the gang fits once the victims are gone. */
-bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind kind, int64_t now_ms, struct arena *a,
+bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind kind, struct arena *a,
                 struct eviction *ret);
 
 /* Could there be anybody? False is certain, and cheap: nobody of a lower priority runs in its queue; or no other queue
@@ -48,6 +48,6 @@ bool evict_has_givers(const struct sched_model *m, const struct sched_queue *q);
 void evict_share_left(const struct sched_model *m, const struct sched_queue *q, struct amounts *ret);
 
 /* Inside one job that stands: a waiting pod of higher task priority takes the place of a surplus pod of a lower one. */
-bool evict_within(struct sched_model *m, struct sched_group *g, int64_t now_ms, struct arena *a, struct eviction *ret);
+bool evict_within(struct sched_model *m, struct sched_group *g, struct arena *a, struct eviction *ret);
 
 #endif

@@ -138,9 +138,9 @@ static bool evict_for(struct round *r, struct sched_group *g, bool may_reclaim)
     if (g->hold) /* what is kept for it is free to it; carry_out() ends this hold */
         hold_lift(r->m, g->hold);
     hold_order_lift(r, g, false, &lifted);
-    if (c->preempts && !never_preempts(g) && evict_plan(r->m, g, EVICT_PREEMPT, r->now_ms, &r->trial, &e))
+    if (c->preempts && !never_preempts(g) && evict_plan(r->m, g, EVICT_PREEMPT, &r->trial, &e))
         reason = "preempt";
-    else if (c->reclaims && may_reclaim && !e.is_early && evict_plan(r->m, g, EVICT_RECLAIM, r->now_ms, &r->trial, &e))
+    else if (c->reclaims && may_reclaim && !e.is_early && evict_plan(r->m, g, EVICT_RECLAIM, &r->trial, &e))
         reason = "reclaim";
     hold_order_put_back(r, &lifted);
     if (reason) {
@@ -160,7 +160,7 @@ static bool evict_inside(struct round *r, struct sched_group *g)
     struct eviction e;
 
     arena_reset(&r->trial);
-    if (!r->m->config.preempts || g->hold || !evict_within(r->m, g, r->now_ms, &r->trial, &e))
+    if (!r->m->config.preempts || g->hold || !evict_within(r->m, g, &r->trial, &e))
         return false;
     carry_out(r, g, &e, "preempt");
     return true;
@@ -360,11 +360,11 @@ static bool reserve_is_due(struct round *r, struct sched_group *g)
 static void reserve(struct round *r, struct sched_group *g, bool by_nodes)
 {
     struct gang_options opt = { .room = FIT_EMPTY, .limit = GANG_NO_LIMIT, .is_virtual = true };
+    struct trial t = { .m = r->m, .group = g, .arena = &r->trial };
     struct hold *hold;
-    struct trial t;
 
     arena_reset(&r->trial);
-    if (!gang_try(r->m, g, &opt, &r->trial, &t, NULL)) /* others have reserved what it would need */
+    if (!gang_try(&t, &opt, NULL)) /* others have reserved what it would need */
         return;
     hold = hold_new(r->m, &t, HOLD_RESERVED);
     round_rank_hold(r, hold); /* at once: two that do not know who comes first would wait for each other */

@@ -77,7 +77,7 @@ static void count_in(struct sched_model *m, struct census *s, const struct pod_c
     static const struct interpod none;
     struct str text;
 
-    s->lacking[i] = fit_refusal(m, c, m->order[i], room, &none, &text);
+    s->lacking[i] = fit_refusal(m, &(struct fit_question){ c, NULL, room }, m->order[i], &none, &text);
     s->other[i] = 0;
     if (s->lacking[i]) {
         count_dims(&s->all, s->lacking[i], 1);
@@ -131,12 +131,12 @@ void census_update(struct sched_model *m, struct census *s, const struct pod_cla
 
 /* ---- asking ---- */
 
-static void count_range(struct sched_model *m, const struct pod_class *c, enum fit_room room, struct fit_range range,
+static void count_range(struct sched_model *m, const struct fit_question *q, struct fit_range range,
                         const struct interpod *k, struct causes *all)
 {
     for (uint32_t i = range.from; i < range.to; i++) {
         struct str text;
-        uint32_t lacking = fit_refusal(m, c, m->order[i], room, k, &text);
+        uint32_t lacking = fit_refusal(m, q, m->order[i], k, &text);
         uint8_t at;
 
         count_dims(all, lacking, 1);
@@ -145,24 +145,23 @@ static void count_range(struct sched_model *m, const struct pod_class *c, enum f
     }
 }
 
-void fit_why(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
-             struct fit_range range, struct why *w)
+void fit_why(struct sched_model *m, const struct fit_question *q, struct fit_range range, struct why *w)
 {
     struct causes all = { 0 };
     struct interpod k;
 
-    fit_begin(m, c, group, room, &k);
+    fit_begin(m, q, &k);
     range.to = MIN_OF(range.to, m->n_order);
     w->n_nodes = range.to > range.from ? range.to - range.from : 0;
     if (!k.is_on && !m->is_unordered && range.from == 0 && range.to == m->n_order) {
-        const struct census *s = view_census(m, view_get(m, c, room));
+        const struct census *s = view_census(m, view_get(m, q->class, q->room));
 
         if (!s->n_uncounted) {
             print_causes(m, &s->all, w);
             return;
         }
     }
-    count_range(m, c, room, range, &k, &all);
+    count_range(m, q, range, &k, &all);
     print_causes(m, &all, w);
     arena_done(&all.arena);
 }

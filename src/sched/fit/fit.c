@@ -276,8 +276,7 @@ static uint32_t fit_walk(const struct view *v, const struct interpod *k, uint32_
     return best;
 }
 
-struct sched_node *fit_best(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
-                            enum fit_room room, struct fit_range range)
+struct sched_node *fit_best(struct sched_model *m, const struct fit_question *q, struct fit_range range)
 {
     struct interpod k = { 0 };
     const struct view *v;
@@ -285,12 +284,12 @@ struct sched_node *fit_best(struct sched_model *m, const struct pod_class *c, co
 
     assert(!m->is_unordered);
     range.to = MIN_OF(range.to, m->n_order);
-    if (c->has_lost_name || range.from >= range.to)
+    if (q->class->has_lost_name || range.from >= range.to)
         return NULL;
     sync_settings(m);
-    if (c->is_coupled || group)
-        interpod_begin(m, c, group, room, &k);
-    v = view_get(m, c, room);
+    if (q->class->is_coupled || q->group)
+        interpod_begin(m, q, &k);
+    v = view_get(m, q->class, q->room);
     i = k.is_on ? fit_walk(v, &k, range.from, range.to) : view_best(v, range.from, range.to);
     return i == UINT32_MAX ? NULL : m->order[i];
 }
@@ -325,9 +324,9 @@ static int64_t lifted_places(struct sched_model *m, struct view *v, struct fit_r
     return known->places;
 }
 
-struct fit_count fit_places(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
-                            enum fit_room room, struct fit_range range, bool is_unkept)
+struct fit_count fit_places(struct sched_model *m, const struct fit_question *q, struct fit_range range, bool is_unkept)
 {
+    const struct pod_class *c = q->class;
     struct interpod k = { 0 };
     struct view *v;
 
@@ -336,9 +335,9 @@ struct fit_count fit_places(struct sched_model *m, const struct pod_class *c, co
     if (c->has_lost_name || range.from >= range.to)
         return (struct fit_count){ 0, true };
     sync_settings(m);
-    if (c->is_coupled || group)
-        interpod_begin(m, c, group, room, &k);
-    v = view_get(m, c, room);
+    if (c->is_coupled || q->group)
+        interpod_begin(m, q, &k);
+    v = view_get(m, c, q->room);
     return (struct fit_count){
         .n = view_places(m, v, range.from, range.to) + lifted_places(m, v, range, is_unkept),
         .is_exact = !k.is_on && c->ports.n == 0 &&
@@ -346,12 +345,14 @@ struct fit_count fit_places(struct sched_model *m, const struct pod_class *c, co
     };
 }
 
-static bool may_go(struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,
+static bool may_go(struct sched_model *m, const struct fit_question *q, const struct sched_node *n,
                    const struct interpod *k, struct str *ret_why)
 {
-    if (!node_allows(m, c, n, room, ret_why))
+    const struct pod_class *c = q->class;
+
+    if (!node_allows(m, c, n, q->room, ret_why))
         return false;
-    if (!has_room(c, n, room)) {
+    if (!has_room(c, n, q->room)) {
         *ret_why = STR_NULL; /* fit_node() finds the words */
         return false;
     }
@@ -362,52 +363,50 @@ static bool may_go(struct sched_model *m, const struct pod_class *c, const struc
     if (c->claims.n && !volume_allows(m, c, n, ret_why))
         return false;
     *ret_why = no_volume;
-    if (c->claims.n && room != FIT_EMPTY && !volume_is_free(m, c, n))
+    if (c->claims.n && q->room != FIT_EMPTY && !volume_is_free(m, c, n))
         return false;
     return !k->is_on || interpod_allows(k, n->index, ret_why);
 }
 
-uint32_t fit_refusal(struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,
+uint32_t fit_refusal(struct sched_model *m, const struct fit_question *q, const struct sched_node *n,
                      const struct interpod *k, struct str *ret_text)
 {
     uint32_t lacking;
 
-    if (may_go(m, c, n, room, k, ret_text)) {
+    if (may_go(m, q, n, k, ret_text)) {
         *ret_text = STR_NULL;
         return 0;
     }
     if (ret_text->p)
         return 0;
-    lacking = dims_used_up(c, n, room); /* all that is missing, not only the first (D81) */
+    lacking = dims_used_up(q->class, n, q->room); /* all that is missing, not only the first (D81) */
     if (!lacking)
         *ret_text = no_kept;
     return lacking;
 }
 
 /* The rules about other pods know nodes by their place in the order. */
-void fit_begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
-               struct interpod *k)
+void fit_begin(struct sched_model *m, const struct fit_question *q, struct interpod *k)
 {
     *k = (struct interpod){ 0 };
-    if (!c->is_coupled && !group)
+    if (!q->class->is_coupled && !q->group)
         return;
     if (m->is_unordered)
         model_order(m);
     sync_settings(m);
-    interpod_begin(m, c, group, room, k);
+    interpod_begin(m, q, k);
 }
 
-bool fit_node(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
-              const struct sched_node *n, enum fit_room room, struct str *ret_why)
+bool fit_node(struct sched_model *m, const struct fit_question *q, const struct sched_node *n, struct str *ret_why)
 {
     struct interpod k;
     struct str why;
     bool ok;
 
-    fit_begin(m, c, group, room, &k);
-    ok = may_go(m, c, n, room, &k, &why);
+    fit_begin(m, q, &k);
+    ok = may_go(m, q, n, &k, &why);
     if (!ok && ret_why)
-        *ret_why = why.p ? why : fit_dim_text(m, __builtin_ctz(dims_lacking(c, n, room)));
+        *ret_why = why.p ? why : fit_dim_text(m, __builtin_ctz(dims_lacking(q->class, n, q->room)));
     return ok;
 }
 
@@ -419,7 +418,7 @@ int64_t fit_score(struct sched_model *m, const struct pod_class *c, const struct
 
     if (ret_parts)
         memset(ret_parts, 0, SCORE_KIND_MAX * sizeof(*ret_parts));
-    fit_begin(m, c, group, FIT_NOW, &k);
+    fit_begin(m, &(struct fit_question){ c, group, FIT_NOW }, &k);
     sum = score_fixed(m, c, (struct sched_node *)n, ret_parts) + score_amounts(m->config.weights, c, n, ret_parts);
     sum = score_cut(sum);
     if (k.is_on && is_in_order(m, n))

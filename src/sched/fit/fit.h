@@ -20,6 +20,14 @@ enum fit_room {
     FIT_ROOM_MAX,
 };
 
+/* Where does a pod go? Rules and scores look at its class and at its group: the node groups of the group's queue, and
+ * the nodes of its other pods. */
+struct fit_question {
+    const struct pod_class *class;
+    const struct sched_group *group; /* NULL: none */
+    enum fit_room room;
+};
+
 struct fit_range { /* nodes [from, to) of model.order: a domain, or all */
     uint32_t from, to;
 };
@@ -31,10 +39,8 @@ static inline struct fit_range fit_all(const struct sched_model *m)
 void fit_init(struct sched_model *m);
 void fit_done(struct sched_model *m);
 
-/* The best node for one more pod, or NULL. model_order() has been called. 'group' (may be NULL) is whose pod it is: for
- * the queue's node groups, and scores that look at where its siblings are. */
-struct sched_node *fit_best(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
-                            enum fit_room room, struct fit_range range);
+/* The best node for one more pod, or NULL. model_order() has been called. */
+struct sched_node *fit_best(struct sched_model *m, const struct fit_question *q, struct fit_range range);
 
 struct fit_count {
     int64_t n;     /* so many at most … */
@@ -43,17 +49,15 @@ struct fit_count {
 
 /* How many pods of the class find places in a range, each taking what it asks for. What was lifted (hold.h) counts as
  * free; 'is_unkept': so does all that is kept. Costs as much as the nodes that changed since it was last asked. */
-struct fit_count fit_places(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
-                            enum fit_room room, struct fit_range range, bool is_unkept);
+struct fit_count fit_places(struct sched_model *m, const struct fit_question *q, struct fit_range range,
+                            bool is_unkept);
 
 /* May it go there? Every rule is asked; '*ret_why' (may be NULL) gets the first that says no, in kube-scheduler's
  * words. Text is constant or lives until the next call. */
-bool fit_node(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
-              const struct sched_node *n, enum fit_room room, struct str *ret_why);
+bool fit_node(struct sched_model *m, const struct fit_question *q, const struct sched_node *n, struct str *ret_why);
 
 /* Count the causes over a range of nodes into w->causes (sorted: most frequent first, then by text) and w->n_nodes. */
-void fit_why(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
-             struct fit_range range, struct why *w);
+void fit_why(struct sched_model *m, const struct fit_question *q, struct fit_range range, struct why *w);
 
 /* The score of a node, without asking the rules; parts (may be NULL) gets each weighted score. */
 int64_t fit_score(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,

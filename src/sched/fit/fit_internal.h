@@ -90,12 +90,11 @@ bool fit_ports_are_free(const struct pod_class *c, const struct sched_node *n);
 
 struct interpod; /* interpod.h */
 
-/* Rules about other pods for questions about one class; '*k' is off where there are none. */
-void fit_begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group, enum fit_room room,
-               struct interpod *k);
+/* Rules about other pods; '*k' is off where there are none. */
+void fit_begin(struct sched_model *m, const struct fit_question *q, struct interpod *k);
 /* Why a node does not take one more: the resources that it lacks, as bits; or 0 and another rule in words; or 0 and
  * STR_NULL: it does. The words are constant or live until the next call. */
-uint32_t fit_refusal(struct sched_model *m, const struct pod_class *c, const struct sched_node *n, enum fit_room room,
+uint32_t fit_refusal(struct sched_model *m, const struct fit_question *q, const struct sched_node *n,
                      const struct interpod *k, struct str *ret_text);
 struct str fit_dim_text(struct sched_model *m, int d); /* "Insufficient cpu"; lives until the next call */
 

@@ -87,6 +87,11 @@ static bool hold_order_allow(const struct interpod *k, uint32_t i)
 
 /* ---- spread ---- */
 
+struct spreads {
+    struct interpod_spread *v;
+    size_t n, cap;
+};
+
 /* Refusals that take a node out of the count, by the rule's policies. */
 static int32_t spread_excludes(const struct spread_rule *r)
 {
@@ -94,15 +99,15 @@ static int32_t spread_excludes(const struct spread_rule *r)
 }
 
 /* Does the node have the labels of all rules of this kind? Kubernetes counts only such nodes. */
-static bool has_all_keys(const struct interpod_spread *all, size_t n, uint32_t i)
+static bool has_all_keys(const struct spreads *all, uint32_t i)
 {
-    for (size_t j = 0; j < n; j++)
-        if (all[j].at[i] == NO_VALUE)
+    VEC_FOREACH(s, all)
+        if (s->at[i] == NO_VALUE)
             return false;
     return true;
 }
 
-static void count_by_node(struct sched_model *m, struct interpod_spread *s, const struct interpod_spread *all, size_t n,
+static void count_by_node(struct sched_model *m, const struct spreads *all, struct interpod_spread *s,
                           const int32_t *fixed)
 {
     const struct term *t = term_of(m, s->rule->term);
@@ -111,7 +116,7 @@ static void count_by_node(struct sched_model *m, struct interpod_spread *s, cons
     for (uint32_t i = 0; i < m->n_order; i++) {
         int32_t *count;
 
-        if (!has_all_keys(all, n, i) || (fixed[i] < 0 && (-fixed[i] & excludes)))
+        if (!has_all_keys(all, i) || (fixed[i] < 0 && (-fixed[i] & excludes)))
             continue;
         count = &s->counts[s->at[i]];
         if (*count < 0)
@@ -131,19 +136,19 @@ static void count_by_value(struct sched_model *m, struct interpod_spread *s)
             s->counts[id] = tally_of(&t->by_value, id).pods;
 }
 
-static void count_spread(struct sched_model *m, const struct pod_class *c, struct arena *a, struct interpod_spread *s,
-                         const struct interpod_spread *all, size_t n)
+static void count_spread(struct sched_model *m, const struct pod_class *c, const struct spreads *all,
+                         struct interpod_spread *s)
 {
     const struct topo *topo = &m->fit->terms.topos[term_of(m, s->rule->term)->topo];
     int64_t domains = 0;
 
     s->n_values = topo->n_ids;
-    s->counts = arena_alloc(a, (topo->n_ids + 1) * sizeof(*s->counts));
+    s->counts = arena_alloc(&m->fit->scratch, (topo->n_ids + 1) * sizeof(*s->counts));
     memset(s->counts, 0xff, topo->n_ids * sizeof(*s->counts));
-    if (n == 1 && !(s->rule->honors_affinity && c->must) && !s->rule->honors_taints)
+    if (all->n == 1 && !(s->rule->honors_affinity && c->must) && !s->rule->honors_taints)
         count_by_value(m, s);
     else
-        count_by_node(m, s, all, n, view_fixed(m, c));
+        count_by_node(m, all, s, view_fixed(m, c));
     s->least = INT32_MAX;
     for (uint32_t id = 0; id < topo->n_ids; id++)
         if (s->counts[id] >= 0) {
@@ -153,11 +158,6 @@ static void count_spread(struct sched_model *m, const struct pod_class *c, struc
     if (domains == 0 || (s->rule->is_hard && domains < s->rule->min_domains))
         s->least = 0;
 }
-
-struct spreads {
-    struct interpod_spread *v;
-    size_t n, cap;
-};
 
 static void begin_spreads(struct sched_model *m, const struct pod_class *c, struct arena *a, bool is_hard,
                           struct spreads *ret)
@@ -170,7 +170,7 @@ static void begin_spreads(struct sched_model *m, const struct pod_class *c, stru
                 .self = class_is_matched(c, r->term),
             };
     VEC_FOREACH(s, ret)
-        count_spread(m, c, a, s, ret->v, ret->n);
+        count_spread(m, c, ret, s);
 }
 
 /* A value that no counting node has: no pod there counts. */
@@ -243,7 +243,7 @@ static void begin_soft(struct sched_model *m, const struct pod_class *c, struct 
     for (uint32_t i = 0; i < m->n_order; i++) {
         int64_t sum = 0;
 
-        if (!has_all_keys(soft.v, soft.n, i)) {
+        if (!has_all_keys(&soft, i)) {
             k->soft.v[i] = INT64_MAX; /* lacks a label: the worst */
             continue;
         }
@@ -347,19 +347,19 @@ static int64_t ring_score(const struct interpod *k, uint32_t i)
 
 /* ---- asking ---- */
 
-void interpod_begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
-                    enum fit_room room, struct interpod *k)
+void interpod_begin(struct sched_model *m, const struct fit_question *q, struct interpod *k)
 {
+    const struct pod_class *c = q->class;
     struct arena *a = &m->fit->scratch;
     const int *w = m->config.weights;
 
     *k = (struct interpod){ .weights = { MAX_OF(w[SCORE_POD_AFFINITY], 0), MAX_OF(w[SCORE_SPREAD], 0),
                                          MAX_OF(w[SCORE_NETWORK], 0) } };
     arena_reset(a);
-    begin_node_groups(m, group, a, k);
+    begin_node_groups(m, q->group, a, k);
     if (k->weights[2])
-        begin_rings(m, group, a, k);
-    if (c->is_coupled && room == FIT_EMPTY) {
+        begin_rings(m, q->group, a, k);
+    if (c->is_coupled && q->room == FIT_EMPTY) {
         begin_empty(m, c, a, k);
     } else if (c->is_coupled) {
         struct spreads hard = { 0 };

@@ -47,8 +47,7 @@ struct interpod {
     int64_t most;             /* that interpod_score() may give */
 };
 
-void interpod_begin(struct sched_model *m, const struct pod_class *c, const struct sched_group *group,
-                    enum fit_room room, struct interpod *k);
+void interpod_begin(struct sched_model *m, const struct fit_question *q, struct interpod *k);
 
 /* May it go to the node of this index? 'ret_why' may be NULL; the text is constant. */
 bool interpod_allows(const struct interpod *k, uint32_t i, struct str *ret_why);

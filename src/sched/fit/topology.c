@@ -452,15 +452,14 @@ static int64_t highest_tier(const struct topology *t, const struct json *topolog
 }
 
 void topology_candidates(struct sched_model *m, struct arena *a, const struct json *topology, struct domain *around,
-                         struct domain_list *ret, bool *ret_is_hard)
+                         struct domain_list *ret)
 {
     struct topology *t = m->topology;
     bool is_hard = !str_is(json_member_text(topology, "mode"), "soft");
     int64_t highest = is_hard ? highest_tier(t, topology) : INT64_MAX;
     struct domain *root = &t->root.domain;
 
-    *ret = (struct domain_list){ 0 };
-    *ret_is_hard = is_hard;
+    *ret = (struct domain_list){ .is_hard = is_hard };
     VEC_FOREACH(h, &t->by_tier) {
         struct domain *d = &(*h)->domain;
 

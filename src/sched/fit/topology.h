@@ -29,6 +29,7 @@ struct domain {
 
 struct domain_list {
     VEC(struct domain *) list;
+    bool is_hard; /* no others will do */
 };
 
 void topology_init(struct sched_model *m);
@@ -52,7 +53,7 @@ struct domain *topology_root(const struct sched_model *m);
  * is), the root included if its tier is; without a limit, and in soft mode, all of them, the widest last. With 'around'
  * (NULL: nothing): only those that have all of it, which is where a group that runs in 'around' may grow to. */
 void topology_candidates(struct sched_model *m, struct arena *a, const struct json *topology, struct domain *around,
-                         struct domain_list *ret, bool *ret_is_hard);
+                         struct domain_list *ret);
 
 /* Put the domains of one tier in the order of the room they have: where 'asks' fits the fewest times comes first, so
  * that what is left whole is left for those who need it whole. */

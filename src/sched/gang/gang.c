@@ -104,7 +104,7 @@ static struct sched_node *nominated_node(const struct gang_work *w, const struct
 
     if (!n || !n->exists || n->index < w->range.from || n->index >= w->range.to)
         return NULL;
-    return fit_node(w->t->m, s->class, w->t->group, n, FIT_NOW, NULL) ? n : NULL;
+    return fit_node(w->t->m, &(struct fit_question){ s->class, w->t->group, FIT_NOW }, n, NULL) ? n : NULL;
 }
 
 /* Reservations look further ahead, but prefer what is free already. */
@@ -114,7 +114,8 @@ static struct sched_node *find_node(const struct gang_work *w, const struct slot
     struct sched_node *n = nominated_node(w, s);
 
     for (enum fit_room room = FIT_NOW; !n && room <= w->opt->room; room++)
-        n = w->near ? task_topology_best(w->near, w, s, room) : fit_best(t->m, s->class, t->group, room, w->range);
+        n = w->near ? task_topology_best(w->near, w, s, room)
+                    : fit_best(t->m, &(struct fit_question){ s->class, t->group, room }, w->range);
     return n;
 }
 
@@ -170,7 +171,8 @@ static void sit(struct gang_work *w, struct slot *s, struct sched_node *n, bool 
 
 bool gang_take_at(struct gang_work *w, struct slot *s, struct sched_node *n)
 {
-    if (!fit_node(w->t->m, s->class, w->t->group, n, w->opt->room, NULL) || !queue_allows(w, s))
+    if (!fit_node(w->t->m, &(struct fit_question){ s->class, w->t->group, w->opt->room }, n, NULL) ||
+        !queue_allows(w, s))
         return false;
     sit(w, s, n, false);
     return true;
@@ -326,10 +328,9 @@ static void seat_extras(struct gang_work *w)
 static void seat_extras_near(struct gang_work *w)
 {
     struct trial *t = w->t;
-    struct domain_list all = { 0 };
-    bool is_hard;
+    struct domain_list all;
 
-    topology_candidates(t->m, t->arena, t->group->spec.topology, t->domain, &all, &is_hard);
+    topology_candidates(t->m, t->arena, t->group->spec.topology, t->domain, &all);
     VEC_FOREACH(d, &all.list) {
         w->range = (*d)->range;
         w->hopeless.n = 0;
@@ -439,7 +440,7 @@ static bool gang_say_limit(const struct gang_work *w, struct why *ret)
     struct amounts ask = ask_with(w, w->stuck);
     struct share_refusal no;
 
-    share_refusal(w->t->m, w->t->group->queue, &ask, test_of(w), false, &no);
+    share_refusal(w->t->m, w->t->group->queue, &ask, test_of(w), &no);
     if (no.bound == BOUND_CLUSTER)
         return false;
     gang_say_refusal(&no, ret);
@@ -474,7 +475,7 @@ static void gang_say_room(const struct gang_work *w, struct why *ret)
     if (!s)
         return;
     say_role(t, s->role, ret);
-    fit_why(t->m, s->class, t->group, w->opt->room, w->range, ret);
+    fit_why(t->m, &(struct fit_question){ s->class, t->group, w->opt->room }, w->range, ret);
     copy_name(ret->pod, sizeof(ret->pod),
               s->pod ? s->pod->name : arena_fmt(t->arena, "a pod of task %.*s", STR_ARG(s->role->name)));
 }
@@ -507,12 +508,11 @@ static void gang_say(const struct gang_work *w, struct why *ret)
 static bool try_domains(struct gang_work *w, struct why *ret_why)
 {
     struct trial *t = w->t;
-    struct domain_list all = { 0 };
+    struct domain_list all;
     struct amounts needs;
-    bool is_hard = false;
     int64_t best = 0;
 
-    topology_candidates(t->m, t->arena, t->group->spec.topology, topology_of_group(t->m, t->group), &all, &is_hard);
+    topology_candidates(t->m, t->arena, t->group->spec.topology, topology_of_group(t->m, t->group), &all);
     gang_needs(t->m, t->group, t->arena, &needs);
     topology_tightest_first(t, &needs, &all);
     VEC_FOREACH(d, &all.list) {
@@ -527,7 +527,7 @@ static bool try_domains(struct gang_work *w, struct why *ret_why)
         }
         trial_undo(t);
     }
-    if (ret_why && ret_why->kind == WHY_NO_ROOM && is_hard) {
+    if (ret_why && ret_why->kind == WHY_NO_ROOM && all.is_hard) {
         ret_why->kind = WHY_TOPOLOGY;
         ret_why->have = best;
         ret_why->need = group_min(t->group);
@@ -573,19 +573,20 @@ static bool try_all(struct gang_work *w, struct why *ret_why)
     return false;
 }
 
-bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_options *opt, struct arena *a,
-              struct trial *ret, struct why *ret_why)
+bool gang_try(struct trial *t, const struct gang_options *opt, struct why *ret_why)
 {
     struct slots slots = { 0 };
-    struct gang_work w = { .t = ret, .opt = opt, .slots = &slots };
+    struct gang_work w = { .t = t, .opt = opt, .slots = &slots };
+    struct sched_model *m = t->m;
+    struct sched_group *g = t->group;
     bool is_placed;
 
-    *ret = (struct trial){ .m = m, .group = g, .arena = a };
-    if ((opt->is_brief || !ret_why) && gang_prefilter(m, g, opt, a, ret_why) == GANG_REFUSED)
+    *t = (struct trial){ .m = m, .group = g, .arena = t->arena };
+    if ((opt->is_brief || !ret_why) && gang_prefilter(m, g, opt, t->arena, ret_why) == GANG_REFUSED)
         return false;
     holds_settle(m);
-    w.near = task_topology_read(a, g);
-    gang_collect(a, g, opt->is_virtual, w.near, &slots);
+    w.near = task_topology_read(t->arena, g);
+    gang_collect(t->arena, g, opt->is_virtual, w.near, &slots);
     if (ret_why)
         *ret_why = (struct why){ .kind = WHY_NO_ROOM, .dim = -1, .have = group_ready(g), .need = group_min(g) };
     if (opt->room == FIT_EMPTY)
@@ -594,13 +595,13 @@ bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_op
     if (opt->room == FIT_EMPTY)
         own_pods_stay(m, g, false);
     if (opt->shows)
-        show_seats(ret, &slots);
+        show_seats(t, &slots);
     if (!is_placed) {
-        trial_undo(ret);
+        trial_undo(t);
         return false;
     }
     if (opt->has_extras) {
-        if (ret->domain)
+        if (t->domain)
             seat_extras_near(&w);
         else
             seat_extras(&w);
@@ -615,14 +616,14 @@ void gang_complete(struct sched_model *m, struct sched_group *g, struct arena *a
     struct gang_options opt = {
         .room = FIT_NOW, .limit = GANG_NO_LIMIT, .is_virtual = !group_has_its_pods(g), .shows = true
     };
+    struct trial t = { .m = m, .group = g, .arena = a };
     struct why full;
-    struct trial t;
     bool is_placed;
 
     why->is_brief = false;
     if (g->hold)
         hold_lift(m, g->hold);
-    is_placed = gang_try(m, g, &opt, a, &t, &full);
+    is_placed = gang_try(&t, &opt, &full);
     if (is_placed)
         trial_undo(&t);
     if (g->hold)

@@ -21,7 +21,7 @@ struct seat {
 };
 
 struct trial {
-    struct sched_model *m;
+    struct sched_model *m; /* these three are set by the caller of gang_try() */
     struct sched_group *group;
     struct arena *arena;
     VEC(struct seat) seats;
@@ -40,11 +40,10 @@ struct gang_options {
     bool shows;      /* this is the trial that pods are told about; the others only ask "what if" */
 };
 
-/* Try to place what the group lacks for its minimum: first each role's own minimum, then the rest in the order of task
+/* Try to place what the group of the trial lacks for its minimum: first each role's own minimum, then the rest in the order of task
  * priority and index. True: the gang stands with these places. False: everything was given back, and '*ret_why' (may be
  * NULL) says what was missing. */
-bool gang_try(struct sched_model *m, struct sched_group *g, const struct gang_options *opt, struct arena *a,
-              struct trial *ret, struct why *ret_why);
+bool gang_try(struct trial *t, const struct gang_options *opt, struct why *ret_why);
 
 /* What gang_try() would say, by counting (prefilter.c): far cheaper, where it can be said. A refusal comes with
  * '*ret_why' (may be NULL), without the causes of each node. */

@@ -233,7 +233,7 @@ static bool seats_are_fine(struct sched_model *m, const struct hold *c)
     for (uint32_t i = 0; i < c->n; i++) {
         const struct hold_seat *s = &c->seats[i];
 
-        if (!s->node->exists || !fit_node(m, s->class, c->group, s->node, FIT_EMPTY, NULL))
+        if (!s->node->exists || !fit_node(m, &(struct fit_question){ s->class, c->group, FIT_EMPTY }, s->node, NULL))
             return false;
     }
     return true;

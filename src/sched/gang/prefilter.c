@@ -25,7 +25,8 @@ struct filter {
 
 static void prefilter_count(struct filter *f, struct fit_range range)
 {
-    struct fit_count places = fit_places(f->m, f->c->pod, f->g, f->opt->room, range, f->opt->is_unkept);
+    struct fit_question q = { f->c->pod, f->g, f->opt->room };
+    struct fit_count places = fit_places(f->m, &q, range, f->opt->is_unkept);
 
     f->places = MAX_OF(f->places, places.n);
     f->is_exact &= places.is_exact;
@@ -36,7 +37,8 @@ static bool count_domains(struct filter *f, struct arena *a)
 {
     struct domain_list all;
 
-    topology_candidates(f->m, a, f->g->spec.topology, NULL, &all, &f->is_hard);
+    topology_candidates(f->m, a, f->g->spec.topology, NULL, &all);
+    f->is_hard = all.is_hard;
     VEC_FOREACH(d, &all.list)
         prefilter_count(f, (*d)->range);
     return all.list.n > 0;
@@ -138,7 +140,7 @@ static void prefilter_say_limit(const struct filter *f, int64_t n, struct why *r
     struct amounts ask = ask_of(f, n);
     struct share_refusal no;
 
-    share_refusal(f->m, f->g->queue, &ask, test_of(f), false, &no);
+    share_refusal(f->m, f->g->queue, &ask, test_of(f), &no);
     if (no.bound == BOUND_CLUSTER) {
         prefilter_say_room(f, n - 1, ret);
         return;

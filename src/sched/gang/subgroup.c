@@ -12,6 +12,7 @@
 
 struct subgroup_policy {
     const struct json *raw;
+    size_t number; /* in the list */
     struct selector *selector;
     int64_t size, min;
 };
@@ -27,6 +28,7 @@ struct subgroup {
 struct subgroups {
     VEC(struct subgroup_policy) policies;
     VEC(struct subgroup *) list; /* by the order of their first slot */
+    struct map by_key;           /* while they are collected */
 };
 
 static void read_policies(struct arena *a, const struct json *raw, struct subgroups *ret)
@@ -35,6 +37,7 @@ static void read_policies(struct arena *a, const struct json *raw, struct subgro
         struct subgroup_policy *p = vec_push(a, &ret->policies);
 
         p->raw = j;
+        p->number = ret->policies.n - 1;
         p->size = MAX_OF(json_i64(json_get(j, "subGroupSize"), 1), 1);
         p->min = MAX_OF(json_i64(json_get(j, "minSubGroups"), 0), 0);
         if (selector_from_json(a, json_get(j, "labelSelector"), &p->selector, NULL) < 0)
@@ -43,10 +46,10 @@ static void read_policies(struct arena *a, const struct json *raw, struct subgro
 }
 
 /* "policy/value/value"; empty: none. A pod to come has no labels of its own yet: its index tells the part. */
-static struct str subgroup_key_of(struct arena *a, const struct subgroup_policy *p, size_t number,
-                                  const struct json *labels, bool is_to_come, uint32_t index)
+static struct str subgroup_key_of(struct arena *a, const struct subgroup_policy *p, const struct json *labels,
+                                  bool is_to_come, uint32_t index)
 {
-    struct str key = arena_fmt(a, "%zu", number);
+    struct str key = arena_fmt(a, "%zu", p->number);
     bool any = false;
 
     if (!p->selector || !selector_matches(p->selector, labels))
@@ -64,10 +67,9 @@ static struct str subgroup_key_of(struct arena *a, const struct subgroup_policy 
     return any ? key : STR_NULL;
 }
 
-static struct subgroup *subgroup_need(struct arena *a, struct subgroups *all, struct map *index,
-                                      struct subgroup_policy *p, struct str key)
+static struct subgroup *subgroup_need(struct arena *a, struct subgroups *all, struct subgroup_policy *p, struct str key)
 {
-    struct subgroup *s = map_get(index, key);
+    struct subgroup *s = map_get(&all->by_key, key);
 
     if (s)
         return s;
@@ -75,32 +77,32 @@ static struct subgroup *subgroup_need(struct arena *a, struct subgroups *all, st
     s->policy = p;
     s->key = key;
     *vec_push(a, &all->list) = s;
-    map_put(index, s->key, s);
+    map_put(&all->by_key, s->key, s);
     return s;
 }
 
-static struct subgroup *subgroup_of(struct arena *a, struct subgroups *all, struct map *index, struct str labels_text,
-                                    bool is_to_come, uint32_t pod_index)
+static struct subgroup *subgroup_of(struct arena *a, struct subgroups *all, struct str labels_text, bool is_to_come,
+                                    uint32_t index)
 {
     struct json *labels = labels_json(a, labels_text);
 
-    for (size_t i = 0; i < all->policies.n; i++) {
-        struct str key = subgroup_key_of(a, &all->policies.v[i], i, labels, is_to_come, pod_index);
+    VEC_FOREACH(p, &all->policies) {
+        struct str key = subgroup_key_of(a, p, labels, is_to_come, index);
 
         if (!str_empty(key))
-            return subgroup_need(a, all, index, &all->policies.v[i], key);
+            return subgroup_need(a, all, p, key);
     }
     return NULL;
 }
 
-static void count_ready(struct gang_work *w, struct subgroups *all, struct map *index)
+static void count_ready(struct gang_work *w, struct subgroups *all)
 {
     static const enum pod_state states[] = { POD_BINDING, POD_BOUND, POD_RUNNING, POD_SUCCEEDED };
 
     VEC_FOREACH(r, &w->t->group->roles)
         for (size_t i = 0; i < ARRAY_LEN(states); i++)
             LIST_FOREACH(struct sched_pod, p, &(*r)->pods[states[i]], in_role) {
-                struct subgroup *s = subgroup_of(w->t->arena, all, index, p->labels, false, p->index);
+                struct subgroup *s = subgroup_of(w->t->arena, all, p->labels, false, p->index);
 
                 if (!s)
                     continue;
@@ -113,7 +115,7 @@ static void count_ready(struct gang_work *w, struct subgroups *all, struct map *
 enum { INDICES_MAX = 1000000 }; /* replicas come from outside */
 
 /* Pods that Succeeded and were deleted are ready too. They have no labels any more, but an index. */
-static void count_gone(struct gang_work *w, struct subgroups *all, struct map *index, const struct sched_role *r)
+static void count_gone(struct gang_work *w, struct subgroups *all, const struct sched_role *r)
 {
     uint32_t n = (uint32_t)MIN_OF(r->replicas, INDICES_MAX);
     struct str rest = buf_view(&r->done);
@@ -127,7 +129,7 @@ static void count_gone(struct gang_work *w, struct subgroups *all, struct map *i
             is_there[p->index] = true;
     for (uint32_t i, to; indices_next(&rest, &i, &to);)
         for (; i <= to && i < n; i++) {
-            struct subgroup *s = is_there[i] ? NULL : subgroup_of(w->t->arena, all, index, r->labels, true, i);
+            struct subgroup *s = is_there[i] ? NULL : subgroup_of(w->t->arena, all, r->labels, true, i);
 
             if (s)
                 s->ready++;
@@ -137,21 +139,20 @@ static void count_gone(struct gang_work *w, struct subgroups *all, struct map *i
 struct subgroups *subgroups_find(struct gang_work *w)
 {
     struct subgroups *all;
-    struct map index = { 0 };
 
     if (json_count(w->t->group->spec.subgroups) == 0)
         return NULL;
     all = arena_new(w->t->arena, struct subgroups);
     read_policies(w->t->arena, w->t->group->spec.subgroups, all);
     VEC_FOREACH(s, &w->slots->list) {
-        s->sub = subgroup_of(w->t->arena, all, &index, s->pod ? s->pod->labels : s->role->labels, !s->pod, s->index);
+        s->sub = subgroup_of(w->t->arena, all, s->pod ? s->pod->labels : s->role->labels, !s->pod, s->index);
         if (s->sub)
             *vec_push(w->t->arena, &s->sub->slots) = s;
     }
-    count_ready(w, all, &index);
+    count_ready(w, all);
     VEC_FOREACH(r, &w->t->group->roles)
-        count_gone(w, all, &index, *r);
-    map_done(&index);
+        count_gone(w, all, *r);
+    map_done(&all->by_key);
     return all;
 }
 
@@ -171,15 +172,14 @@ static struct subgroup_ranges ranges_of(struct gang_work *w, const struct subgro
 {
     const struct json *topology = json_get(s->policy->raw, "networkTopology");
     struct sched_model *m = w->t->m;
-    struct domain_list domains = { 0 };
     struct subgroup_ranges ret = { 0 };
-    bool is_hard;
+    struct domain_list domains;
 
     if (!json_is(topology, JSON_OBJECT)) {
         *vec_push(w->t->arena, &ret.list) = w->range;
         return ret;
     }
-    topology_candidates(m, w->t->arena, topology, s->domain, &domains, &is_hard);
+    topology_candidates(m, w->t->arena, topology, s->domain, &domains);
     topology_tightest_first(w->t, asks, &domains);
     VEC_FOREACH(d, &domains.list) {
         struct fit_range range = subgroup_cut((*d)->range, w->range);

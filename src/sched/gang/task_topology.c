@@ -141,6 +141,7 @@ static int64_t score_of(const struct scores *all, const struct sched_node *node)
 struct sched_node *task_topology_best(const struct task_topology *n, const struct gang_work *w, const struct slot *s,
                                       enum fit_room room)
 {
+    struct fit_question q = { s->class, w->t->group, room };
     struct sched_model *m = w->t->m;
     struct scores scores = { 0 };
     struct sched_node *best = NULL;
@@ -148,12 +149,12 @@ struct sched_node *task_topology_best(const struct task_topology *n, const struc
 
     task_topology_collect(n, w, s->role, &scores);
     if (scores.list.n == 0)
-        return fit_best(m, s->class, w->t->group, room, w->range);
+        return fit_best(m, &q, w->range);
     for (uint32_t i = w->range.from; i < w->range.to && i < m->n_order; i++) {
         struct sched_node *node = m->order[i];
         int64_t score;
 
-        if (!fit_node(m, s->class, w->t->group, node, room, NULL))
+        if (!fit_node(m, &q, node, NULL))
             continue;
         score = fit_score(m, s->class, w->t->group, node, NULL) +
                 NEAR_SCORE * m->config.weights[SCORE_TASK_TOPOLOGY] * score_of(&scores, node);

@@ -98,18 +98,18 @@ int64_t amount_of_node(const struct dims *d, int dim, const struct json *allocat
 
 /* ---- from and to lists ---- */
 
-static void set_one(struct dims *d, struct str name, struct quantity q, int64_t most, struct amounts *ret,
-                    bool *ret_lost)
+/* False: it is lost, for there are too many names. */
+static bool set_one(struct dims *d, struct str name, struct quantity q, int64_t most, struct amounts *ret)
 {
     int dim;
 
     if (!is_resource_name(name))
-        return;
+        return true;
     dim = dim_of(d, name);
-    if (dim >= 0)
-        ret->v[dim] = bounded(amount_of_quantity(dim, q), 0, most);
-    else if (ret_lost && q.nano > 0)
-        *ret_lost = true;
+    if (dim < 0)
+        return q.nano <= 0;
+    ret->v[dim] = bounded(amount_of_quantity(dim, q), 0, most);
+    return true;
 }
 
 void amounts_from_json(struct dims *d, const struct json *j, struct amounts *ret, bool *ret_lost)
@@ -121,8 +121,8 @@ void amounts_from_json(struct dims *d, const struct json *j, struct amounts *ret
     JSON_FOREACH(m, j) {
         struct quantity q;
 
-        if (quantity_from_json(m, &q))
-            set_one(d, json_key(m), q, AMOUNT_UNLIMITED, ret, ret_lost);
+        if (quantity_from_json(m, &q) && !set_one(d, json_key(m), q, AMOUNT_UNLIMITED, ret) && ret_lost)
+            *ret_lost = true;
     }
 }
 
@@ -131,7 +131,8 @@ void amounts_from_resources(struct dims *d, const struct resources *r, struct am
     if (ret_lost)
         *ret_lost = false;
     VEC_FOREACH(e, &r->list)
-        set_one(d, e->name, e->q, AMOUNT_POD_MAX, ret, ret_lost);
+        if (!set_one(d, e->name, e->q, AMOUNT_POD_MAX, ret) && ret_lost)
+            *ret_lost = true;
 }
 
 /* Dimensions are numbered as they came; what people see is sorted: cpu, memory, then by name, pods last. */

@@ -409,25 +409,24 @@ void model_nominate(struct sched_model *m, struct sched_pod *p, struct sched_nod
     }
 }
 
-struct sched_pod *model_new_pod(struct sched_model *m, struct str uid, struct str namespace, struct str name,
-                                struct str labels, struct str priority_class)
+struct sched_pod *model_new_pod(struct sched_model *m, const struct pod_text *t)
 {
-    size_t n = uid.n + namespace.n + 1 + name.n + priority_class.n + labels.n;
+    size_t n = t->uid.n + t->namespace.n + 1 + t->name.n + t->priority_class.n + t->labels.n;
     struct sched_pod *p = xcalloc(1, sizeof(*p) + n + 1);
     struct buf text = { (char *)(p + 1), 0, n + 1 }; /* never grows */
 
-    buf_str(&text, uid);
-    buf_str(&text, namespace);
+    buf_str(&text, t->uid);
+    buf_str(&text, t->namespace);
     buf_char(&text, '/');
-    buf_str(&text, name);
-    buf_str(&text, priority_class);
-    buf_str(&text, labels);
-    p->uid = str_sub(buf_view(&text), 0, uid.n);
-    p->key = str_sub(buf_view(&text), uid.n, namespace.n + 1 + name.n);
-    p->namespace = str_sub(p->key, 0, namespace.n);
-    p->name = str_from(p->key, namespace.n + 1);
-    p->priority_class = str_sub(buf_view(&text), uid.n + p->key.n, priority_class.n);
-    p->labels = str_from(buf_view(&text), uid.n + p->key.n + priority_class.n);
+    buf_str(&text, t->name);
+    buf_str(&text, t->priority_class);
+    buf_str(&text, t->labels);
+    p->uid = str_sub(buf_view(&text), 0, t->uid.n);
+    p->key = str_sub(buf_view(&text), t->uid.n, t->namespace.n + 1 + t->name.n);
+    p->namespace = str_sub(p->key, 0, t->namespace.n);
+    p->name = str_from(p->key, t->namespace.n + 1);
+    p->priority_class = str_sub(buf_view(&text), t->uid.n + p->key.n, t->priority_class.n);
+    p->labels = str_from(buf_view(&text), t->uid.n + p->key.n + t->priority_class.n);
     p->index = UINT32_MAX;
     p->is_preemptable = true;
     map_put(&m->pods, p->uid, p);

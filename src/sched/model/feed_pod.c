@@ -286,9 +286,13 @@ void pod_put(struct sched_model *m, const struct json *root)
         return;
     }
     if (!p)
-        p = model_new_pod(m, news.head.uid, news.head.namespace, news.head.name,
-                          labels_text(&m->scratch_arena, json_get(news.head.meta, "labels")),
-                          json_member_text(news.spec, "priorityClassName"));
+        p = model_new_pod(m, &(struct pod_text){
+                                 .uid = news.head.uid,
+                                 .namespace = news.head.namespace,
+                                 .name = news.head.name,
+                                 .labels = labels_text(&m->scratch_arena, json_get(news.head.meta, "labels")),
+                                 .priority_class = json_member_text(news.spec, "priorityClassName"),
+                             });
     p->rev = news.head.rev;
     set_kind(m, p, &news);
     if (set_traits(m, p, &news) && p->group)

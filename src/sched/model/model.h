@@ -445,8 +445,10 @@ struct sched_role *group_role(const struct sched_group *g, struct str name);
 
 /* A pod in state Pending, without class, group and node, in no counter; then model_pod_in(). Dropping takes it out.
  * What is left without pods and objects goes with it: its group, its node. */
-struct sched_pod *model_new_pod(struct sched_model *m, struct str uid, struct str namespace, struct str name,
-                                struct str labels, struct str priority_class);
+struct pod_text { /* copied behind the pod */
+    struct str uid, namespace, name, labels, priority_class;
+};
+struct sched_pod *model_new_pod(struct sched_model *m, const struct pod_text *t);
 void model_drop_pod(struct sched_model *m, struct sched_pod *p);
 
 /* Out of every counter and list and in again, to change class, group, role or is_gated between. */

@@ -219,7 +219,6 @@ const struct sched_queue *share_common(const struct sched_queue *a, const struct
 struct queue_share_test {
     const struct amounts *ask;
     enum share_test kind;
-    bool has_admitted;
 };
 
 /* What its children other than 'below' are guaranteed and do not use: nobody else may have it. */
@@ -268,7 +267,7 @@ static int64_t most_of(const struct sched_queue *q, const struct sched_queue *be
 static int64_t kept_of(const struct queue_share_test *t, const struct sched_queue *q, const struct sched_queue *below,
                        int dim)
 {
-    int64_t seated = t->has_admitted ? 0 : q->seated.v[dim];
+    int64_t seated = t->kind == SHARE_ADMISSION ? 0 : q->seated.v[dim];
 
     if (is_bounded(t, q, dim))
         return amount_add(q->owed.v[dim], seated);
@@ -286,7 +285,7 @@ static int64_t left_of(const struct queue_share_test *t, const struct sched_queu
         most = MIN_OF(most, MAX_OF(q->fair.v[dim], q->out.v[dim] ? q->allocated.v[dim] + q->out.v[dim] : 0));
     left = most - q->allocated.v[dim] - q->going.v[dim];
     left -= kept_of(t, q, below, dim);
-    if (t->has_admitted)
+    if (t->kind == SHARE_ADMISSION)
         left -= q->admitted.v[dim];
     return left;
 }
@@ -345,12 +344,6 @@ bool share_allows(const struct sched_model *m, const struct sched_queue *q, cons
     return passes(m, &(struct queue_share_test){ .ask = ask, .kind = test }, q, ret);
 }
 
-bool share_admits(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
-                  struct share_lack *ret)
-{
-    return passes(m, &(struct queue_share_test){ .ask = ask, .kind = SHARE_LIMIT, .has_admitted = true }, q, ret);
-}
-
 bool share_is_exceeded(const struct sched_model *m, const struct sched_queue *q, uint32_t dims)
 {
     for (; q; q = q->parent)
@@ -385,8 +378,9 @@ static int64_t left_by(enum share_bound bound, const struct queue_share_test *t,
         most = t->kind == SHARE_FAIR ? q->fair.v[dim] : AMOUNT_UNLIMITED;
         break;
     case BOUND_KEPT:
-        return kept_of(t, q, below, dim) > 0 || (t->has_admitted && is_bounded(t, q, dim)) ? left_of(t, q, below, dim)
-                                                                                           : AMOUNT_UNLIMITED;
+        return kept_of(t, q, below, dim) > 0 || (t->kind == SHARE_ADMISSION && is_bounded(t, q, dim))
+                   ? left_of(t, q, below, dim)
+                   : AMOUNT_UNLIMITED;
     }
     return most >= AMOUNT_UNLIMITED ? AMOUNT_UNLIMITED : most - has;
 }
@@ -394,7 +388,7 @@ static int64_t left_by(enum share_bound bound, const struct queue_share_test *t,
 void share_left(const struct sched_model *m, const struct sched_queue *q, enum share_test test, bool is_admission,
                 struct share_left *ret)
 {
-    struct queue_share_test t = { .kind = test, .has_admitted = is_admission };
+    struct queue_share_test t = { .kind = is_admission ? SHARE_ADMISSION : test };
 
     for (int dim = 0; dim < m->dims.n; dim++) {
         const struct sched_queue *below = NULL;
@@ -432,9 +426,9 @@ static bool is_refused_by(enum share_bound bound, const struct sched_model *m, c
 }
 
 void share_refusal(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
-                   enum share_test test, bool is_admission, struct share_refusal *ret)
+                   enum share_test test, struct share_refusal *ret)
 {
-    struct queue_share_test t = { .ask = ask, .kind = test, .has_admitted = is_admission };
+    struct queue_share_test t = { .ask = ask, .kind = test };
 
     *ret = (struct share_refusal){ BOUND_CLUSTER, m->root, 0, 0 };
     for (enum share_bound bound = BOUND_CAPABILITY; bound <= BOUND_KEPT; bound++)
@@ -443,13 +437,12 @@ void share_refusal(const struct sched_model *m, const struct sched_queue *q, con
 }
 
 /* Is it above its share of something that helps, and does it keep its guarantee? */
-static bool can_lose(const struct sched_queue *q, const struct amounts *lose, const struct amounts *lost,
-                     const struct amounts *need, int n)
+static bool can_lose(const struct sched_queue *q, const struct amounts *lose, const struct amounts *need, int n)
 {
     bool is_above = false;
 
     for (int dim = 0; dim < n; dim++) {
-        int64_t has = q->allocated.v[dim] - (lost ? lost->v[dim] : 0);
+        int64_t has = q->allocated.v[dim];
 
         if (lose->v[dim] <= 0)
             continue;
@@ -473,7 +466,7 @@ static int64_t share_without(const struct sched_model *m, const struct sched_que
 }
 
 bool share_spares(const struct sched_model *m, const struct sched_queue *q, const struct sched_queue *taker,
-                  const struct amounts *lose, const struct amounts *lost, const struct amounts *need)
+                  const struct amounts *lose, const struct amounts *need)
 {
     const struct sched_queue *loser = q, *common;
 
@@ -481,7 +474,7 @@ bool share_spares(const struct sched_model *m, const struct sched_queue *q, cons
     if (loser == taker) /* itself, or one above the taker: that is not another queue */
         return false;
     for (common = loser->parent; q != common; q = q->parent)
-        if (!q->is_reclaimable || !can_lose(q, lose, lost, need, m->dims.n))
+        if (!q->is_reclaimable || !can_lose(q, lose, need, m->dims.n))
             return false;
     return share_without(m, loser, lose, need) >= share_without(m, taker, NULL, need);
 }

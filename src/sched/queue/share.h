@@ -44,7 +44,11 @@ void share_link(struct sched_model *m);
  * places would count as pods of others. */
 void share_update(struct sched_model *m);
 
-enum share_test { SHARE_LIMIT, SHARE_FAIR };
+enum share_test {
+    SHARE_LIMIT,
+    SHARE_FAIR,
+    SHARE_ADMISSION, /* limit, with what was promised to admitted groups (queue.admitted) counted too */
+};
 
 /* What a queue refuses first. */
 struct share_lack {
@@ -55,8 +59,8 @@ struct share_lack {
 
 /* May the queue take 'ask' more? Looks at it and every queue above: allocated + going + ask must stay within fair, or
  * limit; where the victims of a reclaim are already taken away (queue.out), what was there before will do as well as
- * fair. A refusal sets 'ret' (may be NULL). With SHARE_LIMIT only a queue with a bound of its own (limit below that of
- * its parent) is named, and the root, which stands for the cluster, if there is none. */
+ * fair. A refusal sets 'ret' (may be NULL). Without SHARE_FAIR only a queue with a bound of its own (limit below that
+ * of its parent) is named, and the root, which stands for the cluster, if there is none. */
 bool share_allows(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
                   enum share_test test, struct share_lack *ret);
 
@@ -73,20 +77,15 @@ void share_left(const struct sched_model *m, const struct sched_queue *q, enum s
 /* Does the queue, or one above it, have more than its limit already, in one of these dimensions (a bit for each)? */
 bool share_is_exceeded(const struct sched_model *m, const struct sched_queue *q, uint32_t dims);
 
-/* Admission: share_allows() against limit, with what was promised to admitted groups (queue.admitted) counted too. */
-bool share_admits(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
-                  struct share_lack *ret);
-
 /* May 'lose' be taken from the queue by reclaim for 'need'? The queue is reclaimable, above its fair share in a
  * resource that is needed and that 'lose' has, and does not fall below its guarantee; the same for queues above it up
- * to the common ancestor with 'taker'. 'lost' (may be NULL) is what is already being taken from it in the same plan. A
- * whole gang may bring a queue below its fair share, but not to a smaller part of it than the taker's queue has now:
- * that would only change who is short. */
+ * to the common ancestor with 'taker'. A whole gang may bring a queue below its fair share, but not to a smaller part of
+ * it than the taker's queue has now: that would only change who is short. */
 bool share_spares(const struct sched_model *m, const struct sched_queue *q, const struct sched_queue *taker,
-                  const struct amounts *lose, const struct amounts *lost, const struct amounts *need);
+                  const struct amounts *lose, const struct amounts *need);
 
-/* Which bound refuses it? Asked after share_allows(), or share_admits() ('is_admission'), said no. What refuses for
- * good comes before what refuses for now, each resource by itself. */
+/* Which bound refuses it? Asked after share_allows() said no. A bound that refuses for good comes before one that
+ * refuses for now, each resource by itself. */
 enum share_bound {
     BOUND_CAPABILITY, /* of 'queue' */
     BOUND_GUARANTEE,  /* what others are guaranteed, below 'queue' or beside it */
@@ -101,7 +100,7 @@ struct share_refusal {
     int64_t left; /* >= 0 */
 };
 void share_refusal(const struct sched_model *m, const struct sched_queue *q, const struct amounts *ask,
-                   enum share_test test, bool is_admission, struct share_refusal *ret);
+                   enum share_test test, struct share_refusal *ret);
 
 /* Who is served first: higher priority, then the smaller allocated/fair, then the older, then by name; compared at the
  * two queues just below the common ancestor. A queue comes before those below it. */

@@ -109,10 +109,10 @@ static void test_rules(void **state)
         feed_put(&w.m, node);
         c = class_of(&w, "{%s}", t->pod);
         model_order(&w.m);
-        ok = fit_node(&w.m, c, NULL, w.m.order[0], FIT_NOW, &why);
+        ok = fit_node(&w.m, &(struct fit_question){ .class = c }, w.m.order[0], &why);
         if (ok != !t->why || (t->why && !str_is(why, t->why)))
             fail_msg("%s: got \"%.*s\", want \"%s\"", t->name, STR_ARG(why), t->why ? t->why : "");
-        if ((fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)) != NULL) != ok)
+        if ((fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m)) != NULL) != ok)
             fail_msg("%s: the tree disagrees", t->name);
         class_unref(&w.m, c);
         world_done(&w);
@@ -154,16 +154,16 @@ static void test_ports(void **state)
         add_node(&w, "n", "");
         a = class_of(&w, "{spec: {containers: [{ports: [%s]}]}}", cases[i].a);
         b = class_of(&w, "{spec: {containers: [{ports: [%s]}]}}", cases[i].b);
-        assert_non_null(fit_best(&w.m, b, NULL, FIT_NOW, fit_all(&w.m)));
+        assert_non_null(fit_best(&w.m, &(struct fit_question){ .class = b }, fit_all(&w.m)));
         node_take(&w.m, w.m.order[0], a);
-        ok = fit_node(&w.m, b, NULL, w.m.order[0], FIT_NOW, &why);
-        if (ok != cases[i].both || (fit_best(&w.m, b, NULL, FIT_NOW, fit_all(&w.m)) != NULL) != ok)
+        ok = fit_node(&w.m, &(struct fit_question){ .class = b }, w.m.order[0], &why);
+        if (ok != cases[i].both || (fit_best(&w.m, &(struct fit_question){ .class = b }, fit_all(&w.m)) != NULL) != ok)
             fail_msg("ports %s and %s", cases[i].a, cases[i].b);
         if (!ok)
             assert_true(str_is(why, "node(s) didn't have free ports for the requested pod ports"));
-        assert_true(fit_node(&w.m, b, NULL, w.m.order[0], FIT_EMPTY, NULL));
+        assert_true(fit_node(&w.m, &(struct fit_question){ b, NULL, FIT_EMPTY }, w.m.order[0], NULL));
         node_give(&w.m, w.m.order[0], a);
-        assert_true(fit_node(&w.m, b, NULL, w.m.order[0], FIT_NOW, NULL));
+        assert_true(fit_node(&w.m, &(struct fit_question){ .class = b }, w.m.order[0], NULL));
         class_unref(&w.m, a);
         class_unref(&w.m, b);
         world_done(&w);
@@ -185,23 +185,24 @@ static void test_rooms(void **state)
     n->going.v[DIM_CPU] = 1000;
     n->moving.v[DIM_CPU] = 3000;
     fit_node_changed(&w.m, n);
-    assert_false(fit_node(&w.m, c, NULL, n, FIT_NOW, &why));
+    assert_false(fit_node(&w.m, &(struct fit_question){ .class = c }, n, &why));
     assert_true(str_is(why, "Insufficient cpu"));
-    assert_false(fit_node(&w.m, c, NULL, n, FIT_SOON, NULL));
-    assert_true(fit_node(&w.m, c, NULL, n, FIT_EMPTY, NULL));
-    assert_null(fit_best(&w.m, c, NULL, FIT_SOON, fit_all(&w.m)));
-    assert_ptr_equal(fit_best(&w.m, c, NULL, FIT_EMPTY, fit_all(&w.m)), n);
+    assert_false(fit_node(&w.m, &(struct fit_question){ c, NULL, FIT_SOON }, n, NULL));
+    assert_true(fit_node(&w.m, &(struct fit_question){ c, NULL, FIT_EMPTY }, n, NULL));
+    assert_null(fit_best(&w.m, &(struct fit_question){ c, NULL, FIT_SOON }, fit_all(&w.m)));
+    assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ c, NULL, FIT_EMPTY }, fit_all(&w.m)), n);
     n->going.v[DIM_CPU] = 2000;
     fit_node_changed(&w.m, n);
-    assert_ptr_equal(fit_best(&w.m, c, NULL, FIT_SOON, fit_all(&w.m)), n);
+    assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ c, NULL, FIT_SOON }, fit_all(&w.m)), n);
     n->held.v[DIM_CPU] = 1;
     fit_node_changed(&w.m, n);
-    assert_null(fit_best(&w.m, c, NULL, FIT_SOON, fit_all(&w.m)));
-    assert_ptr_equal(fit_best(&w.m, c, NULL, FIT_EMPTY, fit_all(&w.m)), n); /* kept places end one day too */
+    assert_null(fit_best(&w.m, &(struct fit_question){ c, NULL, FIT_SOON }, fit_all(&w.m)));
+    assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ c, NULL, FIT_EMPTY }, fit_all(&w.m)),
+                     n); /* kept places end one day too */
     n->used = n->going = n->moving = n->held = (struct amounts){ 0 };
     n->used.v[DIM_PODS] = 3;
     fit_node_changed(&w.m, n);
-    assert_false(fit_node(&w.m, c, NULL, n, FIT_NOW, &why));
+    assert_false(fit_node(&w.m, &(struct fit_question){ .class = c }, n, &why));
     assert_true(str_is(why, "node(s) pod number exceeded"));
     n->used = (struct amounts){ 0 };
     class_unref(&w.m, c);
@@ -221,7 +222,7 @@ static void test_why(void **state)
     add_node(&w, "a", "");
     add_node(&w, "b", "");
     c = class_of(&w, "{spec: {containers: [{resources: {requests: {cpu: 5, memory: 9Gi}}}]}}");
-    fit_why(&w.m, c, NULL, FIT_NOW, fit_all(&w.m), &why);
+    fit_why(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m), &why);
     assert_int_equal(why.n_nodes, 3);
     assert_int_equal(why.n_causes, 3);
     assert_string_equal(why.causes[0].text, "Insufficient cpu");
@@ -238,7 +239,7 @@ static void test_why(void **state)
 static bool may_use(struct world *w, const struct pod_class *c, const char *node, const char *want)
 {
     struct str why = STR("");
-    bool ok = fit_node(&w->m, c, NULL, model_node(&w->m, str_of(node)), FIT_NOW, &why);
+    bool ok = fit_node(&w->m, &(struct fit_question){ .class = c }, model_node(&w->m, str_of(node)), &why);
 
     if (ok != !want || (want && !str_is(why, want)))
         fail_msg("volume on %s: got \"%.*s\"", node, STR_ARG(why));
@@ -260,11 +261,11 @@ static void test_volumes(void **state)
     w.m.config.knows_claims = true;
     fit_volumes_changed(&w.m);
     may_use(&w, c, "b", "persistentvolumeclaim \"data\" not found");
-    assert_null(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)));
+    assert_null(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m)));
     w.m.config.knows_claims = false; /* a state without claims: says nothing */
     fit_volumes_changed(&w.m);
     may_use(&w, c, "b", NULL);
-    assert_ptr_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)), w.m.order[0]);
+    assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m)), w.m.order[0]);
     tell(&w,
          "{kind: PersistentVolumeClaim, apiVersion: v1, metadata: {name: data, namespace: ns}, spec: {volumeName: v}}");
     may_use(&w, c, "b", NULL);
@@ -274,14 +275,14 @@ static void test_volumes(void **state)
     may_use(&w, c, "a", conflict);
     may_use(&w, c, "b", NULL);
     may_use(&w, c, "c", conflict);
-    assert_ptr_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)), w.m.order[1]);
+    assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m)), w.m.order[1]);
     tell(
         &w,
         "{kind: PersistentVolume, apiVersion: v1, metadata: {name: v, labels: {topology.kubernetes.io/zone: zx__za}}}");
     may_use(&w, c, "a", NULL);
     may_use(&w, c, "b", no_zone);
     may_use(&w, c, "c", NULL);
-    assert_ptr_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)), w.m.order[0]);
+    assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m)), w.m.order[0]);
     feed_gone(&w.m, STR("PersistentVolume"), STR(""), STR("v"), STR(""));
     may_use(&w, c, "b", NULL);
     class_unref(&w.m, c);
@@ -313,7 +314,7 @@ static void test_storage_classes(void **state)
                    ", allowedTopologies: [{matchLabelExpressions: [{key: zone, values: [zb, zc]}]}]"));
     may_use(&w, c, "a", nowhere);
     may_use(&w, c, "b", NULL);
-    assert_ptr_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)), w.m.order[1]);
+    assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m)), w.m.order[1]);
     assert_int_equal(volume_way(&w.m, c, &c->claims.v[0], &volume), VOLUME_IS_THERE); /* nobody makes volumes here */
     w.m.config.waits_for_volumes = true;
     assert_int_equal(volume_way(&w.m, c, &c->claims.v[0], &volume), VOLUME_IS_MADE);
@@ -355,13 +356,13 @@ static void test_volume_limits(void **state)
     node_take(&w.m, a, x);
     may_use(&w, x, "a", NULL); /* the same volume */
     may_use(&w, y, "a", full);
-    assert_null(fit_best(&w.m, y, NULL, FIT_NOW, fit_all(&w.m)));
+    assert_null(fit_best(&w.m, &(struct fit_question){ .class = y }, fit_all(&w.m)));
     node_take(&w.m, a, x);
     node_give(&w.m, a, x);
     may_use(&w, y, "a", full);
     node_give(&w.m, a, x);
     may_use(&w, y, "a", NULL);
-    assert_ptr_equal(fit_best(&w.m, y, NULL, FIT_NOW, fit_all(&w.m)), a);
+    assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ .class = y }, fit_all(&w.m)), a);
     node_take(&w.m, a, x);
     feed_gone(&w.m, STR("CSINode"), STR(""), STR("a"), STR(""));
     may_use(&w, y, "a", NULL);
@@ -469,7 +470,8 @@ static void test_any_pod(void **state)
             model_sync_dims(&w.m);
             class_relabel(&w.m);
             node_take(&w.m, w.m.order[turn % 4], c);
-            if (fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)) != best_by_hand(&w, c, NULL, FIT_NOW, fit_all(&w.m)))
+            if (fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m)) !=
+                best_by_hand(&w, c, NULL, FIT_NOW, fit_all(&w.m)))
                 fail_msg("seed %d, turn %d: %s", (int)seed, turn, c->key.p);
             node_give(&w.m, w.m.order[turn % 4], c);
             fit_check(&w.m);
@@ -522,9 +524,9 @@ static void test_scores(void **state)
     imaged = class_of(&w, "{spec: {containers: [{image: i}]}}");
     assert_int_equal(part_of(&w, imaged, "b", SCORE_IMAGES), 100);
     assert_int_equal(part_of(&w, imaged, "a", SCORE_IMAGES), 0);
-    assert_string_equal(fit_best(&w.m, imaged, NULL, FIT_NOW, fit_all(&w.m))->name.p, "b");
+    assert_string_equal(fit_best(&w.m, &(struct fit_question){ .class = imaged }, fit_all(&w.m))->name.p, "b");
     w.m.config.weights[SCORE_IMAGES] = 0; /* settings may change between two questions */
-    assert_string_equal(fit_best(&w.m, imaged, NULL, FIT_NOW, fit_all(&w.m))->name.p, "a");
+    assert_string_equal(fit_best(&w.m, &(struct fit_question){ .class = imaged }, fit_all(&w.m))->name.p, "a");
     class_unref(&w.m, c);
     class_unref(&w.m, liking);
     class_unref(&w.m, imaged);
@@ -549,14 +551,14 @@ static void test_node_groups(void **state)
     g->podgroup.exists = true;
     g->queue->affinity = yaml_of(&w.arena,
                                  STR("{nodeGroupAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [blue]}}"));
-    assert_ptr_equal(fit_best(&w.m, c, g, FIT_NOW, fit_all(&w.m)), w.m.order[1]);
-    assert_false(fit_node(&w.m, c, g, w.m.order[2], FIT_NOW, &why));
+    assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ c, g, FIT_NOW }, fit_all(&w.m)), w.m.order[1]);
+    assert_false(fit_node(&w.m, &(struct fit_question){ c, g, FIT_NOW }, w.m.order[2], &why));
     assert_true(str_is(why, "node(s) didn't match the node groups of the queue"));
     g->queue->affinity = yaml_of(
         &w.arena, STR("{nodeGroupAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [red]}}"));
-    assert_ptr_equal(fit_best(&w.m, c, g, FIT_NOW, fit_all(&w.m)), w.m.order[1]);
-    assert_true(fit_node(&w.m, c, g, w.m.order[2], FIT_EMPTY, NULL));
-    assert_ptr_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)), w.m.order[0]);
+    assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ c, g, FIT_NOW }, fit_all(&w.m)), w.m.order[1]);
+    assert_true(fit_node(&w.m, &(struct fit_question){ c, g, FIT_EMPTY }, w.m.order[2], NULL));
+    assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m)), w.m.order[0]);
     g->queue->affinity = NULL;
     class_unref(&w.m, c);
     world_done(&w);
@@ -668,7 +670,7 @@ static void check_best(struct world *w, const struct pod_class *c, uint64_t seed
         to = from + (uint32_t)rand_below(&w->rand, to - from + 1);
     }
     want = best_by_hand(w, c, NULL, room, (struct fit_range){ from, to });
-    got = fit_best(&w->m, c, NULL, room, (struct fit_range){ from, to });
+    got = fit_best(&w->m, &(struct fit_question){ c, NULL, room }, (struct fit_range){ from, to });
     if (want != got)
         fail_msg("seed %llu, step %d, room %d, nodes [%u, %u): got %s, want %s; class %s", (unsigned long long)seed,
                  step, room, from, to, got ? got->name.p : "none", want ? want->name.p : "none", c->key.p);
@@ -719,7 +721,7 @@ static void test_long_log(void **state)
     c = class_of(&w, "{spec: {containers: [{resources: {requests: {cpu: 500m}}}]}}");
     d = class_of(&w, "{spec: {containers: [{resources: {requests: {cpu: 100m}}}]}}");
     for (int turn = 0; turn < 2; turn++) {
-        struct sched_node *old = fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)),
+        struct sched_node *old = fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m)),
                           *other = w.m.order[old->index ? 0 : 1];
 
         old->held.v[DIM_CPU] = old->total.v[DIM_CPU]; /* the first entry is the one that matters */
@@ -728,8 +730,8 @@ static void test_long_log(void **state)
             node_take(&w.m, other, d);
             node_give(&w.m, other, d);
         }
-        assert_ptr_not_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)), old);
-        assert_ptr_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)),
+        assert_ptr_not_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m)), old);
+        assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m)),
                          best_by_hand(&w, c, NULL, FIT_NOW, fit_all(&w.m)));
     }
     class_unref(&w.m, c);
@@ -751,7 +753,7 @@ static void test_many_classes(void **state)
         classes[i] = class_of(&w, "{spec: {containers: [{resources: {requests: {cpu: %dm}}}]}}", i);
     for (int turn = 0; turn < 2; turn++)
         for (int i = 0; i < N; i++) {
-            struct sched_node *n = fit_best(&w.m, classes[i], NULL, FIT_NOW, fit_all(&w.m));
+            struct sched_node *n = fit_best(&w.m, &(struct fit_question){ .class = classes[i] }, fit_all(&w.m));
 
             if (i % 7 == 0)
                 assert_ptr_equal(n, best_by_hand(&w, classes[i], NULL, FIT_NOW, fit_all(&w.m)));

@@ -47,9 +47,9 @@ static void check_one(struct sched_model *m, struct sched_group *g, const struct
 {
     autoarena a = { 0 };
     struct why counted, tried;
-    struct trial t;
+    struct trial t = { .m = m, .group = g, .arena = &a };
     enum gang_answer answer = gang_prefilter(m, g, opt, &a, &counted);
-    bool is_placed = gang_try(m, g, opt, &a, &t, &tried);
+    bool is_placed = gang_try(&t, opt, &tried);
 
     if (is_placed)
         trial_undo(&t);

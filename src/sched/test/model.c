@@ -62,7 +62,8 @@ static struct json *pod_tree(const char *requests, const char *ports)
 /* A pod of group g in queue default, as the model wants it. */
 static struct sched_pod *add_pod(const char *name, const char *group, const char *requests, const char *ports)
 {
-    struct sched_pod *p = model_new_pod(&m, str_of(name), STR("ns"), str_of(name), STR_NULL, STR_NULL);
+    struct sched_pod *p = model_new_pod(
+        &m, &(struct pod_text){ .uid = str_of(name), .namespace = STR("ns"), .name = str_of(name) });
 
     p->class = class_ref(&m, STR("ns"), pod_tree(requests, ports));
     if (*group) {

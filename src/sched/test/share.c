@@ -394,17 +394,31 @@ static void test_admits(void **state)
     load(w, a, 3, 4);
     group_of(w, a)->admitted = cpu(3);
     update(w);
-    assert_true(share_admits(&w->m, a, &ask, NULL));
+    assert_true(share_allows(&w->m, a, &ask, SHARE_ADMISSION, NULL));
     ask = cpu(3);
-    assert_false(share_admits(&w->m, a, &ask, &no));
+    assert_false(share_allows(&w->m, a, &ask, SHARE_ADMISSION, &no));
     assert_int_equal(no.left, 2);
     assert_true(share_allows(&w->m, a, &ask, SHARE_LIMIT, NULL)); /* a promise is no allocation */
     group_of(w, a)->counts.going = cpu(1);
     w->m.queues_changed = true;
     update(w);
     ask = cpu(2);
-    assert_false(share_admits(&w->m, a, &ask, &no));
+    assert_false(share_allows(&w->m, a, &ask, SHARE_ADMISSION, &no));
     world_free(w);
+}
+
+/* May CPUs be taken from the queue when it has lost some already? */
+static bool spares_after(struct world *w, struct sched_queue *q, int lost, struct sched_queue *taker, int lose)
+{
+    struct amounts ask = cpu(lose), need = cpu(2), gone = cpu(lost);
+    bool ok;
+
+    for (struct sched_queue *at = q; at; at = at->parent)
+        at->allocated.v[CPU] -= gone.v[CPU];
+    ok = share_spares(&w->m, q, taker, &ask, &need);
+    for (struct sched_queue *at = q; at; at = at->parent)
+        at->allocated.v[CPU] += gone.v[CPU];
+    return ok;
 }
 
 static void test_spares(void **state)
@@ -412,7 +426,7 @@ static void test_spares(void **state)
     struct world *w = world_new(12);
     struct sched_queue *up = add_queue(w, "up", ""), *x = add_queue(w, "x", "up"), *y = add_queue(w, "y", "up");
     struct sched_queue *b = add_queue(w, "b", "");
-    struct amounts two = cpu(2), four = cpu(4), five = cpu(5), memory = { .v = { [MEM] = 1 } };
+    struct amounts two = cpu(2), memory = { .v = { [MEM] = 1 } };
     struct share_lack no;
 
     (void)state;
@@ -423,20 +437,20 @@ static void test_spares(void **state)
     update(w);
     assert_int_equal(up->fair.v[CPU], 6);
     assert_int_equal(x->fair.v[CPU], 3);
-    assert_true(share_spares(&w->m, x, y, &two, NULL, &two));
-    assert_true(share_spares(&w->m, x, b, &two, NULL, &two));
-    assert_true(share_spares(&w->m, x, b, &two, &five, &two));
-    assert_false(share_spares(&w->m, x, b, &two, &(struct amounts){ .v = { [CPU] = 6 } }, &two)); /* up is down to 6 */
-    assert_true(share_spares(&w->m, x, y, &two, &(struct amounts){ .v = { [CPU] = 8 } }, &two));
-    assert_false(share_spares(&w->m, x, y, &four, &(struct amounts){ .v = { [CPU] = 8 } }, &two)); /* guarantee */
-    assert_false(share_spares(&w->m, x, y, &two, NULL, &memory));                                  /* would not help */
-    assert_false(share_spares(&w->m, x, x, &two, NULL, &two));                                     /* itself */
-    assert_false(share_spares(&w->m, y, b, &two, NULL, &two));                                     /* has nothing */
+    assert_true(spares_after(w, x, 0, y, 2));
+    assert_true(spares_after(w, x, 0, b, 2));
+    assert_true(spares_after(w, x, 5, b, 2));
+    assert_false(spares_after(w, x, 6, b, 2)); /* up is down to 6 */
+    assert_true(spares_after(w, x, 8, y, 2));
+    assert_false(spares_after(w, x, 8, y, 4));              /* guarantee */
+    assert_false(share_spares(&w->m, x, y, &two, &memory)); /* would not help */
+    assert_false(spares_after(w, x, 0, x, 2));              /* itself */
+    assert_false(spares_after(w, y, 0, b, 2));              /* has nothing */
     up->is_reclaimable = false; /* protects what is below it against others, not among themselves */
-    assert_false(share_spares(&w->m, x, b, &two, NULL, &two));
-    assert_true(share_spares(&w->m, x, y, &two, NULL, &two));
+    assert_false(spares_after(w, x, 0, b, 2));
+    assert_true(spares_after(w, x, 0, y, 2));
     x->is_reclaimable = false; /* checklist 26 */
-    assert_false(share_spares(&w->m, x, y, &two, NULL, &two));
+    assert_false(spares_after(w, x, 0, y, 2));
 
     /* The taker is refused by the queue above both. */
     assert_false(share_allows(&w->m, y, &two, SHARE_FAIR, &no));

@@ -49,15 +49,15 @@ static void check_nodes(struct world *w, const char *name, const struct pod_clas
 
     for (int i = 0; i < 4; i++) {
         struct str why = STR("");
-        bool ok = fit_node(&w->m, c, NULL, w->m.order[i], FIT_NOW, &why);
+        bool ok = fit_node(&w->m, &(struct fit_question){ .class = c }, w->m.order[i], &why);
 
         if (ok != !want[i] || (want[i] && !str_is(why, want[i])))
             fail_msg("%s, node %s: got \"%.*s\", want \"%s\"", name, w->m.order[i]->name.p, STR_ARG(why),
                      want[i] ? want[i] : "");
-        if (fit_node(&w->m, c, NULL, w->m.order[i], FIT_EMPTY, NULL) == (want[i] == no_node))
+        if (fit_node(&w->m, &(struct fit_question){ c, NULL, FIT_EMPTY }, w->m.order[i], NULL) == (want[i] == no_node))
             fail_msg("%s, node %s: other pods do not matter for \"ever\"", name, w->m.order[i]->name.p);
     }
-    if (fit_best(&w->m, c, NULL, FIT_NOW, fit_all(&w->m)) != best)
+    if (fit_best(&w->m, &(struct fit_question){ .class = c }, fit_all(&w->m)) != best)
         fail_msg("%s: the walk disagrees", name);
     fit_check(&w->m);
 }
@@ -288,7 +288,7 @@ static void test_other_order(void **state)
     add_nodes(&w);
     add_pod(&w, "ns", "app: db", "a", "");
     c = class_of(&w, "{metadata: {labels: {app: web}}, spec: {" AVOID(TERM("zone", "app: db")) "}}");
-    assert_string_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m))->name.p, "c");
+    assert_string_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m))->name.p, "c");
     tell(&w,
          "{kind: HyperNode, apiVersion: topology.volcano.sh/v1alpha1, metadata: {name: s1}, spec: {tier: 1, members: "
          "[{type: Node, selector: {exactMatch: {name: d}}}]}}");
@@ -299,9 +299,9 @@ static void test_other_order(void **state)
     for (int i = 0; i < 4; i++) {
         bool in_z1 = w.m.order[i]->name.p[0] == 'a' || w.m.order[i]->name.p[0] == 'b';
 
-        assert_int_equal(fit_node(&w.m, c, NULL, w.m.order[i], FIT_NOW, NULL), !in_z1);
+        assert_int_equal(fit_node(&w.m, &(struct fit_question){ .class = c }, w.m.order[i], NULL), !in_z1);
     }
-    assert_ptr_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m)),
+    assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m)),
                      best_by_hand(&w, c, NULL, FIT_NOW, fit_all(&w.m)));
     class_unref(&w.m, c);
     world_done(&w);
@@ -328,9 +328,10 @@ static void test_near(void **state)
     g = model_group(&w.m, STR("ns"), STR("g"));
     c = class_of(&w, "{spec: {}}");
     assert_non_null(g);
-    assert_string_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m))->name.p, "a");
-    assert_string_equal(fit_best(&w.m, c, g, FIT_NOW, fit_all(&w.m))->name.p, "c");
-    assert_ptr_equal(fit_best(&w.m, c, g, FIT_NOW, fit_all(&w.m)), best_by_hand(&w, c, g, FIT_NOW, fit_all(&w.m)));
+    assert_string_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m))->name.p, "a");
+    assert_string_equal(fit_best(&w.m, &(struct fit_question){ c, g, FIT_NOW }, fit_all(&w.m))->name.p, "c");
+    assert_ptr_equal(fit_best(&w.m, &(struct fit_question){ c, g, FIT_NOW }, fit_all(&w.m)),
+                     best_by_hand(&w, c, g, FIT_NOW, fit_all(&w.m)));
     class_unref(&w.m, c);
     world_done(&w);
 }
@@ -347,25 +348,25 @@ static void test_likes(void **state)
     c = class_of(&w, "{metadata: {labels: {app: web}}, spec: {affinity: {podAffinity: "
                      "{preferredDuringSchedulingIgnoredDuringExecution: [{weight: 10, podAffinityTerm: " TERM(
                          "zone", "app: db") "}]}}}}");
-    assert_string_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m))->name.p, "c");
+    assert_string_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m))->name.p, "c");
     class_unref(&w.m, c);
     c = class_of(&w, "{metadata: {labels: {app: web}}, spec: {affinity: {podAntiAffinity: "
                      "{preferredDuringSchedulingIgnoredDuringExecution: [{weight: 10, podAffinityTerm: " TERM(
                          "rack", "app: db") "}, "
                                             "{weight: 1, podAffinityTerm: " TERM("zone", "app: db") "}]}}}}");
-    assert_string_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m))->name.p, "a");
+    assert_string_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m))->name.p, "a");
     class_unref(&w.m, c);
     add_pod(&w, "ns", "app: x", "d",
             ", affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 10, "
             "podAffinityTerm: " TERM("host", "app: web") "}]}}");
     c = class_of(&w, "{metadata: {labels: {app: web}}, spec: {}}");
     assert_true(c->is_coupled);
-    assert_string_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m))->name.p, "d");
+    assert_string_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m))->name.p, "d");
     class_unref(&w.m, c);
     feed_gone(&w.m, STR("Pod"), STR("ns"), arena_fmt(&w.arena, "p%d", n_pods), STR(""));
     c = class_of(&w, "{metadata: {labels: {app: web}}, spec: {}}");
     assert_false(c->is_coupled);
-    assert_string_equal(fit_best(&w.m, c, NULL, FIT_NOW, fit_all(&w.m))->name.p, "a");
+    assert_string_equal(fit_best(&w.m, &(struct fit_question){ .class = c }, fit_all(&w.m))->name.p, "a");
     class_unref(&w.m, c);
     world_done(&w);
 }
@@ -650,13 +651,14 @@ static void sim_ask(struct sim *s, uint64_t seed, int step)
 
         if (!s->nodes[n])
             continue;
-        ok = fit_node(&s->w.m, c, NULL, model_node(&s->w.m, arena_fmt(&s->w.arena, "n%d", n)), FIT_NOW, &why);
+        ok = fit_node(&s->w.m, &(struct fit_question){ .class = c },
+                      model_node(&s->w.m, arena_fmt(&s->w.arena, "n%d", n)), &why);
         if (ok != !want || (want && !str_is(why, want)))
             fail_msg("seed %llu, step %d, node %d: got \"%.*s\", want \"%s\"; class %s", (unsigned long long)seed, step,
                      n, STR_ARG(why), want ? want : "", c->key.p);
     }
     if (best_by_hand(&s->w, c, NULL, FIT_NOW, fit_all(&s->w.m)) !=
-        fit_best(&s->w.m, c, NULL, FIT_NOW, fit_all(&s->w.m)))
+        fit_best(&s->w.m, &(struct fit_question){ .class = c }, fit_all(&s->w.m)))
         fail_msg("seed %llu, step %d: the walk disagrees", (unsigned long long)seed, step);
     class_unref(&s->w.m, c);
     me->object = NULL;

@@ -254,17 +254,15 @@ static void test_candidates(void **state)
         autoarena a = { 0 };
         autobuf got = { 0 };
         struct domain_list list;
-        bool is_hard;
 
         topology_candidates(m, &a, parse(&a, cases[i].topology),
-                            cases[i].around ? find_domain(topology_root(m), str_of(cases[i].around)) : NULL, &list,
-                            &is_hard);
+                            cases[i].around ? find_domain(topology_root(m), str_of(cases[i].around)) : NULL, &list);
         buf_append(&got, "", 0);
         VEC_FOREACH(d, &list.list)
             buf_fmt(&got, "%.*s ", STR_ARG(*d == topology_root(m) ? STR("(all)") : (*d)->name));
-        if (!str_is(buf_view(&got), cases[i].want) || is_hard != cases[i].is_hard)
+        if (!str_is(buf_view(&got), cases[i].want) || list.is_hard != cases[i].is_hard)
             fail_msg("%s around %s: got \"%s\" %d", cases[i].topology, cases[i].around ? cases[i].around : "all", got.p,
-                     is_hard);
+                     list.is_hard);
     }
     assert_ptr_equal(
         topology_common(find_domain(topology_root(m), STR("s0")), find_domain(topology_root(m), STR("s1"))),

@@ -91,7 +91,8 @@ __attribute__((unused)) static struct sched_node *best_by_hand(struct world *w, 
 
     for (uint32_t i = range.from; i < range.to; i++) {
         struct sched_node *n = w->m.order[i];
-        int64_t its = fit_node(&w->m, c, g, n, room, NULL) ? fit_score(&w->m, c, g, n, NULL) : -1;
+        int64_t its = fit_node(&w->m, &(struct fit_question){ c, g, room }, n, NULL) ? fit_score(&w->m, c, g, n, NULL)
+                                                                                     : -1;
 
         if (its > score) {
             best = n;
