@@ -43,13 +43,6 @@ static int64_t now(void)
 
 /* ---- bytes ---- */
 
-static int write_errno(struct err *e)
-{
-    if (errno == ENOSPC || errno == EDQUOT)
-        return err_set(e, ERR_TOO_BIG, "cannot store the image: the disk is full");
-    return err_errno(e, "write a layer of the image");
-}
-
 static void start_over(struct transfer *t)
 {
     (void)!ftruncate(t->blob->fd, 0); /* what stays is written over, and what is left at the end is too long */
@@ -112,7 +105,9 @@ static bool blobs_on_data(void *ctx, struct fetch *f, struct str data)
         return false;
     }
     if (pwrite_all(t->blob->fd, data, (off_t)t->blob->have) < 0) {
-        (void)write_errno(&f->err);
+        (void)(errno == ENOSPC || errno == EDQUOT
+                   ? err_set(&f->err, ERR_TOO_BIG, "cannot store the image: the disk is full")
+                   : err_errno(&f->err, "write a layer of the image"));
         t->is_stuck = true;
         return false;
     }

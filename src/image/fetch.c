@@ -28,15 +28,10 @@ int url_split(struct str url, struct str *ret_origin, struct str *ret_path)
     return -1;
 }
 
-static struct str host_of(struct str origin)
-{
-    return str_from(origin, str_starts(origin, STR("https")) ? 8 : 7);
-}
-
 static int open_origin(struct registry *r, struct str url, struct http_client **ret, struct err *e)
 {
     struct http_options opt = { .url = url, .user_agent = STR("pumice"), .connect_ms = r->options->connect_ms };
-    struct str host = host_of(url);
+    struct str host = str_from(url, str_starts(url, STR("https")) ? 8 : 7);
 
     opt.tls.is_insecure = r->place->is_insecure && str_eq(host, r->place->host);
     place_tls(&r->arena, str_eq(host, r->place->host) ? r->place->known : host, &opt.tls);
@@ -99,11 +94,6 @@ static void fetch_stop(struct fetch *f)
     fetch_end(f, &why);
 }
 
-static bool is_redirect(int status)
-{
-    return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
-}
-
 static void fetch_on_head(void *ctx, const struct http_answer *a)
 {
     struct fetch *f = ctx;
@@ -162,12 +152,13 @@ static void fetch_follow(struct fetch *f)
 static void fetch_on_end(void *ctx, const struct http_answer *a)
 {
     struct fetch *f = ctx;
+    bool is_redirect = a->status == 301 || a->status == 302 || a->status == 303 || a->status == 307 || a->status == 308;
 
     f->reached = a->reached;
     f->status = a->status;
     if (a->err.code) {
         fetch_end(f, &a->err);
-    } else if (is_redirect(a->status)) {
+    } else if (is_redirect) {
         f->exchange = NULL;
         fetch_follow(f);
     } else {

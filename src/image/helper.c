@@ -25,12 +25,6 @@ static bool helper_is_name(struct str name)
     return name.n > 0;
 }
 
-/* `docker login` stores the name that it was given; for Docker Hub it is this one. */
-static struct str server_of(struct str known)
-{
-    return str_is(known, "docker.io") ? STR("https://index.docker.io/v1/") : known;
-}
-
 static int take_output(struct arena *a, struct str text, struct login *l, struct err *e)
 {
     struct json *j;
@@ -90,13 +84,15 @@ static int run_helper(struct arena *a, const char *path, struct str server, stru
 int helper_ask(struct arena *a, struct str known, struct login *l, struct err *e)
 {
     struct str program = arena_fmt(a, "docker-credential-%.*s", STR_ARG(l->helper));
+    struct str hub = STR("https://index.docker.io/v1/"); /* the name under which `docker login` stores Docker Hub */
+    struct str server = str_is(known, "docker.io") ? hub : known;
     char path[PATH_MAX];
     int rc;
 
     if (!helper_is_name(l->helper) || !proc_find(program.p, path, sizeof(path)))
         rc = err_set(e, ERR_NOT_FOUND, "no such program");
     else
-        rc = run_helper(a, path, server_of(known), l, e);
+        rc = run_helper(a, path, server, l, e);
     if (rc == 0)
         l->from = program;
     return rc < 0 ? err_wrap(e, "%s", program.p) : 0;

@@ -192,11 +192,6 @@ int image_check_layout(int dir, const struct image_layout *layout, struct err *e
     return 0;
 }
 
-static int image_write_config(int dir, struct str text, struct err *e)
-{
-    return file_write(dir, "config.json", O_EXCL, 0600, text) < 0 ? err_errno(e, "write config.json") : 0;
-}
-
 /* For lists of images: to count it again takes long. */
 static int write_bytes(int dir, int64_t bytes, struct err *e)
 {
@@ -217,7 +212,9 @@ static int unpack_layout(int dir, const struct image_layout *layout, const struc
     for (size_t n = 0; n < layout->layers.n; n++)
         if (unpack_layer(dir, &layout->layers.v[n], root, &bytes, e) < 0)
             return err_wrap(e, "layer %zu (%s)", n + 1, layout->layers.v[n].path);
-    return image_write_config(s->dir, layout->config, e) < 0 ? -1 : write_bytes(s->dir, bytes, e);
+    if (file_write(s->dir, "config.json", O_EXCL, 0600, layout->config) < 0)
+        return err_errno(e, "write config.json");
+    return write_bytes(s->dir, bytes, e);
 }
 
 struct image_source { /* what images_add() is given */

@@ -103,11 +103,6 @@ struct image_pull_parts {
  * A manifest of somebody's own registry can name any digest. So what is there counts as given only if this repository
  * has given it before, or it came without a login; and nothing that somebody else has begun is gone on with. */
 
-static bool must_be_given(const struct pull *p, struct str digest)
-{
-    return p->q->is_tenant && !image_served(p->store, p->repository, digest);
-}
-
 static int open_spare(struct pull *p, struct registry_blob *b, struct err *e)
 {
     const char *name = arena_fmt(&p->arena, ".spare-%d", (int)getpid()).p;
@@ -125,7 +120,7 @@ static int open_spare(struct pull *p, struct registry_blob *b, struct err *e)
 /* 0: it is to be fetched into b->fd; 1: it is there. */
 static int open_part(struct pull *p, struct registry_blob *b, bool *ret_spare, struct err *e)
 {
-    bool must = must_be_given(p, b->digest);
+    bool must = p->q->is_tenant && !image_served(p->store, p->repository, b->digest);
     int rc = image_part_open(p->store, b, e);
 
     *ret_spare = rc == 1 && must;
@@ -226,13 +221,6 @@ static int lock_image(struct pull *p, int *ret_fd, struct err *e)
     return 0;
 }
 
-/* A layer that was whole and is damaged now: the disk's fault, or somebody's. It is fetched again the next time. */
-static void forget_layers(struct pull *p)
-{
-    VEC_FOREACH(layer, &p->manifest.layers)
-        image_blob_remove(p->store, layer->digest);
-}
-
 /* The image is there. Do we know that this manifest makes it, and that its layers are given to us? */
 static bool image_pull_is_ours(const struct pull *p)
 {
@@ -269,8 +257,9 @@ static int image_pull_unpack(struct pull *p, struct err *e)
     image_pull_tell(p, IMAGE_UNPACKS, p->total);
     if (unpack_layers(p, e) == 0)
         return 0;
-    if (e->code == ERR_INVALID)
-        forget_layers(p);
+    if (e->code == ERR_INVALID) /* a layer is damaged since it was checked: fetch them again the next time */
+        VEC_FOREACH(layer, &p->manifest.layers)
+            image_blob_remove(p->store, layer->digest);
     return -1;
 }
 
@@ -290,11 +279,6 @@ static int set_name(struct pull *p, struct err *e)
     return image_link_put(p->store, "names", name, &p->ret->id, e);
 }
 
-static int note_opened(struct pull *p, struct err *e)
-{
-    return image_opened_put(p->store, p->ref.normal, &p->q->registry->login, &p->ret->digest, e);
-}
-
 static int pull_from_place(struct pull *p, struct err *e)
 {
     const struct login *l = &p->q->registry->login;
@@ -305,7 +289,9 @@ static int pull_from_place(struct pull *p, struct err *e)
     if (image_pull_resolve(p, e) < 0 || fetch_blobs(p, &p->manifest.config, 1, e) < 0)
         return -1;
     (void)snprintf(p->ret->id.text, sizeof(p->ret->id.text), "%.*s", STR_ARG(p->manifest.config.digest));
-    return image_pull_unpack(p, e) < 0 || set_name(p, e) < 0 ? -1 : note_opened(p, e);
+    if (image_pull_unpack(p, e) < 0 || set_name(p, e) < 0)
+        return -1;
+    return image_opened_put(p->store, p->ref.normal, l, &p->ret->digest, e);
 }
 
 /* The mirrors, then the registry. What is said at the end is the registry's word; that no place could be reached is

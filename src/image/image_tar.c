@@ -126,13 +126,6 @@ static bool is_sum_good(const struct tar_header *h)
     return NUMBER(h->sum, &said) == 0 && (said == sum || said == with_sign);
 }
 
-static bool is_zero(const struct tar_header *h)
-{
-    static const struct tar_header zero;
-
-    return memcmp(h, &zero, sizeof(zero)) == 0;
-}
-
 /* ---- pax ---- */
 
 /* "1350244992.023960108" */
@@ -323,23 +316,18 @@ static int take_entry(struct image_tar *t, const struct tar_header *h, const str
     return 0;
 }
 
-static bool is_too_short(const struct image_tar *t)
-{
-    int64_t n = image_stream_bytes(t->stream);
-
-    return !t->has_begun && n > 0 && n < BLOCK;
-}
-
 /* 1; 0: the archive ends. */
 static int read_header(struct image_tar *t, struct tar_header *h, struct err *e)
 {
+    static const struct tar_header zero;
     int rc = read_exactly(t, (char *)h, BLOCK, e);
+    int64_t n = image_stream_bytes(t->stream);
 
     if (rc < 0)
-        return is_too_short(t) ? err_set(e, ERR_INVALID, "is not a tar archive") : -1;
+        return !t->has_begun && n > 0 && n < BLOCK ? err_set(e, ERR_INVALID, "is not a tar archive") : -1;
     if (rc == 0)
         return t->has_begun ? 0 : err_set(e, ERR_INVALID, "is empty");
-    if (is_zero(h))
+    if (memcmp(h, &zero, sizeof(zero)) == 0)
         return 0;
     if (!is_sum_good(h))
         return t->has_begun ? damaged(e, "a header has a wrong checksum")

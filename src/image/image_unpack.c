@@ -167,13 +167,6 @@ static mode_t give_owner(struct unpack *u, int dir, const char *name, int flags,
     return entry->mode & 01777; /* no root, or an id that this user namespace does not have */
 }
 
-static void set_times(int dir, const char *name, struct timespec mtime)
-{
-    struct timespec times[2] = { mtime, mtime };
-
-    (void)utimensat(dir, name, times, AT_SYMLINK_NOFOLLOW); /* a time that the disk cannot hold is no reason to stop */
-}
-
 /* ---- the kinds of entries ---- */
 
 struct entry_place {
@@ -378,8 +371,8 @@ static int unpack_entry(struct unpack *u, const struct image_tar_entry *entry, s
     mark_made(u, at.path);
     if (entry->kind == TAR_DIR)
         *vec_push(&u->arena, &u->late) = (struct late_dir){ at.path.p, entry->mtime };
-    else
-        set_times(at.parent, at.base, entry->mtime);
+    else /* a time that the disk cannot hold is no reason to stop */
+        (void)utimensat(at.parent, at.base, (struct timespec[2]){ entry->mtime, entry->mtime }, AT_SYMLINK_NOFOLLOW);
     return 0;
 }
 

@@ -82,14 +82,6 @@ static void put_platform(struct buf *out, const struct json *platform)
     }
 }
 
-/* Attestations, of the platform "unknown", are no images. */
-static bool is_told(const struct json *entry)
-{
-    struct str os = json_member_text(json_get(entry, "platform"), "os");
-
-    return os.n && !str_is(os, "unknown");
-}
-
 static int not_for_us(const struct json *list, struct err *e)
 {
     autobuf there = { 0 };
@@ -97,7 +89,9 @@ static int not_for_us(const struct json *list, struct err *e)
     size_t n = 0;
 
     JSON_FOREACH(entry, list) {
-        if (!is_told(entry) || ++n > PLATFORMS_TOLD)
+        struct str os = json_member_text(json_get(entry, "platform"), "os");
+
+        if (!os.n || str_is(os, "unknown") || ++n > PLATFORMS_TOLD) /* attestations are of the platform "unknown" */
             continue;
         buf_str(&there, n == 1 ? STR("; available for ") : STR(", "));
         put_platform(&there, json_get(entry, "platform"));

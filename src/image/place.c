@@ -27,12 +27,6 @@ static bool place_is_listed(const struct registry_options *o, struct str host)
     return false;
 }
 
-/* Docker Hub's server has another name. */
-static struct str server_of(struct str host)
-{
-    return str_is(host, "docker.io") ? STR("registry-1.docker.io") : host;
-}
-
 static int find_login(struct arena *a, const struct registry_options *o, const struct reference *ref,
                       struct registry_place *p, struct err *e)
 {
@@ -108,7 +102,11 @@ int registry_find_places(struct registry *r, struct err *e)
         if (str_eq(of, ref->host))
             *vec_push(a, &all) = p;
     }
-    *vec_push(a, &all) = (struct registry_place){ .host = server_of(ref->host), .known = ref->host, .prefix = STR("") };
+    *vec_push(a, &all) = (struct registry_place){
+        .host = str_is(ref->host, "docker.io") ? STR("registry-1.docker.io") : ref->host,
+        .known = ref->host,
+        .prefix = STR(""),
+    };
     VEC_FOREACH(one, &all) {
         one->is_insecure = place_is_listed(o, one->known);
         one->may_be_plain = one->is_insecure || host_is_loopback(one->host);

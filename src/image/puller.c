@@ -151,13 +151,6 @@ static void puller_begin(struct pulls *all, struct puller_asked *q)
     puller_forget(all, q);
 }
 
-static void begin_next(struct pulls *all)
-{
-    LIST_FOREACH(struct puller_asked, q, &all->list, link)
-        if (!q->pid && all->running < AT_A_TIME)
-            puller_begin(all, q);
-}
-
 static void take_ask(struct pulls *all, struct str payload)
 {
     struct puller_asked *q = xcalloc(1, sizeof(*q));
@@ -218,13 +211,6 @@ static void take_ended(struct pulls *all, struct puller_asked *q)
     puller_forget(all, q);
 }
 
-static _Noreturn void puller_leave(struct pulls *all)
-{
-    LIST_FOREACH(struct puller_asked, q, &all->list, link)
-        puller_forget(all, q);
-    _exit(0);
-}
-
 static _Noreturn void puller_main(const struct puller_options *o, pid_t parent)
 {
     struct pulls all = { .options = o };
@@ -243,7 +229,9 @@ static _Noreturn void puller_main(const struct puller_options *o, pid_t parent)
     for (;;) {
         nfds_t n = 1;
 
-        begin_next(&all);
+        LIST_FOREACH(struct puller_asked, q, &all.list, link)
+            if (!q->pid && all.running < AT_A_TIME)
+                puller_begin(&all, q);
         fds[0] = (struct pollfd){ PROC_KEPT, POLLIN, 0 };
         LIST_FOREACH(struct puller_asked, q, &all.list, link)
             if (q->pid) {
@@ -257,8 +245,11 @@ static _Noreturn void puller_main(const struct puller_options *o, pid_t parent)
                 take_ended(&all, who[i]);
             else
                 proc_go_on(who[i]->pid);
-        if (fds[0].revents && !take_words(&all, &in))
-            puller_leave(&all);
+        if (fds[0].revents && !take_words(&all, &in)) {
+            LIST_FOREACH(struct puller_asked, q, &all.list, link)
+                puller_forget(&all, q);
+            _exit(0);
+        }
     }
 }
 
