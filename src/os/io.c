@@ -39,12 +39,6 @@ int pwrite_all(int fd, struct str bytes, off_t at)
     return 0;
 }
 
-/* Most files are small; for a long one fewer and larger steps. */
-static size_t io_next_step(size_t done)
-{
-    return done < READ_AT_ONCE ? READ_FIRST : READ_AT_ONCE;
-}
-
 int read_all(int fd, size_t max, struct buf *out)
 {
     size_t begin = out->n;
@@ -52,7 +46,8 @@ int read_all(int fd, size_t max, struct buf *out)
 
     buf_str(out, STR_NULL); /* the NUL, also if nothing comes */
     do {
-        size_t done = out->n - begin, left = max - done, step = io_next_step(done);
+        size_t done = out->n - begin, left = max - done;
+        size_t step = done < READ_AT_ONCE ? READ_FIRST : READ_AT_ONCE; /* most files are small */
 
         if (left < step)
             step = left + 1; /* one more than we want: is there more? */

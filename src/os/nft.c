@@ -179,12 +179,6 @@ const char *nft_set_name(const struct nft_set *set)
     return set->name ? set->name : set->has_data || set->has_verdicts ? no_map_name : no_name;
 }
 
-static uint32_t set_flags(const struct nft_set *set)
-{
-    return (set->name ? 0U : NFT_SET_ANONYMOUS | NFT_SET_CONSTANT) | (set->has_ranges ? NFT_SET_INTERVAL : 0U) |
-           (set->has_data || set->has_verdicts ? NFT_SET_MAP : 0U);
-}
-
 /* Numbers are of the machine's own byte order. Whoever lists them must be told, as nft does itself. */
 static void put_byte_order(struct nlmsghdr *m)
 {
@@ -198,11 +192,14 @@ static void put_byte_order(struct nlmsghdr *m)
 void nft_set(struct nft *t, struct nft_set *set)
 {
     struct nlmsghdr *m = nft_begin(t, NFT_PART_SETS, NFT_MSG_NEWSET, NLM_F_CREATE, MESSAGE_BYTES);
+    uint32_t flags = (set->name ? 0U : NFT_SET_ANONYMOUS | NFT_SET_CONSTANT) |
+                     (set->has_ranges ? NFT_SET_INTERVAL : 0U) |
+                     (set->has_data || set->has_verdicts ? NFT_SET_MAP : 0U);
 
     set->number = ++t->n_sets;
     mnl_attr_put_strz(m, NFTA_SET_TABLE, t->table);
     mnl_attr_put_strz(m, NFTA_SET_NAME, nft_set_name(set));
-    mnl_attr_put_u32(m, NFTA_SET_FLAGS, htonl(set_flags(set)));
+    mnl_attr_put_u32(m, NFTA_SET_FLAGS, htonl(flags));
     mnl_attr_put_u32(m, NFTA_SET_KEY_TYPE, htonl(set->key_type));
     mnl_attr_put_u32(m, NFTA_SET_KEY_LEN, htonl(set->key_bytes));
     mnl_attr_put_u32(m, NFTA_SET_ID, htonl(set->number));

@@ -145,11 +145,6 @@ static bool listen_to(struct relay_side *s)
     return epoll_ctl(s->pair->relay->epoll, op, s->fd, &ev) == 0;
 }
 
-static bool is_over(const struct relay_pair *p)
-{
-    return p->sides[0].was_told && p->sides[1].was_told;
-}
-
 static void side_ready(struct relay_side *s)
 {
     struct relay_pair *p = s->pair;
@@ -157,7 +152,7 @@ static void side_ready(struct relay_side *s)
 
     if (is_well && !s->other->is_on_its_way)
         is_well = relay_receive(s) && relay_give(s->other) && relay_receive(s->other) && relay_give(s);
-    if (!is_well || is_over(p) || !listen_to(s) || !listen_to(s->other))
+    if (!is_well || (s->was_told && s->other->was_told) || !listen_to(s) || !listen_to(s->other))
         pair_free(p);
 }
 

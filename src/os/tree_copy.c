@@ -36,12 +36,6 @@ static bool tree_copy_is_stopped(void *ctx)
     return false;
 }
 
-/* No room, and the like: it would be the same with the next one. */
-static bool is_for_all(int error)
-{
-    return error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO || error == ECANCELED;
-}
-
 static void not_copied(struct tree_copy_copying *k, struct str path)
 {
     int error = errno;
@@ -50,7 +44,8 @@ static void not_copied(struct tree_copy_copying *k, struct str path)
         k->c->first_errno = error;
         (void)snprintf(k->c->first, sizeof(k->c->first), "%.*s", STR_ARG(path));
     }
-    k->c->is_ended |= is_for_all(error);
+    /* The next file would fail too. */
+    k->c->is_ended |= error == ENOSPC || error == EDQUOT || error == EROFS || error == EIO || error == ECANCELED;
 }
 
 /* ---- directories, when something is put into them ---- */
@@ -109,33 +104,22 @@ static int tree_copy_file(struct tree_copy_copying *k, int dir, const struct tre
 
 /* ---- names ---- */
 
-/* Another name of a file that was copied already. */
-static bool link_again(struct tree_copy_copying *k, int dir, const struct tree_entry *entry, struct str key)
-{
-    const char *first = map_get(&k->names, key);
-
-    return first && linkat(k->to[0], first, dir, entry->name, 0) == 0;
-}
-
-static void tree_copy_remember(struct tree_copy_copying *k, const struct tree_entry *entry, struct str key)
-{
-    if (k->n_names++ < NAMES_MAX)
-        map_put(&k->names, arena_str(&k->arena, key), (void *)arena_cstr(&k->arena, str_from(entry->path, 1)));
-}
-
 static int copy_plain(struct tree_copy_copying *k, int dir, const struct tree_entry *entry)
 {
     char text[64];
     struct str key = { text, 0 };
+    const char *first;
 
     if (entry->st.st_nlink < 2)
         return tree_copy_file(k, dir, entry);
     key.n = (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)entry->st.st_ino); /* of one file system */
-    if (link_again(k, dir, entry, key))
+    first = map_get(&k->names, key); /* another name of this file, which was copied already */
+    if (first && linkat(k->to[0], first, dir, entry->name, 0) == 0)
         return 0;
     if (tree_copy_file(k, dir, entry) < 0)
         return -1;
-    tree_copy_remember(k, entry, key);
+    if (k->n_names++ < NAMES_MAX)
+        map_put(&k->names, arena_str(&k->arena, key), (void *)arena_cstr(&k->arena, str_from(entry->path, 1)));
     return 0;
 }
 
