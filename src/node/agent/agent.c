@@ -241,13 +241,6 @@ static int agent_open_parts(struct agent *g, struct err *e)
     return agent_services_open(g, e);
 }
 
-/* From the beginning: the program may be killed, and then somebody wants to look even more. */
-static void mark_kept(struct agent *g)
-{
-    if (g->opt.keeps_state)
-        close(openat(g->run.dir_fd, "keep", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
-}
-
 /* Every pod takes a few descriptors here, so as many as there may be. A container gets what we were given, but not
  * less than programs expect to have. */
 static void raise_files(struct rlimit *ret_pods)
@@ -294,7 +287,8 @@ int agent_open(const struct agent_options *opt, struct agent **ret, struct err *
     rc = begin_run(g, e);
     if (rc == 0) {
         set_defaults(g);
-        mark_kept(g);
+        if (g->opt.keeps_state) /* at once: the state of a program that is killed is wanted even more */
+            close(openat(g->run.dir_fd, "keep", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
         rc = agent_open_parts(g, e);
     }
     agent_found_free(g->opt.found);

@@ -174,13 +174,6 @@ static void keep_shim(struct agent *g, struct shim *shim)
     map_put(&g->kept, k->uid, k);
 }
 
-/* The table of the filter that is in force stays so until all is known that the next one needs. */
-static void look_at_filter(struct agent *g)
-{
-    if (filter_look(g->run.id, net_ns_fd(g->net), &g->filter.is_second))
-        buf_str(&g->filter.applied, STR("of the previous agent"));
-}
-
 void agent_adopt_shims(struct agent *g, struct agent_found *f)
 {
     VEC_FOREACH(s, &f->spawners) {
@@ -189,7 +182,8 @@ void agent_adopt_shims(struct agent *g, struct agent_found *f)
         *vec_push(&g->arena, &g->old_spawners) = *s;
     }
     f->spawners.n = 0;
-    look_at_filter(g);
+    if (filter_look(g->run.id, net_ns_fd(g->net), &g->filter.is_second)) /* it stays until the next is complete */
+        buf_str(&g->filter.applied, STR("of the previous agent"));
     log_info("Found running pods of the previous agent", LOG_TEXT("run", g->run.id),
              LOG_INT("pods", (int64_t)map_count(&g->kept)));
 }
@@ -215,18 +209,13 @@ static void agent_adopt_wait_gone(struct shim *s, int64_t until_ms)
     }
 }
 
-static void kept_free(struct agent_kept *k)
-{
-    shim_free(k->shim);
-    free(k);
-}
-
 static struct life *agent_adopt_refuse(struct agent_pod *p, struct agent_kept *k, const char *why)
 {
     log_info("Restarting a pod that cannot be adopted", LOG_STR("pod", p->object->name), LOG_TEXT("why", why));
     shim_stop(k->shim);
     agent_adopt_wait_gone(k->shim, clock_mono_ms(&clock_real) + GONE_MS);
-    kept_free(k);
+    shim_free(k->shim);
+    free(k);
     return NULL;
 }
 

@@ -314,12 +314,6 @@ void agent_pod_limits(const struct agent_pod *p, struct cgroup_limits *ret)
     agent_spec_limits(p, life_sized_spec(p->life, &a), ret);
 }
 
-static bool are_same(const struct cgroup_limits *a, const struct cgroup_limits *b)
-{
-    return a->cpu_milli == b->cpu_milli && a->cpu_shares_milli == b->cpu_shares_milli &&
-           a->memory_bytes == b->memory_bytes;
-}
-
 struct str agent_only_container(const struct agent_pod *p)
 {
     const struct json *spec = json_get(p->object->root, "spec"), *containers = json_get(spec, "containers");
@@ -330,7 +324,10 @@ struct str agent_only_container(const struct agent_pod *p)
         return STR_NULL;
     agent_spec_limits(p, spec, &all);
     agent_container_limits(json_get(json_at(containers, 0), "resources"), &own);
-    return are_same(&all, &own) ? json_member_text(json_at(containers, 0), "name") : STR_NULL;
+    if (all.cpu_milli != own.cpu_milli || all.cpu_shares_milli != own.cpu_shares_milli ||
+        all.memory_bytes != own.memory_bytes)
+        return STR_NULL;
+    return json_member_text(json_at(containers, 0), "name");
 }
 
 /* As the kubelet: who asked for the least is the first to go. */

@@ -171,14 +171,6 @@ static void agent_filter_begin(struct agent *g, struct str batch)
                  LOG_TEXT("error", strerror(errno))); /* the answer is taken when it is late */
 }
 
-/* What is in the next batch begins to count with it. */
-static void number_pods(struct agent *g)
-{
-    MAP_FOREACH(struct agent_pod *, p, &g->pods)
-        if (p->address.s_addr && !p->filter_round)
-            p->filter_round = g->filter.round;
-}
-
 void agent_filter_put(struct agent *g, struct str batch)
 {
     struct agent_filter *f = &g->filter;
@@ -194,7 +186,9 @@ void agent_filter_put(struct agent *g, struct str batch)
         return;
     }
     f->round++;
-    number_pods(g);
+    MAP_FOREACH(struct agent_pod *, p, &g->pods)
+        if (p->address.s_addr && !p->filter_round)
+            p->filter_round = g->filter.round; /* the first batch that has it */
     if (f->trouble.code == ERR_OK && str_eq(batch, buf_view(&f->applied)))
         worked(g);
     else

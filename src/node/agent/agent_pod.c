@@ -116,23 +116,17 @@ static void agent_pod_start(struct agent_pod *p, const struct life_action *actio
     agent_box_done(&build);
 }
 
-/* The policy of its message: a failed container that wrote none is quoted by its log. Pods of `pumice run` have none that
- * says otherwise. */
-static bool quotes_log(const struct agent_pod *p, struct str container)
-{
-    const struct json *c = container_named(json_get(p->object->root, "spec"), container);
-
-    return !str_is(json_member_text(c, "terminationMessagePolicy"), "File");
-}
-
 /* What it wrote into its termination message, or the last lines of its log. */
 void agent_last_words(struct agent_pod *p, const struct shim_event *ev, struct buf *out)
 {
     autoarena a = { 0 };
+    const struct json *c = container_named(json_get(p->object->root, "spec"), ev->container);
+    /* The policy of its message; pods of `pumice run` have none. */
+    bool quotes_log = !str_is(json_member_text(c, "terminationMessagePolicy"), "File");
 
     (void)file_read(AT_FDCWD, agent_termination_path(p, &a, ev->container, ev->attempt).p, O_NOFOLLOW, MESSAGE_MAX,
                     out);
-    if (out->n || ev->status == 0 || !quotes_log(p, ev->container))
+    if (out->n || ev->status == 0 || !quotes_log)
         return;
     buf_str(out, ev->text); /* where the log could not be written */
     if (out->n == 0)
@@ -465,20 +459,14 @@ static bool read_before(struct agent_pod *p, const struct shim_event *ev)
     return ev->kind != SHIM_GONE || agent_logs_read(p);
 }
 
-/* Its text stays as it is: nothing more is taken from the shim meanwhile. */
-static void agent_pod_hold(struct agent_pod *p)
-{
-    p->is_held = true;
-    list_push(&p->agent->held, &p->held);
-    agent_pod_unwatch(p);
-}
-
 void agent_pod_events(struct agent_pod *p)
 {
     while (p->shim && (p->is_held || shim_next(p->shim, &p->event) > 0)) {
         p->is_held = false;
         if (!read_before(p, &p->event)) {
-            agent_pod_hold(p);
+            p->is_held = true; /* take nothing more from the shim until the log is read */
+            list_push(&p->agent->held, &p->held);
+            agent_pod_unwatch(p);
             break;
         }
         agent_pod_take_event(p, &p->event);

@@ -217,13 +217,6 @@ static int find_state(struct agent_run *r, struct arena *a, const char *state_di
     return lock_dir_open(r->state_dir.p, ret_fd, e) < 0 ? err_wrap(e, "state directory") : 0;
 }
 
-static void choose_id(struct agent_run *r, int state)
-{
-    do
-        snprintf(r->id, sizeof(r->id), "%06x", (unsigned)(rand_os_u64() & 0xffffff));
-    while (faccessat(state, r->id, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
-}
-
 static int start_keeper(struct agent_run *r, struct err *e)
 {
     struct keeper_options keeper = {
@@ -247,7 +240,9 @@ static int agent_run_make_dir(struct agent_run *r, struct arena *a, int state, s
 
     if (state_lock(state, &lock, e) < 0)
         return err_wrap(e, "state directory %s", r->state_dir.p);
-    choose_id(r, state);
+    do
+        snprintf(r->id, sizeof(r->id), "%06x", (unsigned)(rand_os_u64() & 0xffffff));
+    while (faccessat(state, r->id, F_OK, AT_SYMLINK_NOFOLLOW) == 0);
     r->dir = arena_fmt(a, "%s/%s", r->state_dir.p, r->id);
     if (start_keeper(r, e) < 0)
         return -1;

@@ -76,12 +76,6 @@ int agent_pod_volumes(struct agent_pod *p, struct err *e)
     return fs_group ? volumes_own(p->volumes, (gid_t)json_i64(fs_group, 0), e) : 0;
 }
 
-static void read_sysctls(const struct agent_pod *p, struct arena *a, struct shim_options *opt)
-{
-    JSON_FOREACH(s, json_find(p->object->root, "spec", "securityContext", "sysctls", NULL))
-        *vec_push(a, &opt->sysctls) = (struct shim_sysctl){ json_member_text(s, "name"), json_member_text(s, "value") };
-}
-
 int agent_pod_watch(struct agent_pod *p, struct err *e)
 {
     struct epoll_event ev = { .events = EPOLLIN, .data = { .ptr = p } };
@@ -118,7 +112,8 @@ static int ask_for_shim(struct agent_pod *p, struct err *e)
         return -1;
     agent_pod_limits(p, &opt.limits);
     opt.only = agent_only_container(p);
-    read_sysctls(p, &a, &opt);
+    JSON_FOREACH(s, json_find(spec, "securityContext", "sysctls", NULL))
+        *vec_push(&a, &opt.sysctls) = (struct shim_sysctl){ json_member_text(s, "name"), json_member_text(s, "value") };
     if (!p->agent->spawner)
         return err_set(e, ERR_GONE, "the spawner is not running");
     if (shim_new(p->agent->spawner, &opt, &p->shim, e) < 0)
@@ -185,19 +180,13 @@ bool agent_pods_turns(struct agent *g)
     return did;
 }
 
-/* What every pod has there, by its name: to look for it would take three times the calls. */
-static void drop_small_files(struct agent_pod *p, struct arena *a)
-{
-    VEC_FOREACH(layer, &p->layers)
-        (void)unlink(agent_termination_path(p, a, layer->container, layer->attempt).p);
-    agent_etc_remove(p);
-}
-
 static void remove_files(struct agent_pod *p)
 {
     autoarena a = { 0 };
 
-    drop_small_files(p, &a);
+    VEC_FOREACH(layer, &p->layers) /* by name: to list the directory would take three times the calls */
+        (void)unlink(agent_termination_path(p, &a, layer->container, layer->attempt).p);
+    agent_etc_remove(p);
     agent_remove_tree(p->agent, p->agent->run.small_fd, arena_str(&a, p->object->uid).p);
     if (p->agent->opt.keeps_state) {
         agent_remove_tree(p->agent, p->agent->run.dir_fd,

@@ -125,11 +125,6 @@ void agent_services_close(struct agent *g)
 
 /* ---- addresses of Services ---- */
 
-static bool needs_address(const struct json *spec)
-{
-    return json_member_text(spec, "clusterIP").n == 0 && !str_is(json_member_text(spec, "type"), "ExternalName");
-}
-
 static struct agent_given *agent_service_give(struct agent *g, const struct object *service, struct in_addr address)
 {
     struct agent_given *given = xcalloc(1, sizeof(*given) + service->uid.n);
@@ -183,12 +178,14 @@ static void write_address(struct agent *g, const struct object *service, struct 
 void agent_service_changed(struct agent *g, const struct object *service)
 {
     const struct json *spec = json_get(service->root, "spec");
+    struct str address_text = json_member_text(spec, "clusterIP");
+    bool needs_address = address_text.n == 0 && !str_is(json_member_text(spec, "type"), "ExternalName");
     struct agent_given *given;
     struct in_addr address;
 
     g->services.is_dirty = true;
-    if (!needs_address(spec)) {
-        keep_address(g, service, agent_address_parse(json_member_text(spec, "clusterIP")));
+    if (!needs_address) {
+        keep_address(g, service, agent_address_parse(address_text));
         return;
     }
     given = map_get(&g->services.given, service->uid);

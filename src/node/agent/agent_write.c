@@ -36,13 +36,6 @@ static bool is_failure(const struct err *e)
     return e->code != ERR_OK && e->code != ERR_NOT_FOUND && e->code != ERR_EXISTS;
 }
 
-static void took_effect(struct agent_write *w, const struct object *o)
-{
-    w->rev = o ? o->rev : 0;
-    if (w->pod && (w->pod->object->rev > w->rev || w->pod->is_over || w->pod->is_unmaking))
-        agent_pod_dirty(w->pod); /* something else did since, or waited for it */
-}
-
 void agent_write_answered(struct agent *g, const struct cluster_event *ev)
 {
     struct agent_write *w = map_u64_remove(&g->writes, ev->token);
@@ -52,10 +45,13 @@ void agent_write_answered(struct agent *g, const struct cluster_event *ev)
     if (!w)
         return;
     w->token = 0;
-    if (is_failure(&ev->err))
+    if (is_failure(&ev->err)) {
         agent_write_later(g, w);
-    else
-        took_effect(w, ev->object);
+    } else {
+        w->rev = ev->object ? ev->object->rev : 0;
+        if (w->pod && (w->pod->object->rev > w->rev || w->pod->is_over || w->pod->is_unmaking))
+            agent_pod_dirty(w->pod); /* it changed since, or waited for this write */
+    }
     if (w == &g->node)
         agent_node_answered(g, &ev->err);
 }

@@ -119,13 +119,6 @@ static int prepare_parent(const struct cgroup_hier *h, const char *path, bool ha
     return 0;
 }
 
-static int check_limits(const struct cgroup_limits *l, struct err *e)
-{
-    if (l->cpu_milli < 0 || l->cpu_shares_milli < 0 || l->memory_bytes < 0 || l->pids < 0)
-        return err_set(e, ERR_INVALID, "limits must not be negative");
-    return 0;
-}
-
 static void cgroup_inherit(const struct cgroup_hier *h, const char *path)
 {
     if (h->is_v2 || !(h->ctrls & CGROUP_CTRL_CPUSET))
@@ -151,8 +144,11 @@ int cgroup_make(struct cgroups *c, const char *path, const struct cgroup_limits 
     bool is_new[CGROUP_HIER_MAX] = { false };
     int depth;
 
-    if (cgroup_path_check(path, &depth, e) < 0 || (limits && check_limits(limits, e) < 0))
+    if (cgroup_path_check(path, &depth, e) < 0)
         return -1;
+    if (limits &&
+        (limits->cpu_milli < 0 || limits->cpu_shares_milli < 0 || limits->memory_bytes < 0 || limits->pids < 0))
+        return err_set(e, ERR_INVALID, "limits must not be negative");
     if (depth == 2 && c->n && prepare_parent(&c->hiers[0], path, limits != NULL, e) < 0)
         return -1;
     for (size_t i = 0; i < c->n; i++) {

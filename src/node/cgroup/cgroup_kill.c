@@ -83,13 +83,6 @@ struct cgroup_kill_kept {
     struct buf pids;
 };
 
-static void keep_pids(const struct cgroups *c, const struct cgroup_opened *o, struct cgroup_kill_kept *kept)
-{
-    for (size_t i = 0; i < o->n; i++)
-        if ((c->hiers[i].ctrls & CGROUP_CTRL_PIDS) && cgroup_file_read(o->dir[i], "pids.max", &kept->pids) == 0)
-            kept->at = i;
-}
-
 static int kill_until(const struct cgroups *c, const struct cgroup_opened *o, const char *path, int ms, struct err *e)
 {
     int64_t until_ms = clock_mono_ms(&clock_real) + ms, us = 200;
@@ -110,8 +103,9 @@ int cgroup_kill_opened(const struct cgroups *c, const struct cgroup_opened *o, c
     struct cgroup_kill_kept kept = { 0 };
     int r;
 
-    if (!freezer && !c->has_kill)
-        keep_pids(c, o, &kept);
+    for (size_t i = 0; !freezer && !c->has_kill && i < o->n; i++)
+        if ((c->hiers[i].ctrls & CGROUP_CTRL_PIDS) && cgroup_file_read(o->dir[i], "pids.max", &kept.pids) == 0)
+            kept.at = i;
     r = kill_until(c, o, path, ms, e);
     if (kept.pids.n)
         (void)cgroup_file_write(o->dir[kept.at], "pids.max", kept.pids.p);

@@ -30,13 +30,6 @@ static int context_error(int fs, const char *type, struct err *e)
     return -1;
 }
 
-static int set_option(int fs, const struct box_option *o)
-{
-    if (!o->value)
-        return fsconfig(fs, FSCONFIG_SET_FLAG, o->key, NULL, 0);
-    return fsconfig(fs, FSCONFIG_SET_STRING, o->key, o->value, 0);
-}
-
 int box_mount_new(const char *type, const struct box_option *opt, unsigned attr, struct err *e)
 {
     autoclose int fs = fsopen(type, FSOPEN_CLOEXEC);
@@ -45,7 +38,7 @@ int box_mount_new(const char *type, const struct box_option *opt, unsigned attr,
     if (fs < 0)
         return err_errno(e, "mount %s", type);
     for (; opt && opt->key; opt++)
-        if (set_option(fs, opt) < 0)
+        if (fsconfig(fs, opt->value ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, opt->key, opt->value, 0) < 0)
             return context_error(fs, type, e);
     if (fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
         return context_error(fs, type, e);

@@ -92,14 +92,6 @@ static int copy_top(struct box *b, int lower, const char *upper, struct err *e)
     return 0;
 }
 
-/* "/proc/self/fd/5", or "/proc/self/fd/6:/proc/self/fd/5": the first is the upper one. */
-static void lower_paths(char *ret, size_t size, int lower, int over)
-{
-    int n = over < 0 ? 0 : snprintf(ret, size, "/proc/self/fd/%d:", over);
-
-    (void)snprintf(ret + n, size - (size_t)n, "/proc/self/fd/%d", lower);
-}
-
 mode_t box_over_type(const struct box *b, struct str path)
 {
     autoclose int fd = b->over < 0 ? -1 : path_open_in(b->over, path, O_PATH | O_NOFOLLOW);
@@ -128,7 +120,7 @@ int box_overlay(struct box *b, const struct box_layer *l, struct err *e)
         { "workdir", work_path },
         { "volatile", NULL }, /* the changes are deleted later: never sync them */
     };
-    size_t n = 5;
+    size_t n = 5, upper_n = 0;
 
     if (b->is_inner) {
         opt[n++].key = "userxattr";
@@ -140,7 +132,9 @@ int box_overlay(struct box *b, const struct box_layer *l, struct err *e)
         opt[n] = (struct box_option){ "xino", "on" };
     if (make_layer_dirs(b, l->path, upper, work, e) < 0 || copy_top(b, l->lower, upper, e) < 0)
         return -1;
-    lower_paths(lower_path, sizeof(lower_path), l->lower, over);
+    if (over >= 0) /* the first of several is the uppermost */
+        upper_n = (size_t)snprintf(lower_path, sizeof(lower_path), "/proc/self/fd/%d:", over);
+    (void)snprintf(lower_path + upper_n, sizeof(lower_path) - upper_n, "/proc/self/fd/%d", l->lower);
     (void)snprintf(upper_path, sizeof(upper_path), "/proc/self/fd/%d/%s", b->state, upper);
     (void)snprintf(work_path, sizeof(work_path), "/proc/self/fd/%d/%s", b->state, work);
     return box_mount_new("overlay", opt, l->attr, e);

@@ -182,14 +182,6 @@ static int hide_this(struct hide_search *l, struct level *in)
     return l->how->hide(l->how->ctx, buf_view(&l->path));
 }
 
-/* Homes are large, and time is limited. Directories that were not searched are hidden. */
-static int hide_walk_leave_out(struct hide_search *l, struct level *in, const struct stat *st)
-{
-    bool is_closed = l->is_private || !(st->st_mode & S_IXOTH);
-
-    return l->is_home && is_closed ? hide_this(l, in) : 0;
-}
-
 /* A directory of a home with too much to hide is hidden as a whole: stop reading it. */
 static bool is_hidden_whole(const struct hide_search *l, const struct level *in)
 {
@@ -208,8 +200,12 @@ static int walk_into(struct hide_search *l, struct level *in, const char *name, 
         l->has_shown = true;
         return 0;
     }
-    if (!stays && (in->depth >= l->depth_max || l->left <= 0 || (st->st_dev != in->dev && is_far(fd))))
-        return hide_walk_leave_out(l, in, st);
+    /* Homes are large, and time is limited: directories that were not searched are hidden. */
+    if (!stays && (in->depth >= l->depth_max || l->left <= 0 || (st->st_dev != in->dev && is_far(fd)))) {
+        bool is_closed = l->is_private || !(st->st_mode & S_IXOTH); /* else other users of the host can read it too */
+
+        return l->is_home && is_closed ? hide_this(l, in) : 0;
+    }
     next.dev = st->st_dev;
     if (walk_entries(l, &next) < 0)
         return -1;
@@ -238,13 +234,6 @@ static int walk_entry(struct hide_search *l, struct level *in, const char *name,
     return verdict == LOOK_INTO ? walk_into(l, in, name, &st, place == PLACE_ABOVE) : 0;
 }
 
-static bool hide_walk_is_name(const struct dirent64 *entry)
-{
-    const char *name = entry->d_name;
-
-    return entry->d_type != DT_LNK && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
-}
-
 static bool is_walk_done(const struct hide_search *l, const struct level *in)
 {
     bool has_time = l->left > 0 || (in->depth == 0 && l->of_each);
@@ -266,6 +255,7 @@ static int walk_entries(struct hide_search *l, struct level *in)
     while (rc == 0 && !is_walk_done(l, in) && (n = getdents64(in->fd, entries, sizeof(entries))) > 0)
         for (ssize_t at = 0; at < n && rc == 0 && !is_walk_done(l, in); l->left -= l->left > 0) {
             const struct dirent64 *entry = (const void *)(entries + at);
+            bool is_self = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
 
             at += entry->d_reclen;
             in->n_seen++;
@@ -273,7 +263,7 @@ static int walk_entries(struct hide_search *l, struct level *in)
                 l->left = l->of_each;
             l->path.n = length;
             buf_str(&l->path, str_of(entry->d_name));
-            rc = hide_walk_is_name(entry) ? walk_entry(l, in, entry->d_name, entry->d_type) : 0;
+            rc = is_self || entry->d_type == DT_LNK ? 0 : walk_entry(l, in, entry->d_name, entry->d_type);
         }
     l->path.n = length - (length != 1);
     return rc;

@@ -102,14 +102,6 @@ static int host_layer_hide(const struct host_layer *o, const char *path, struct 
     return unlinkat(o->dir, path, 0) < 0 && errno != ENOENT ? err_errno(e, "hide /%s", path) : 0;
 }
 
-/* Empty if it cannot be read or is larger. */
-static struct str host_layer_read_host(struct host_layer *o, const char *path, size_t max)
-{
-    autobuf text = { 0 };
-
-    return file_read(o->host, path, O_NOFOLLOW, max, &text) == 0 ? arena_str(&o->arena, buf_view(&text)) : STR_NULL;
-}
-
 /* Call 'f' for each entry of a directory of the host, with its path; an unreadable directory has none. */
 typedef int host_layer_entry_f(struct host_layer *o, const char *path, const struct dirent *entry, int depth,
                                struct err *e);
@@ -278,12 +270,11 @@ static void print_passwd(struct str passwd, struct buf *out)
 
 static int make_users(struct host_layer *o, struct err *e)
 {
-    struct str passwd = host_layer_read_host(o, "etc/passwd", LARGE_FILE);
-    autobuf users = { 0 };
+    autobuf passwd = { 0 }, users = { 0 };
 
-    if (!o->has_one_id || !passwd.n)
+    if (!o->has_one_id || file_read(o->host, "etc/passwd", O_NOFOLLOW, LARGE_FILE, &passwd) != 0 || !passwd.n)
         return 0;
-    print_passwd(passwd, &users);
+    print_passwd(buf_view(&passwd), &users);
     return host_layer_make_file(o, "etc/passwd", buf_view(&users), 0644, e);
 }
 

@@ -190,20 +190,15 @@ static void answer_srv(struct dns_reply *r, uint16_t port, const struct dns_name
     dns_push(r, LDNS_SECTION_ANSWER, rr);
 }
 
-/* Is members[i] the first with its name? A name that several pods share is one target. */
-static bool is_target(const struct dns_entry *e, size_t i)
-{
-    return i == 0 || !str_eq(e->members.v[i - 1].name, e->members.v[i].name);
-}
-
 static void write_targets(struct dns_reply *r, uint16_t port, const struct dns_order *order)
 {
     const struct dns_entry *e = r->node->entry;
 
     for (size_t i = 0; i < e->members.n && !is_full(r); i++) {
         size_t at = dns_order_at(order, i);
+        bool is_first = at == 0 || !str_eq(e->members.v[at - 1].name, e->members.v[at].name);
 
-        if (is_target(e, at)) {
+        if (is_first) { /* a name that several pods share is one target */
             struct dns_name target = dns_name_under(e->members.v[at].name, &e->wire);
 
             answer_srv(r, port, &target);
@@ -411,15 +406,11 @@ static ldns_pkt *read_question(struct str packet)
     return pkt;
 }
 
-static bool is_meta(ldns_rr_type type)
-{
-    return type == LDNS_RR_TYPE_OPT || (type >= LDNS_RR_TYPE_TKEY && type < LDNS_RR_TYPE_ANY);
-}
-
 /* Why it is not answered; 0 if it is. */
 static unsigned dns_refusal(const ldns_pkt *pkt)
 {
     const ldns_rr *question;
+    ldns_rr_type type;
 
     if (ldns_pkt_get_opcode(pkt) != LDNS_PACKET_QUERY)
         return LDNS_RCODE_NOTIMPL;
@@ -428,7 +419,9 @@ static unsigned dns_refusal(const ldns_pkt *pkt)
     if (ldns_pkt_edns(pkt) && ldns_pkt_edns_version(pkt) != 0)
         return BADVERS;
     question = ldns_rr_list_rr(ldns_pkt_question(pkt), 0);
-    if (ldns_rr_get_class(question) != LDNS_RR_CLASS_IN || is_meta(ldns_rr_get_type(question)))
+    type = ldns_rr_get_type(question);
+    if (ldns_rr_get_class(question) != LDNS_RR_CLASS_IN || type == LDNS_RR_TYPE_OPT ||
+        (type >= LDNS_RR_TYPE_TKEY && type < LDNS_RR_TYPE_ANY)) /* meta types */
         return LDNS_RCODE_REFUSED;
     return 0;
 }
@@ -541,26 +534,22 @@ void dns_chase_question(struct str begun, struct buf *out)
     ldns_pkt_free(reply);
 }
 
-/* The rest of a foreign answer is left out. */
-static bool is_asked_for(const ldns_pkt *reply, const ldns_rr *rr)
-{
-    ldns_rr_type asked = ldns_rr_get_type(ldns_rr_list_rr(ldns_pkt_question(reply), 0)), type = ldns_rr_get_type(rr);
-
-    return type == asked || type == LDNS_RR_TYPE_CNAME || asked == LDNS_RR_TYPE_ANY;
-}
-
 void dns_chase_reply(struct str begun, struct str answer, size_t max, struct buf *out)
 {
     ldns_pkt *reply = dns_must(read_reply(begun)), *more = answer.n ? read_reply(answer) : NULL;
+    ldns_rr_type asked = ldns_rr_get_type(ldns_rr_list_rr(ldns_pkt_question(reply), 0));
 
     ldns_pkt_set_aa(reply, false);
     ldns_pkt_set_rcode(reply, more ? ldns_pkt_get_rcode(more) : LDNS_RCODE_SERVFAIL);
     ldns_pkt_set_tc(reply, more && ldns_pkt_tc(more));
-    for (size_t i = 0; more && i < ldns_pkt_ancount(more); i++)
-        if (is_asked_for(reply, ldns_rr_list_rr(ldns_pkt_answer(more), i)) &&
-            !ldns_pkt_push_rr(reply, LDNS_SECTION_ANSWER,
-                              dns_must(ldns_rr_clone(ldns_rr_list_rr(ldns_pkt_answer(more), i)))))
+    for (size_t i = 0; more && i < ldns_pkt_ancount(more); i++) { /* only records of the type that was asked for */
+        const ldns_rr *rr = ldns_rr_list_rr(ldns_pkt_answer(more), i);
+        ldns_rr_type type = ldns_rr_get_type(rr);
+
+        if ((type == asked || type == LDNS_RR_TYPE_CNAME || asked == LDNS_RR_TYPE_ANY) &&
+            !ldns_pkt_push_rr(reply, LDNS_SECTION_ANSWER, dns_must(ldns_rr_clone(rr))))
             abort();
+    }
     dns_finish(reply, dns_limit_of(reply, max), out);
     ldns_pkt_free(more);
 }

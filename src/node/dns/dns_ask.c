@@ -41,17 +41,13 @@ static ldns_rr *dns_ask_question_of(struct str packet)
     return rr;
 }
 
-static bool same_question(const ldns_rr *a, const ldns_rr *b)
-{
-    return ldns_rr_get_type(a) == ldns_rr_get_type(b) && ldns_rr_get_class(a) == ldns_rr_get_class(b) &&
-           ldns_dname_compare(ldns_rr_owner(a), ldns_rr_owner(b)) == 0;
-}
-
 static bool is_answer(const struct dns_ask *k, struct str packet)
 {
     ldns_rr *question = dns_ask_question_of(packet);
     bool is = question && dns_ask_id_of(packet) == k->id && LDNS_QR_WIRE((const uint8_t *)packet.p) &&
-              same_question(question, k->question);
+              ldns_rr_get_type(question) == ldns_rr_get_type(k->question) &&
+              ldns_rr_get_class(question) == ldns_rr_get_class(k->question) &&
+              ldns_dname_compare(ldns_rr_owner(question), ldns_rr_owner(k->question)) == 0;
 
     ldns_rr_free(question);
     return is;

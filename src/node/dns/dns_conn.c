@@ -111,13 +111,6 @@ int64_t dns_conn_expire(struct dns_server *s, int64_t next_ms)
 
 /* ---- bytes ---- */
 
-static void forget_sent(struct dns_conn *c)
-{
-    memmove(c->out.p, c->out.p + c->sent, unread(c));
-    c->out.n -= c->sent;
-    c->sent = 0;
-}
-
 /* False: the connection has failed. */
 static bool dns_conn_flush(const struct dns_server *s, struct dns_conn *c)
 {
@@ -132,8 +125,11 @@ static bool dns_conn_flush(const struct dns_server *s, struct dns_conn *c)
         keep_alive(s, c);
     }
     /* A client that is never quite up to date must not make it grow. */
-    if (c->sent && (unread(c) == 0 || c->sent > UNREAD_MAX))
-        forget_sent(c);
+    if (c->sent && (unread(c) == 0 || c->sent > UNREAD_MAX)) {
+        memmove(c->out.p, c->out.p + c->sent, unread(c));
+        c->out.n -= c->sent;
+        c->sent = 0;
+    }
     return true;
 }
 

@@ -15,11 +15,6 @@ static struct dns_node node_of(enum dns_kind kind)
     return (struct dns_node){ .kind = kind };
 }
 
-static struct dns_node dns_find_exists(bool it_does)
-{
-    return node_of(it_does ? DNS_EMPTY : DNS_NOTHING);
-}
-
 static struct dns_node find_address(struct in_addr address)
 {
     return (struct dns_node){ .kind = address.s_addr ? DNS_ADDRESS : DNS_EMPTY, .address = address };
@@ -88,7 +83,7 @@ static struct dns_node find_below_svc(struct dns_zone *z, const struct str *v, s
     if (n == 0)
         return node_of(DNS_EMPTY);
     if (n == 1)
-        return dns_find_exists(map_get(&z->namespaces, v[0]) != NULL);
+        return node_of(map_get(&z->namespaces, v[0]) ? DNS_EMPTY : DNS_NOTHING);
     e = dns_zone_service(z, v[n - 1], v[n - 2]);
     if (!e || n > 4)
         return node_of(DNS_NOTHING);

@@ -122,12 +122,6 @@ static void read_line(struct conf *c, struct str line)
     }
 }
 
-static void resolv_read_host(struct conf *c, struct str text)
-{
-    for (struct str line; str_split(&text, '\n', &line);)
-        read_line(c, line);
-}
-
 static bool is_loopback(struct str address) /* checked to be one */
 {
     return str_starts(address, STR("127.")) || str_eq(address, STR("::1"));
@@ -227,7 +221,8 @@ void dns_resolv_conf(struct buf *out, const struct json *pod, const char *domain
     autoarena a = { 0 };
     struct conf c = { .a = &a }, host = { .a = &a };
 
-    resolv_read_host(&host, host_conf);
+    for (struct str line; str_split(&host_conf, '\n', &line);)
+        read_line(&host, line);
     if (server.s_addr == 0 || (host_network && !str_is(policy, "ClusterFirstWithHostNet")))
         is_default = true;
     if (is_default && !str_is(policy, "None"))

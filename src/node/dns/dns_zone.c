@@ -122,16 +122,10 @@ static size_t sort_unique(void *items, size_t n, size_t size, int (*compare)(con
     return kept;
 }
 
-static struct str dashed(struct arena *a, struct in_addr address)
-{
-    const uint8_t *b = (const uint8_t *)&address.s_addr;
-
-    return arena_fmt(a, "%u-%u-%u-%u", b[0], b[1], b[2], b[3]);
-}
-
 static void take_members(struct dns_entry *e, const struct dns_service *s)
 {
     VEC_FOREACH(host, &s->hosts) {
+        const uint8_t *b = (const uint8_t *)&host->address.s_addr;
         struct dns_member *m;
 
         if (host->address.s_addr == 0 || !(host->is_ready || s->publishes_not_ready))
@@ -140,7 +134,7 @@ static void take_members(struct dns_entry *e, const struct dns_service *s)
         m->name = arena_lower(&e->arena, host->hostname);
         m->is_named = dns_is_label(m->name);
         if (!m->is_named)
-            m->name = dashed(&e->arena, host->address);
+            m->name = arena_fmt(&e->arena, "%u-%u-%u-%u", b[0], b[1], b[2], b[3]);
         m->address = host->address;
     }
     e->members.n = sort_unique(e->members.v, e->members.n, sizeof(*e->members.v), dns_zone_by_name);

@@ -105,11 +105,6 @@ void host_try_overlay(struct exam *x, struct host_check *c)
 
 /* ---- processes ---- */
 
-static _Noreturn void mount_as_first(void)
-{
-    _exit(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? errno : 0);
-}
-
 static _Noreturn void make_first(void)
 {
     int status;
@@ -119,7 +114,7 @@ static _Noreturn void make_first(void)
         _exit(errno);
     if (pid == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        mount_as_first();
+        _exit(mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0 ? errno : 0);
     }
     status = proc_wait(pid);
     _exit(WIFEXITED(status) ? WEXITSTATUS(status) : EINTR);

@@ -129,12 +129,6 @@ static int downward_quantity(const struct json *j, struct quantity *ret, bool *r
     return quantity_parse((struct str){ j->text, j->n }, ret, e);
 }
 
-static bool is_countable(struct str resource)
-{
-    return str_is(resource, "cpu") || str_is(resource, "memory") || str_is(resource, "ephemeral-storage") ||
-           str_starts(resource, STR("hugepages-"));
-}
-
 /* The amount of "limits.cpu" and the like: the first source that is set. */
 static int downward_amount(const struct json *container, const struct json *allocatable, struct str what,
                            struct quantity *ret, struct err *e)
@@ -163,12 +157,14 @@ int downward_resource(struct arena *a, const struct downward *d, const struct js
     const struct json *c = container_named(json_get(d->pod, "spec"), name.n ? name : d->container);
     struct quantity amount, divisor = quantity_of_i64(1, QUANTITY_DECIMAL_SI);
     bool is_cpu = str_is(resource, "cpu");
+    bool is_countable = is_cpu || str_is(resource, "memory") || str_is(resource, "ephemeral-storage") ||
+                        str_starts(resource, STR("hugepages-"));
     int64_t n, by;
 
     if (!c)
         return err_set(e, ERR_INVALID, "resource \"%.*s\": the pod has no container \"%.*s\"", STR_ARG(what),
                        STR_ARG(name));
-    if ((!is_limit && !is_request) || !is_countable(resource))
+    if ((!is_limit && !is_request) || !is_countable)
         return err_set(e, ERR_INVALID, "unsupported resource \"%.*s\"", STR_ARG(what));
     if (downward_amount(c, d->allocatable, what, &amount, e) < 0)
         return err_wrap(e, "container \"%.*s\"", STR_ARG(name));

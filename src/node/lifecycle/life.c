@@ -149,12 +149,6 @@ static void take_amounts(struct life *l)
         life_resize_take(l, c, life_status_of(l, c));
 }
 
-static void life_take_past(struct life *l, enum life_phase phase)
-{
-    l->is_past = l->has_ended = l->stop.is_on = true;
-    l->phase = phase;
-}
-
 /* Set up everything but the state of its containers; for a pod that has ended this is all. */
 static struct life *life_begin(const struct object *pod, int64_t now_ms)
 {
@@ -173,7 +167,8 @@ static struct life *life_begin(const struct object *pod, int64_t now_ms)
     l->make_ms = l->due_ms = now_ms;
     make_containers(l);
     if (phase_has_ended(pod, &phase)) {
-        life_take_past(l, phase);
+        l->is_past = l->has_ended = l->stop.is_on = true;
+        l->phase = phase;
         return l;
     }
     take_conditions(l);

@@ -388,14 +388,6 @@ void life_con_take(struct life *l, struct life_con *c, const struct json *old, i
     life_con_killed(l, c, STR("the container ended with the agent of this node"), now_ms);
 }
 
-/* The back-off as if we had seen all restarts. */
-static void life_container_take_backoff(struct life_con *c, int restarts, int64_t started_ms)
-{
-    for (int i = 0; i < restarts && c->backoff_ms < LIFE_BACKOFF_MAX_MS; i++)
-        c->backoff_ms = c->backoff_ms ? MIN_OF(c->backoff_ms * 2, LIFE_BACKOFF_MAX_MS) : LIFE_BACKOFF_MS;
-    c->backoff_set_ms = started_ms;
-}
-
 /* Restore hook and probes from a status of the same attempt. */
 static void take_running(struct life_con *c, const struct json *old)
 {
@@ -420,7 +412,9 @@ void life_con_found(struct life *l, struct life_con *c, const struct json *old, 
     if (is_same ? last : ended ? ended : last)
         con_take_ended(l, c, is_same ? last : ended ? ended : last, f->started_ms);
     c->is_over = c->is_done = false;
-    life_container_take_backoff(c, f->attempt, f->started_ms);
+    for (int i = 0; i < f->attempt && c->backoff_ms < LIFE_BACKOFF_MAX_MS; i++) /* as if we had seen all restarts */
+        c->backoff_ms = c->backoff_ms ? MIN_OF(c->backoff_ms * 2, LIFE_BACKOFF_MAX_MS) : LIFE_BACKOFF_MS;
+    c->backoff_set_ms = f->started_ms;
     c->n_attempts = f->attempt;
     c->state = LIFE_CON_STARTING;
     if (f->state == LIFE_FOUND_STARTING || f->state == LIFE_FOUND_FAILED)
@@ -454,23 +448,19 @@ static const char *final_reason(struct str reason)
     return NULL;
 }
 
-/* The image puller has recorded an Event of its own. */
-static bool is_of_image(struct str reason)
-{
-    return str_is(reason, "ErrImagePull") || str_is(reason, "ErrImageNeverPull") ||
-           str_is(reason, "ImagePullBackOff") || str_is(reason, "InvalidImageName");
-}
-
 void life_start_failed(struct life *l, struct str container, const struct life_failure *f, int64_t now_ms)
 {
     struct life_con *c = life_container_find(l, container, is_starting);
     struct life_past p = { .exit_code = f->exit_code ? f->exit_code : 128,
                            .reason = final_reason(f->reason),
                            .started_ms = now_ms };
+    bool is_of_image = str_is(f->reason, "ErrImagePull") || str_is(f->reason, "ErrImageNeverPull") ||
+                       str_is(f->reason, "ImagePullBackOff") || str_is(f->reason, "InvalidImageName");
 
     if (!c)
         return;
-    life_warn(l, c, STR("Failed"), "Error: %.*s", STR_ARG(is_of_image(f->reason) ? f->reason : f->message));
+    /* The image puller has recorded an Event with the message. */
+    life_warn(l, c, STR("Failed"), "Error: %.*s", STR_ARG(is_of_image ? f->reason : f->message));
     if (p.reason) {
         c->n_attempts++;
         con_end_attempt(l, c, &p, f->message, now_ms);

@@ -38,19 +38,13 @@ static void add_generation(const struct life *l, struct arena *a, struct json *j
 
 /* ---- container states ---- */
 
-static struct str view_or(const struct buf *b, const struct buf *other, const char *fallback)
-{
-    if (b->n)
-        return buf_view(b);
-    return other->n ? buf_view(other) : str_of(fallback);
-}
-
 static void life_status_add_waiting(const struct life *l, struct arena *a, const struct life_con *c, struct json *state)
 {
     struct json *j = life_status_add_object(a, state, "waiting");
-    const char *plain = l->inits.n ? "PodInitializing" : "ContainerCreating";
+    struct str plain = l->inits.n ? STR("PodInitializing") : STR("ContainerCreating");
+    const struct buf *reason = c->wait_reason.n ? &c->wait_reason : &l->make_reason;
 
-    life_status_add_text(a, j, "reason", view_or(&c->wait_reason, &l->make_reason, plain));
+    life_status_add_text(a, j, "reason", reason->n ? buf_view(reason) : plain);
     add_nonempty(a, j, "message", c->wait_reason.n ? buf_view(&c->wait_message) : buf_view(&l->make_message));
 }
 

@@ -92,21 +92,15 @@ static bool is_past_hook(struct life *l, struct life_con *c, struct life_pass *k
     return c->pre.state == LIFE_HOOK_DONE;
 }
 
-/* A starting container cannot get SIGTERM. A start is quick, or it hangs: kill it at the end of the grace period. */
-static bool stop_starting(const struct life *l, struct life_con *c, struct life_pass *k)
-{
-    if (!l->stop.is_on || c->stop.is_killed || (!l->stop.is_forced && !life_is_due(k, l->stop.until_ms)))
-        return false;
-    return kill_now(c, k);
-}
-
 bool life_stop_step(struct life *l, struct life_con *c, struct life_pass *k)
 {
     struct life_end_of_con *s = &c->stop;
     bool was_given = false;
 
+    /* A starting container cannot get SIGTERM. A start is quick, or it hangs: kill it at the end of the grace period. */
     if (c->state == LIFE_CON_STARTING)
-        return stop_starting(l, c, k);
+        return l->stop.is_on && !s->is_killed && (l->stop.is_forced || life_is_due(k, l->stop.until_ms)) &&
+               kill_now(c, k);
     if (c->state != LIFE_CON_RUNNING || !s->is_on || s->is_killed)
         return false;
     if (s->is_forced)

@@ -63,13 +63,6 @@ struct net {
  * address. */
 static const uint8_t own_mac[6] = { 0x02, 0x70, 0x6d, 0x00, 0x00, 0x01 };
 
-static void pod_mac(struct in_addr a, uint8_t mac[6])
-{
-    mac[0] = 0x02;
-    mac[1] = 0x71;
-    memcpy(mac + 2, &a.s_addr, 4);
-}
-
 struct in_addr net_gateway(const struct net *n)
 {
     return subnet_gateway(&n->subnet);
@@ -200,14 +193,6 @@ static void remove_left(struct net *n)
         (void)nl_send(&n->nl, NULL); /* it has gone already: fine */
     }
     (void)net_delete_group(&n->nl, n->group | NET_GROUP_LEFT, NULL); /* the group may be empty */
-}
-
-/* The number of a link is given to another one. */
-static void forget_left(struct net *n, int index)
-{
-    for (size_t i = 0; i < n->n_left; i++)
-        if (n->left[i] == index)
-            n->left[i--] = n->left[--n->n_left];
 }
 
 static int net_read_options(struct net *n, const struct net_options *opt, struct err *e)
@@ -453,9 +438,9 @@ static void put_settings(struct nl *l, int index)
 static int make_pair(struct net *n, int ns_fd, const struct net_port *port, struct err *e)
 {
     struct nl *l = &n->nl;
-    uint8_t mac[6];
+    uint8_t mac[6] = { 0x02, 0x71 };
 
-    pod_mac(port->address, mac);
+    memcpy(mac + 2, &port->address.s_addr, 4);
     put_pair(n, ns_fd, port, mac);
     if (!n->has_defaults)
         put_settings(l, port->index);
@@ -516,7 +501,9 @@ static int cut_off(struct net *n, const struct net_port *port, struct err *e)
 static int make_new_pair(struct net *n, int ns_fd, const struct net_port *port, struct err *e)
 {
     if (make_pair(n, ns_fd, port, e) == 0) {
-        forget_left(n, port->index);
+        for (size_t i = 0; i < n->n_left; i++)
+            if (n->left[i] == port->index) /* the kernel gave the new link the number of a removed one */
+                n->left[i--] = n->left[--n->n_left];
         return 0;
     }
     if ((n->nl.error != EEXIST && n->nl.error != EBUSY) || !n->n_left)

@@ -130,12 +130,6 @@ static void write_comment(struct arena *a, const struct default_links *d, const 
 
 /* ---- the pair ---- */
 
-static void name_links(const char *id, char host[IF_NAMESIZE], char inner[IF_NAMESIZE])
-{
-    (void)snprintf(host, IF_NAMESIZE, "pm%.6sh", id);
-    (void)snprintf(inner, IF_NAMESIZE, "pm%.6su", id);
-}
-
 static int make_pair(const struct net_way *w, const char *host, const char *inner, struct err *e)
 {
     struct nl *l = w->host;
@@ -232,7 +226,8 @@ int net_uplink_open(const struct net_way *w, struct err *e)
 {
     char host[IF_NAMESIZE], inner[IF_NAMESIZE];
 
-    name_links(w->id, host, inner);
+    (void)snprintf(host, sizeof(host), "pm%.6sh", w->id);
+    (void)snprintf(inner, sizeof(inner), "pm%.6su", w->id);
     if (make_pair(w, host, inner, e) < 0)
         return -1;
     if (set_up_host_end(w, host, e) < 0 || set_up_inner_end(w, inner, e) < 0 ||

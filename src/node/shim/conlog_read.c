@@ -193,13 +193,6 @@ static bool next_record(struct conlog_reader *r, struct conlog_line *ret)
     return true;
 }
 
-/* Return text without a newline: longer than any record, or the end of a file that is no longer written. */
-static void rest_as_text(struct conlog_reader *r, struct conlog_line *ret)
-{
-    *ret = (struct conlog_line){ .stream = CONLOG_STDOUT, .is_partial = true, .text = unread_text(r) };
-    conlog_advance(r, ret->text.n);
-}
-
 bool conlog_next(struct conlog_reader *r, struct conlog_line *ret)
 {
     if (r->fd < 0 && !open_oldest(r))
@@ -213,8 +206,10 @@ bool conlog_next(struct conlog_reader *r, struct conlog_line *ret)
         conlog_read_fill(r);
         if (next_record(r, ret))
             return true;
+        /* Text without a newline: longer than any record, or the end of a file that is no longer written. */
         if (r->n == READ_AT_ONCE || (r->n && !was_current)) {
-            rest_as_text(r, ret);
+            *ret = (struct conlog_line){ .stream = CONLOG_STDOUT, .is_partial = true, .text = unread_text(r) };
+            conlog_advance(r, ret->text.n);
             return true;
         }
         if (was_current || !open_newer(r))

@@ -195,13 +195,6 @@ int shim_probe(struct shim *s, uint64_t id, const struct probe_target *target, i
 
 /* ---- events ---- */
 
-static int shim_gone(struct shim *s, struct shim_event *ret)
-{
-    s->is_gone = true;
-    *ret = (struct shim_event){ .kind = SHIM_GONE, .net_fd = -1, .nl_fd = -1, .text = buf_view(&s->why) };
-    return 1;
-}
-
 static bool shim_take_event(struct shim *s, struct wire_msg *m, struct shim_event *ret)
 {
     *ret = (struct shim_event){ .kind = (enum shim_event_kind)m->kind, .net_fd = -1, .nl_fd = -1 };
@@ -235,7 +228,9 @@ int shim_next(struct shim *s, struct shim_event *ret)
         if (r < 0) {
             if (e.code != ERR_GONE && !s->why.n)
                 buf_str(&s->why, str_of(e.text));
-            return shim_gone(s, ret);
+            s->is_gone = true;
+            *ret = (struct shim_event){ .kind = SHIM_GONE, .net_fd = -1, .nl_fd = -1, .text = buf_view(&s->why) };
+            return 1;
         }
         bool is_event = shim_take_event(s, &m, ret);
         wire_close_fds(&m);

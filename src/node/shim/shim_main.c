@@ -77,38 +77,25 @@ static void send_queued_events(struct shim_pod *p)
     }
 }
 
-/* From a socket in the namespace: a process that never opens /proc spares the kernel its entries there. */
-static int open_network(int sock)
-{
-    int fd = sock < 0 ? -1 : ioctl(sock, SIOCGSKNS);
-
-    return fd >= 0 ? fd : open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-}
-
-/* Any socket works: use the one that the program will set up the pod's network with. */
-static int raise_loopback(int sock, struct err *e)
-{
-    struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-
-    return ioctl(sock, SIOCSIFFLAGS, &request) < 0 ? err_errno(e, "set lo up") : 0;
-}
-
 static int say_ready(struct shim_pod *p, struct err *e)
 {
     struct shim_event ev = { .kind = SHIM_READY };
     struct wire_msg m = { .kind = SHIM_READY, .n_fds = 1 };
     autobuf text = { 0 };
+    struct ifreq up = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
     autoclose int net = -1, nl = -1;
 
     if (!p->opt.has_host_network) {
         nl = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
         if (nl < 0)
             return err_errno(e, "open a netlink socket in the pod's network namespace");
-        if (raise_loopback(nl, e) < 0)
-            return -1;
+        if (ioctl(nl, SIOCSIFFLAGS, &up) < 0)
+            return err_errno(e, "set lo up");
         m.fds[m.n_fds++] = nl;
+        net = ioctl(nl, SIOCGSKNS); /* a process that never opens /proc spares the kernel its entries there */
     }
-    net = open_network(nl);
+    if (net < 0)
+        net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     if (net < 0)
         return err_errno(e, "open the pod's network namespace");
     shim_put_event(&text, &ev);

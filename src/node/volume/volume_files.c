@@ -20,20 +20,15 @@ static const char data_link[] = "..data", data_link_new[] = "..data_tmp";
 
 /* ---- current files ---- */
 
-/* The number in "..v7". */
-static bool generation_number(struct str name, uint64_t *ret)
-{
-    return str_starts(name, STR("..v")) && str_to_u64(str_from(name, 3), ret) == 0;
-}
-
 /* The number of the current files; 0: none yet. */
 static uint64_t generation_now(int root)
 {
     char target[GENERATION_NAME_MAX];
     ssize_t n = readlinkat(root, data_link, target, sizeof(target));
     uint64_t number;
+    struct str name = { target, n > 0 ? (size_t)n : 0 }; /* "..v7" */
 
-    return n > 0 && generation_number((struct str){ target, (size_t)n }, &number) ? number : 0;
+    return str_starts(name, STR("..v")) && str_to_u64(str_from(name, 3), &number) == 0 ? number : 0;
 }
 
 static void generation_name(uint64_t number, char name[GENERATION_NAME_MAX])

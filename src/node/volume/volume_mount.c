@@ -29,12 +29,6 @@ static void volume_mount_held_done(struct volume_held *h)
     h->n = 0;
 }
 
-static void volume_mount_held_add(struct volume_held *h, int take_fd)
-{
-    h->fds = xrealloc(h->fds, (h->n + 1) * sizeof(*h->fds));
-    h->fds[h->n++] = take_fd;
-}
-
 /* ---- subPath ---- */
 
 /* The value of subPath, or of subPathExpr after expansion; empty: the whole volume. */
@@ -164,7 +158,8 @@ static int read_mount(const struct mount_reader *r, const struct volume *v, cons
         return 0;
     if (open_sub_path(r, v, sub, &ret->fd, e) < 0)
         return -1;
-    volume_mount_held_add(r->held, ret->fd);
+    r->held->fds = xrealloc(r->held->fds, (r->held->n + 1) * sizeof(*r->held->fds));
+    r->held->fds[r->held->n++] = ret->fd;
     if (fstat(ret->fd, &st) < 0)
         return io_errno(e, "stat subPath");
     ret->is_file = !S_ISDIR(st.st_mode);
