@@ -1,7 +1,7 @@
 /* blobs.c - downloads of blobs: a few at a time, each until it is complete or stalls
  *
- * What was cut off goes on where it stopped, with a pause in between. What comes is hashed as it comes; what was there
- * before is read once for that.
+ * An interrupted download continues where it stopped, after a pause. Bytes are hashed as they arrive; those of an
+ * earlier download are read once for that.
  */
 #include "image/registry_internal.h"
 

@@ -1,13 +1,13 @@
 /* image_access.c - who may use an image of the store
  *
- * The store is one for all, and some of what it has is not everybody's. Notes say how each came to be there:
+ * All users share the store, but some images are private. Notes say how each blob and image came to be there:
  *
  *     opened/<name and login>       this login has opened this name; the manifest that its registry gave then
  *     served/<repository and blob>  this repository has given this blob, whole
  *     unpacked/<manifest>           its layers make this image, and no other
  *
- * An empty login is what anybody has here: none, or that of this machine. An empty repository says that the blob came
- * without a login of somebody's own. Keys are hashes, so that no password is in the name of a file, and none is too long.
+ * An empty login is the one that all users share: none, or that of this machine. An empty repository means that the
+ * blob was fetched with the shared login. Keys are hashes, so file names hold no passwords and are never too long.
  */
 #include "image/image_internal.h"
 

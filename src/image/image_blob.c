@@ -1,7 +1,7 @@
 /* image_blob.c - blobs from registries: files named by their digest
  *
- * A blob gets its name when it is whole, checked and on disk. Until then it is a part, which whoever fetches it has
- * locked: another one who wants it waits for that, and one who comes after a crash goes on with it.
+ * A blob gets its name when it is whole, checked and on disk. Until then it is a part. The process that fetches it
+ * holds its lock: another that wants the blob waits for the lock, and after a crash continues with the part.
  */
 #include "image/image_internal.h"
 #include "image/registry.h"

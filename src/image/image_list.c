@@ -1,7 +1,7 @@
 /* image_list.c - lists and removes images of the store
  *
- * A name leads to an image, and to the manifest it was pulled by; that leads to blobs. What nothing leads to can go, but
- * not while somebody pulls (the lock of the store) nor while somebody runs it (the lock of its directory).
+ * A name leads to an image, and to the manifest it was pulled by; that leads to blobs. Images and blobs without a name
+ * can be removed, but not during a pull (lock of the store), nor while a pod uses the image (lock of its directory).
  */
 #include "image/image_internal.h"
 #include "os/dir.h"
@@ -140,8 +140,8 @@ static void image_list_mark(struct marks *m, struct str digest)
         (void)map_add(&m->kept, &m->arena, str_from(digest, 7));
 }
 
-/* A manifest, and what it names. Of an index the manifest that was chosen then may not be the one now: whatever is there
- * is kept. */
+/* A manifest, and what it names. Of an index the manifest that was chosen then may not be the one now: whatever is
+ * there is kept. */
 static void mark_manifest(struct marks *m, int store, struct str digest, int depth)
 {
     struct json *j;

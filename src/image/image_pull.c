@@ -8,7 +8,7 @@
 #include <sys/file.h>
 #include <sys/statvfs.h>
 
-enum { INDEX_DEPTH = 3, ROOM_BYTES = 64 << 20 }; /* an index may point at another; what is to be left on the disk */
+enum { INDEX_DEPTH = 3, ROOM_BYTES = 64 << 20 }; /* an index may point at another; a pull leaves this much disk free */
 
 struct pull {
     const struct image_pull *q;
@@ -98,10 +98,10 @@ struct image_pull_parts {
     size_t n;
 };
 
-/* ---- what the store has and a tenant may not know ----
+/* ---- blobs in the store that a tenant may not read ----
  *
- * A manifest of somebody's own registry can name any digest. So what is there counts as given only if this repository
- * has given it before, or it came without a login; and nothing that somebody else has begun is gone on with. */
+ * The manifest of a tenant's own registry can name any digest. So a tenant gets a stored blob only if this repository
+ * has served it before, or it came without a login; and a pull never continues the part of another user. */
 
 static int open_spare(struct pull *p, struct registry_blob *b, struct err *e)
 {
@@ -294,8 +294,8 @@ static int pull_from_place(struct pull *p, struct err *e)
     return image_opened_put(p->store, p->ref.normal, l, &p->ret->digest, e);
 }
 
-/* The mirrors, then the registry. What is said at the end is the registry's word; that no place could be reached is
- * true only if it is of all of them, and if it was not only a layer that could not be had. */
+/* Try the mirrors, then the registry, whose error is returned. 'is_unreached' is set if none of them could be reached,
+ * and not if only a layer failed. */
 static int pull_from_places(struct pull *p, struct err *e)
 {
     bool is_unreached = true;

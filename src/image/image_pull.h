@@ -2,9 +2,9 @@
  *
  *     manifest ─▶ is it there? ─▶ config, layers that are missing ─▶ unpacked, under its digest ─▶ named
  *
- * All that is fetched is checked (registry.h) before it gets a name, and again when it is unpacked. What another process
- * fetches just now is waited for, not fetched twice; what a crash or a cut left is gone on with. A failure leaves no
- * image, and the one that had the name before stays.
+ * All that is fetched is checked (registry.h) before it gets a name, and again when it is unpacked. A pull waits for a
+ * blob that another process is fetching, and continues a download that was interrupted. A failed pull adds no image and
+ * keeps the one that has the name.
  */
 #ifndef NODE_IMAGE_PULL_H
 #define NODE_IMAGE_PULL_H

@@ -1,8 +1,7 @@
 /* image_store.c - unpacked images on disk, named only when complete
  *
- * An image is unpacked in a directory of its own that is locked as long as somebody works in it, synced, and then
- * renamed. So what has the name of a digest is whole, also after a power cut, and of two who unpack the same image one
- * wins.
+ * A process unpacks an image in a directory of its own, which it locks, syncs and then renames. So a directory named by
+ * a digest is whole, also after a power cut, and of two processes that unpack the same image one wins.
  */
 #include "image/image_internal.h"
 

@@ -16,7 +16,7 @@
 
 enum { IN_BYTES = 256 << 10, OUT_BYTES = 256 << 10, MAGIC_BYTES = 10, XZ_BYTES = 256 << 20 };
 
-/* A bomb: some kilobytes that become a full disk. A file of zeros is packed so well too, but nobody ships one of that
+/* A bomb: some kilobytes that become a full disk. A file of zeros is packed so well too, but images have none of that
  * size. */
 enum { BOMB_BYTES = 1 << 30, BOMB_RATIO = 250 };
 

@@ -1,7 +1,7 @@
 /* image_tar.c - archives in the forms of tar: v7, ustar, pax, and GNU's with long names
  *
- * A header of 512 bytes, the data of a file filled up to such blocks, and so on; a block of zeros ends it. What has no
- * room in a header stands in an entry before it, which is no file: 'x' (pax: lines "LENGTH KEY=VALUE"), 'L' and 'K'
+ * A header of 512 bytes, the data of a file filled up to such blocks, and so on; a block of zeros ends it. Fields
+ * too long for a header stand in an entry before it, which is no file: 'x' (pax: lines "LENGTH KEY=VALUE"), 'L' and 'K'
  * (GNU: a name, where a link leads). Only files have data, whatever the header of another kind says its size is.
  *
  * As docker's reader does, so not here: what a pax header says of all entries ('g'), and files with holes, which no

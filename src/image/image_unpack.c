@@ -318,8 +318,8 @@ static int empty_older(struct unpack *u, struct str path, struct err *e)
     return rc;
 }
 
-/* ".wh.name": an older layer's "name" is gone. ".wh..wh..opq": all that older layers had in this directory is gone.
- * Other names with ".wh..wh." are a file system's own. 1: it was one of those. */
+/* ".wh.name" removes the "name" of an older layer, ".wh..wh..opq" all that older layers have in this directory. Other
+ * names with ".wh..wh." are a file system's own. 1: it was one of those. */
 static int unpack_whiteout(struct unpack *u, const struct entry_place *at, struct err *e)
 {
     struct str name = str_of(at->base);

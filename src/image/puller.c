@@ -2,12 +2,12 @@
  *
  *     program ◀──socket──▶ puller ──fork──▶ one child for each pull, which tells the program by the same socket
  *
- * The puller does nothing but start children, a few at a time, and wait for them: one that died without a word is told
- * to have failed. It goes when the program closes the socket, and its children with it.
+ * The puller only starts children, a few at a time, and waits for them; it reports a child that died without an answer
+ * as failed. It exits when the program closes the socket, and its children with it.
  *
- * The first is a fork of the program while that has one thread. If it is killed, another is started when an image is asked
- * for next. The program has threads by then, so that one is the program executed anew, and gets its options as the first
- * message.
+ * The first is a fork of the program while that has one thread. If it is killed, another is started when an image is
+ * asked for next. The program has threads by then, so that one is the program executed anew, and gets its options as
+ * the first message.
  */
 #include "image/puller.h"
 

@@ -121,7 +121,7 @@ static void take_there(struct datagrams *d, int64_t now_ms)
 
         if (n < 0)
             return;
-        /* That nobody took the one before is told instead of sending this one. */
+        /* ECONNREFUSED is about the datagram before, and this one was not sent: send it again. */
         if (s && send(s->fd, d->bytes, (size_t)n, MSG_NOSIGNAL) < 0 && errno == ECONNREFUSED)
             (void)send(s->fd, d->bytes, (size_t)n, MSG_NOSIGNAL);
     }

@@ -1,8 +1,8 @@
 /* datagrams.h - datagrams of many senders to one address, and the answers back
  *
- * UDP has no connections, so each sender gets a socket of his own towards the other side: what comes by it is for him.
- * Who has been silent for DATAGRAMS_IDLE_MS is forgotten when another sends, and who has been silent for longest when
- * there are DATAGRAMS_MAX. What cannot be passed on at once is lost, as datagrams may be.
+ * UDP has no connections, so each sender gets a socket of its own towards the other side, and the answers that arrive
+ * there are its. A sender that was silent for DATAGRAMS_IDLE_MS is forgotten when another sends, and at DATAGRAMS_MAX
+ * senders the one that was silent for longest. A datagram that cannot be passed on at once is dropped, as UDP may.
  */
 #ifndef OS_DATAGRAMS_H
 #define OS_DATAGRAMS_H

@@ -17,7 +17,7 @@ DIR *dir_take(int take_fd)
     DIR *d = take_fd < 0 ? NULL : fdopendir(take_fd);
     int no = errno;
 
-    if (d) /* to look is no reason to write; the kernel refuses where it is somebody else's */
+    if (d) /* reading must not write access times; the kernel refuses this for files of other users */
         (void)fcntl(take_fd, F_SETFL, O_NOATIME);
     if (take_fd >= 0 && !d)
         close(take_fd);

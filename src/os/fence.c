@@ -24,7 +24,7 @@ static struct {
 static void on_time(int signal)
 {
     (void)signal;
-    (void)!write(fence.fd, fence.words, fence.n); /* nobody is left to tell */
+    (void)!write(fence.fd, fence.words, fence.n); /* no other way is left to report it */
     _exit(fence.status);
 }
 

@@ -1,4 +1,4 @@
-/* fs_user.c - look at files as somebody else */
+/* fs_user.c - access files as another user */
 #include "os/fs_user.h"
 
 #include "base/util.h"
@@ -15,7 +15,7 @@ static int set_groups(int n, const gid_t *groups)
     return (int)syscall(SYS_setgroups, n, groups);
 }
 
-/* A call that fails gives what it is, as one that works gives what it was. */
+/* With an invalid id both calls change nothing and return the current one. */
 static bool is_fs_user(uid_t uid, gid_t gid)
 {
     return (uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid;
@@ -49,7 +49,7 @@ void fs_user_end(struct fs_user *as)
         return;
     (void)setfsuid(geteuid());
     (void)setfsgid(getegid());
-    /* Root that cannot be root again must not go on as somebody in between. */
+    /* If root cannot become root again, the process must not go on with half of its ids. */
     if (set_groups(as->n_groups, as->groups) < 0 || !is_fs_user(geteuid(), getegid()))
         abort();
     as->is_other = false;

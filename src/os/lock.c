@@ -1,4 +1,4 @@
-/* lock.c - locks that are files, held by whoever has the descriptor */
+/* lock.c - locks that are files, held as long as their descriptor is open */
 #include "os/lock.h"
 
 #include "base/clock.h"

@@ -19,7 +19,7 @@ void memory_keep(size_t bytes)
 #endif
 }
 
-/* What can be written to is not what the file has, relocated constants included, which are made read-only later. */
+/* Writable segments differ from the file, and so do relocated constants, which are made read-only later. */
 static int memory_let_go(struct dl_phdr_info *object, size_t size, void *ctx)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

@@ -146,7 +146,7 @@ void nft_table_delete(struct nft *t)
     mnl_attr_put_strz(nft_begin(t, NFT_PART_TABLE, NFT_MSG_DELTABLE, 0, MESSAGE_BYTES), NFTA_TABLE_NAME, t->table);
 }
 
-/* What is not there cannot be deleted. */
+/* To delete a table that does not exist fails: add it first. */
 void nft_table_replace(struct nft *t)
 {
     nft_table(t, NULL);
@@ -179,7 +179,7 @@ const char *nft_set_name(const struct nft_set *set)
     return set->name ? set->name : set->has_data || set->has_verdicts ? no_map_name : no_name;
 }
 
-/* Numbers are of the machine's own byte order. Whoever lists them must be told, as nft does itself. */
+/* Tell programs that list the set that its numbers are in the machine's byte order, as nft does. */
 static void put_byte_order(struct nlmsghdr *m)
 {
     uint32_t of_the_machine = 1;

@@ -1,6 +1,6 @@
 /* nft_send.c - batches to the kernel and its answers
  *
- * The kernel works through a batch while it is sent, so all answers are there when that is done: nobody waits for one.
+ * The kernel works through a batch while it is sent, so all answers are there when it is sent: no waiting.
  * Those to messages that failed come first, in their order, and may be more than the socket holds; then that to the
  * last message. So the first answer tells how it went.
  */
@@ -195,7 +195,7 @@ int nft_dump(int ns_fd, uint16_t type, nl_message_f on_message, void *ctx, struc
     nl_open_fd(&l, fd);
     (void)nl_begin(&l, (uint16_t)(NFNL_SUBSYS_NFTABLES << 8 | type), 0, "ask nf_tables", sizeof(struct nfgenmsg));
     rc = nl_dump(&l, on_message, ctx, e);
-    if (rc < 0 && (l.error == EINVAL || l.error == EOPNOTSUPP)) /* nobody took the question */
+    if (rc < 0 && (l.error == EINVAL || l.error == EOPNOTSUPP)) /* no kernel module answered */
         (void)no_nf_tables(e);
     if (rc == 0 && l.was_torn) {
         errno = EINTR;

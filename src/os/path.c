@@ -64,7 +64,7 @@ int make_dirs(const char *path, mode_t mode, struct err *e)
     return 0;
 }
 
-/* mkdirat() obeys the umask, which belongs to the process: nobody but us gets in before the directory has its mode.
+/* mkdirat() obeys the umask, which belongs to the process: only we can enter before the directory has its mode.
  * 1: it was there. */
 static int path_make_one(int parent, const char *name, mode_t mode)
 {
@@ -112,7 +112,7 @@ static int os_path_step(const struct make_below *how, int parent, const char *pa
         return path_complain(path, e);
     if (rc == 0 && how->made && how->made(how->ctx, parent, name, path, e) < 0)
         return -1;
-    /* Somebody was faster, or it is a link to nowhere: this tells. */
+    /* Another process was faster, or it is a link to nowhere: this open tells which. */
     fd = open_how(how->root, path, O_PATH | O_DIRECTORY, resolve);
     return fd < 0 ? path_complain(path, e) : fd;
 }

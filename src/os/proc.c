@@ -51,7 +51,7 @@ void proc_words(int fd, struct buf *out)
 {
     ssize_t n = fd < 0
                     ? 0
-                    : pread(fd, buf_reserve(out, WORDS_MAX), WORDS_MAX, 0); /* whoever writes goes on where it stood */
+                    : pread(fd, buf_reserve(out, WORDS_MAX), WORDS_MAX, 0); /* leave the file offset to the writers */
 
     out->n += n > 0 ? (size_t)n : 0;
     buf_str(out, STR_NULL); /* the NUL at the end */
@@ -125,13 +125,13 @@ static int open_files(const struct proc_how *how, struct files *ret, struct err 
     return 0;
 }
 
-/* Nobody else has this number before we have waited for it. */
+/* No other process has this pid before we have waited for it. */
 static void proc_kill_all(const struct proc *p)
 {
     (void)kill(p->is_group ? -p->pid : p->pid, SIGKILL);
 }
 
-/* Whoever is first; it may have ended. */
+/* Parent and child both call setpgid(), as either may be first; the child may have ended. */
 static int proc_watch(struct proc *p, struct err *e)
 {
     if (p->is_group)

@@ -1,9 +1,9 @@
 /* proc.h - the few programs of the host that we use: find one, run it, wait for it
  *
- * Such a program may be missing, be a script, fail without a message, or never end. So each runs in a process group of its
- * own, which is killed as a whole at the end (unless 'may_leave'). It dies with the thread that started it, and inherits
- * no descriptor and no blocked signal. Its output goes into memory files, so that it never blocks, and a grandchild that
- * keeps a pipe open does not delay us.
+ * Such a program may be missing, be a script, fail without a message, or never end. So each runs in a process group of
+ * its own, which is killed as a whole at the end (unless 'may_leave'). It dies with the thread that started it, and
+ * inherits no descriptor and no blocked signal. Its output goes into memory files, so that it never blocks, and a
+ * grandchild that keeps a pipe open does not delay us.
  *
  * Between fork() and execve() there are system calls only, so all of it may be called with other threads about.
  */
@@ -75,25 +75,25 @@ int proc_run(const char *path, const char *const argv[], struct buf *said, struc
 /* ---- copies of ourselves ---- */
 
 /* fork(), for a child that works on a copy of our memory and runs no other program: beside 0, 1 and 2 it has one
- * descriptor, 'keep', which has the number PROC_KEPT there. When the parent goes on, the child has let go of all others:
- * else what the parent closes would stay open, and an epoll would go on telling of what is gone. Not for programs with
+ * descriptor, 'keep', which has the number PROC_KEPT there. The child closes all others before the parent goes on:
+ * else files that the parent closes would stay open, and its epoll would still report them. Not for programs with
  * threads. */
 enum { PROC_KEPT = 3 };
 pid_t proc_fork_alone(int keep, bool dies_with_us); /* the second: the kernel kills it with us, stopped or not */
 
-/* fork(), for a child that is waited for at once, by the second: signals that would end us wait meanwhile, and the kernel kills it
- * with us. */
+/* fork(), for a child that is waited for at once, by the second: signals that would end us wait meanwhile, and the
+ * kernel kills it with us. */
 pid_t proc_fork_bound(sigset_t *ret_old);
 int proc_wait_bound(pid_t pid, const sigset_t *old);
 
-/* Signals that would end us wait, until the caller sets the mask back: for as long as a new child cannot be left alone, since it
- * may be stopped and has not yet asked to be killed with us. */
+/* Signals that would end us wait, until the caller sets the mask back: for as long as a new child cannot be left alone,
+ * since it may be stopped and has not yet asked to be killed with us. */
 void proc_hold_signals(sigset_t *ret_old);
 
 /* ---- waiting ---- */
 
-/* Wait for a child of ours; one that is stopped goes on. Its status as waitpid() gives it; -1: there is no such child (also if 'pid' is not above
- * 0). */
+/* Wait for a child of ours; one that is stopped goes on. Its status as waitpid() gives it; -1: there is no such child
+ * (also if 'pid' is not above 0). */
 int proc_wait(pid_t pid);
 
 /* The same for a child that was asked to end: resumes it if it is stopped, and kills it after 'ms'. */

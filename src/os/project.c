@@ -32,7 +32,7 @@ static bool project_is_named(uint32_t id)
     return false;
 }
 
-/* Does the file system count for us, and is nobody in this project? */
+/* Does the file system count for us, and is this project unused? */
 static int project_look(int fd, uint32_t id, bool *ret_is_free)
 {
     struct if_dqblk q = { 0 };
@@ -51,7 +51,7 @@ static bool project_set(int fd, struct fsxattr *x, uint32_t id)
     return project_set_attributes(fd, x) == 0;
 }
 
-/* The directory alone is in it: nobody took it in the same moment. */
+/* Only our directory is in it: no other process took the number at the same time. */
 static bool is_ours_alone(int fd, uint32_t id)
 {
     struct if_dqblk q = { 0 };

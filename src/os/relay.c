@@ -115,7 +115,7 @@ static bool relay_give(struct relay_side *to)
     to->at += n > 0 ? (size_t)n : 0;
     if (to->at == to->n && to->other->has_ended && !to->was_told) {
         to->was_told = true;
-        (void)shutdown(to->fd, SHUT_WR); /* one that is gone is seen when it is read */
+        (void)shutdown(to->fd, SHUT_WR); /* a read will show that the peer has closed */
     }
     return true;
 }
@@ -129,7 +129,7 @@ static bool relay_connected(struct relay_side *s)
     return getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &why, &n) == 0 && why == 0;
 }
 
-/* One that nothing is wanted of is not in the epoll: it would be told of its hang-up all the time. */
+/* Take a side with nothing to do out of the epoll, which would report its hang-up all the time. */
 static bool listen_to(struct relay_side *s)
 {
     uint32_t want = s->is_on_its_way || s->at < s->n ? EPOLLOUT : 0;

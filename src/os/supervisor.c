@@ -80,7 +80,7 @@ void supervisor_tell(const struct supervisor *s, const char *words)
     fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd >= 0)
         (void)!sendto(fd, words, strlen(words), MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&at,
-                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)); /* it has gone: nobody to tell */
+                      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n)); /* failed: the receiver has exited */
 }
 
 void supervisor_tell_reload(const struct supervisor *s)

@@ -24,7 +24,7 @@ static DIR *dir_read(int parent, const char *path, uint64_t resolve)
 enum {
     /* Levels (and fds) at once. A directory further down is moved up to the top of the tree and has its turn there. */
     REMOVE_LEVELS = 32,
-    /* Whoever holds a descriptor of a directory can go on writing there: at some point it is left to him. */
+    /* A process with a descriptor of a directory can go on writing there: give up at some point. */
     REMOVE_PASSES = 64,
     REMOVE_MOVES = 1 << 24,
 };
@@ -40,8 +40,8 @@ struct removal {
 
 static int remove_entry(struct removal *r, int parent, const char *name, bool is_dir, unsigned level);
 
-/* Immutable and append-only, which a container with CAP_LINUX_IMMUTABLE can set: nothing in such a directory can be removed, nor
- * such a file. True: it was so, and is no more. */
+/* Immutable and append-only, which a container with CAP_LINUX_IMMUTABLE can set: nothing in such a directory can be
+ * removed, nor such a file. True: it was so, and is no more. */
 static bool clear_flags(int fd)
 {
     enum { FIXED = FS_IMMUTABLE_FL | FS_APPEND_FL };
@@ -278,7 +278,7 @@ static int own_dir(struct owning *o, int root, const char *path, struct err *e)
     autodir *d = dir_read(root, path, RESOLVE_NO_XDEV);
     struct dirent *entry;
 
-    if (!d) /* gone, replaced by a link, or somebody else's mount: not ours to change */
+    if (!d) /* removed, replaced by a link, or a mount of others: not ours to change */
         return errno == ENOENT || errno == ELOOP || errno == ENOTDIR || errno == EXDEV ? 0 : io_errno(e, "open");
     while ((entry = dir_next(d)))
         if (own_entry(o, dirfd(d), str_of(path), entry->d_name, e) < 0)

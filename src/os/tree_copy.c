@@ -1,7 +1,7 @@
 /* tree_copy.c - a tree that others wrote, as files of one's own
  *
- * Where it comes from nothing runs any more, and where it goes was made for it; yet everything goes by descriptor, and
- * nothing that is there is ever written to (O_EXCL).
+ * The processes that wrote the source have ended, and the destination is a new directory; still all access is by
+ * descriptor, and existing files are never written to (O_EXCL).
  */
 #include "os/tree.h"
 
@@ -75,7 +75,7 @@ static mode_t mode_of(const struct tree_copy_copying *k, mode_t mode, mode_t lea
     return ((mode & 0777) & ~k->mask) | least;
 }
 
-/* Last, so that a directory that nobody may write to can be filled. */
+/* Last, so that a read-only directory can be filled. */
 static void tree_copy_leave(struct tree_copy_copying *k, const struct tree_entry *entry)
 {
     struct timespec times[2] = { entry->st.st_atim, entry->st.st_mtim };

@@ -105,7 +105,7 @@ static int transmit(int fd, const struct wire_msg *m, int flags, struct err *e)
     if (errno == EAGAIN)
         return 0;
     if (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN)
-        return err_set(e, ERR_GONE, "the other side is gone");
+        return err_set(e, ERR_GONE, "the other side has closed the connection");
     return err_errno(e, "send a message");
 }
 
@@ -219,8 +219,8 @@ int wire_recv(int fd, bool waits, struct wire_in *in, struct wire_msg *ret, stru
     struct iovec parts[2] = { { &a.head, sizeof(a.head) }, { buf_reserve(&in->payload, WIRE_INLINE), WIRE_INLINE } };
     struct msghdr h = { .msg_iov = parts, .msg_iovlen = 2, .msg_control = &control, .msg_controllen = sizeof(control) };
 
-    /* Who goes without having read all leaves an error, which is told once and before the last words that are still
-     * queued. */
+    /* A peer that closes with unread messages causes an error, which the kernel reports once, before the messages that
+     * are still queued. */
     do {
         was_reset |= n < 0 && errno == ECONNRESET;
         n = recvmsg(fd, &h, MSG_CMSG_CLOEXEC | (waits ? 0 : MSG_DONTWAIT));
@@ -231,8 +231,8 @@ int wire_recv(int fd, bool waits, struct wire_in *in, struct wire_msg *ret, stru
         return err_errno(e, "receive a message");
     if (n >= 0)
         take_fds(&h, &a.fds);
-    if (n < 0 || (n == 0 && !a.fds.n)) /* descriptors alone come from somebody who is there */
-        return err_set(e, ERR_GONE, "the other side is gone");
+    if (n < 0 || (n == 0 && !a.fds.n)) /* a message may be descriptors alone; 0 without them is the end */
+        return err_set(e, ERR_GONE, "the other side has closed the connection");
     a.got = in->payload.n = (size_t)n > sizeof(a.head) ? (size_t)n - sizeof(a.head) : 0;
     a.was_cut = h.msg_flags & (MSG_TRUNC | MSG_CTRUNC);
     in->payload.p[in->payload.n] = '\0';

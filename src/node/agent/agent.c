@@ -77,7 +77,7 @@ static void set_defaults(struct agent *g)
     agent_images_open(g);
 }
 
-/* Without it no pod can start, and nobody would clean up after us. */
+/* Without the spawner no pod can start, and no process would clean up after us. */
 static int watch_spawner(struct agent *g, struct err *e)
 {
     struct epoll_event ev = { .events = EPOLLIN, .data = { .ptr = g } };
@@ -85,7 +85,7 @@ static int watch_spawner(struct agent *g, struct err *e)
     return epoll_ctl(g->epoll, EPOLL_CTL_ADD, spawner_fd(g->spawner), &ev) < 0 ? err_errno(e, "watch the spawner") : 0;
 }
 
-/* Its only word to us is its end, which would be told again and again. */
+/* The keeper reports only its end, and epoll repeats that until the descriptor is removed. */
 static int watch_keeper(struct agent *g, struct err *e)
 {
     struct epoll_event ev = { .events = EPOLLHUP, .data = { .ptr = &g->run } };
@@ -163,7 +163,7 @@ static void spawner_died(struct agent *g)
 {
     struct err e;
 
-    (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, spawner_fd(g->spawner), NULL); /* it would be told again and again */
+    (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, spawner_fd(g->spawner), NULL); /* epoll would repeat its end */
     if (!g->opt.outlives) {
         g->is_broken = true;
         return;
@@ -178,7 +178,7 @@ static void spawner_died(struct agent *g)
     }
 }
 
-/* Who was stopped, by whomever, goes on: nothing else would be done, and we would wait for it at the end. */
+/* Resume helpers that were stopped (SIGSTOP): else they do nothing, and we would wait for them at the end. */
 static void look_at_helpers(struct agent *g)
 {
     if (g->spawner)
@@ -365,7 +365,7 @@ static void agent_take(struct agent *g, enum agent_want w, const struct cluster_
         agent_pods_refresh(g, ev->object);
 }
 
-/* A list was told to its end: what it did not mention is gone. */
+/* A list is complete: objects that it did not name were deleted. */
 static void take_synced(struct agent *g, enum agent_want w)
 {
     VEC(struct object *) lost = { 0 };
@@ -526,7 +526,7 @@ void agent_kill_all(struct agent *g)
     }
 }
 
-/* In the kubelet's words, so that whoever looks for them finds them. */
+/* In the kubelet's words, so that tools that search for them find them. */
 void agent_shut_down(struct agent *g, int64_t grace_ms)
 {
     static const char words[] = "Pod was terminated in response to imminent node shutdown.";

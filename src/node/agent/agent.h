@@ -38,8 +38,8 @@ struct agent_output { /* a line that a container wrote */
     struct str text;
 };
 
-/* A tree of files that a pod wrote and that is deleted with it. One for each start of a container (what it changed in its
- * root), and one for each emptyDir on disk. */
+/* A tree of files that a pod wrote and that is deleted with it. One for each start of a container (what it changed in
+ * its root), and one for each emptyDir on disk. */
 struct agent_written {
     struct str namespace, pod, uid;
     struct str container; /* that wrote it; of an emptyDir: the first that mounts it */
@@ -90,7 +90,7 @@ enum agent_pull {
 enum agent_network {
     AGENT_NET_AUTO,    /* a way out where there can be one; else without, and a notice says why */
     AGENT_NET_PRIVATE, /* pods reach each other, nothing else */
-    AGENT_NET_OPEN,    /* as auto, and whoever has a route to pods reaches them: see net.h */
+    AGENT_NET_OPEN,    /* as auto, and other hosts with a route to the pods reach them: see net.h */
     AGENT_NET_MAX,
 };
 
@@ -142,9 +142,9 @@ struct agent_options {
 /* Remove what dead runs left; create the directory, cgroups, spawner and network of the run. Call it after user_enter()
  * and before any thread exists. */
 int agent_open(const struct agent_options *opt, struct agent **ret, struct err *e);
-/* Find a run of this node whose program has ended; NULL: there is none. The caller holds a lock, so that only one program
- * looks for this node. Runs that cannot be adopted (of another version, or killed while they started) are ended with a
- * warning. */
+/* Find a run of this node whose program has ended; NULL: there is none. The caller holds a lock, so that only one
+ * program looks for this node. Runs that cannot be adopted (of another version, or killed while they started) are ended
+ * with a warning. */
 struct agent_found *agent_found_look(const char *state_dir, const char *node_name);
 /* Instead of user_enter(): enter the namespaces of the run. */
 int agent_found_enter(const struct agent_found *f, struct user_root *ret, struct err *e);
@@ -153,8 +153,8 @@ void agent_found_free(struct agent_found *f); /* its pods keep running. NULL is 
  * thread. Returns the number of runs that were ended. */
 size_t agent_cleanup(const char *state_dir, const char *node_name);
 
-/* Start to work on the cluster, which is used by the agent alone (a cluster_embedded of its own). The next turn writes the
- * Node. */
+/* Start to work on the cluster, which is used by the agent alone (a cluster_embedded of its own). The next turn writes
+ * the Node. */
 void agent_attach(struct agent *g, struct cluster *c);
 
 int agent_fd(const struct agent *g); /* readable: something happened */
@@ -231,9 +231,10 @@ struct str agent_log_file(const struct agent *g, struct arena *a, struct str pod
 /* What the whole pod uses; false: it is not counted. */
 bool agent_pod_usage(const struct agent *g, struct str pod_uid, struct cgroup_stats *ret);
 
-/* Sessions: run a command in a container (shim_exec_on()), attach to a container (shim_attach()), carry bytes between a
- * socket and a port of the pod (shim_forward()). The descriptors stay the caller's. agent_turn() or agent_close() calls
- * 'ended' once, with the exit status or with why there is none. Returns the id for agent_session_end(); 0: not started. */
+/* Sessions: run a command in a container (shim_exec_on()), attach to a container (shim_attach()), carry bytes
+ * between a socket and a port of the pod (shim_forward()). The descriptors stay the caller's. agent_turn() or
+ * agent_close() calls 'ended' once, with the exit status or with why there is none. Returns the id for
+ * agent_session_end(); 0: not started. */
 typedef void (*agent_ended_f)(void *ctx, int exit_code, struct str why);
 struct agent_session_spec {
     struct agent_place where;
@@ -249,10 +250,10 @@ struct agent_session_spec {
 uint64_t agent_exec(struct agent *g, const struct agent_session_spec *spec, struct err *e);
 uint64_t agent_attach_to(struct agent *g, const struct agent_session_spec *spec, struct err *e);
 uint64_t agent_forward(struct agent *g, const struct agent_session_spec *spec, struct err *e);
-/* The address of a running pod, "10.88.0.2", in 'a', for agent_socket(). ERR_CONFLICT: the pod does not run here, or uses
- * the host's network. */
+/* The address of a running pod, "10.88.0.2", in 'a', for agent_socket(). ERR_CONFLICT: the pod does not run here, or
+ * uses the host's network. */
 int agent_pod_address(const struct agent *g, struct arena *a, struct str pod_uid, struct str *ret, struct err *e);
-void agent_session_end(struct agent *g, uint64_t id); /* kill it; 'ended' is not called any more */
+void agent_session_end(struct agent *g, uint64_t id); /* kill it; 'ended' is not called */
 
 /* What pods and their containers use: 'f' is called for each pod (container empty) and each container that runs. */
 typedef void (*agent_usage_f)(void *ctx, const struct agent_place *of, const struct cgroup_stats *s);

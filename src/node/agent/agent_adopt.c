@@ -3,8 +3,8 @@
  *     agent_found_look()   the spawners of the run, and what they keep: namespaces, the network, the lock
  *     agent_found_enter()  into its mount namespace, where its files are
  *     agent_open()         a keeper and a spawner of our own; every shim tells of its containers
- *     agent_pod_put()      the pod of a shim is told by the cluster: agent_pod_adopt()
- *     agent_kept_end()     all were told: what is left is nobody's
+ *     agent_pod_put()      the cluster reports the pod of a shim: agent_pod_adopt()
+ *     agent_kept_end()     the cluster has reported all pods: the other shims are stopped
  *
  * Waiting is for answers of our own processes alone, and before there is anything else to do.
  */
@@ -32,7 +32,7 @@ struct agent_found {
     VEC(struct spawner *) spawners; /* not empty */
 };
 
-/* One that cannot be gone on with is stopped: its pods would run beside those that come in their place. */
+/* Stop a spawner that cannot be adopted: its pods would run beside those that replace them. */
 static void add_spawner(struct agent_found *f, int dir, const char *name)
 {
     struct spawner *s = NULL;
@@ -46,7 +46,7 @@ static void add_spawner(struct agent_found *f, int dir, const char *name)
         log_warn("Failed to adopt pods of the previous agent; deleting them", LOG_TEXT("run", f->id),
                  LOG_TEXT("error", e.code ? e.text : "it was killed before its first pod started"));
     spawner_stop(s);
-    (void)unlinkat(dir, name, 0); /* its listener is gone */
+    (void)unlinkat(dir, name, 0); /* its listener has exited */
 }
 
 static void look_into(struct agent_found *f, int run_fd)
@@ -337,7 +337,7 @@ struct life *agent_pod_adopt(struct agent_pod *p, struct agent_kept *take_k)
     return life;
 }
 
-/* ---- what is nobody's ---- */
+/* ---- pods and directories without an object ---- */
 
 static bool is_of_a_pod(const struct agent *g, const char *name)
 {
@@ -383,7 +383,7 @@ void agent_kept_end(struct agent *g)
     int64_t until_ms = clock_mono_ms(&clock_real) + GONE_MS;
 
     if (map_count(&g->kept))
-        log_info("Deleting running pods whose objects are gone", LOG_INT("pods", (int64_t)map_count(&g->kept)));
+        log_info("Deleting running pods whose objects were deleted", LOG_INT("pods", (int64_t)map_count(&g->kept)));
     MAP_FOREACH(struct agent_kept *, k, &g->kept)
         shim_stop(k->shim);
     MAP_FOREACH(struct agent_kept *, k, &g->kept)

@@ -153,8 +153,8 @@ static int collect_env(struct building *b, struct err *e)
     return env_libraries(b, e);
 }
 
-/* A runtime of NVIDIA's gives a container what this variable says, and all GPUs if an image for CUDA says nothing. With our
- * own boxes it is a word for programs, and theirs to change. */
+/* A runtime of NVIDIA's gives a container what this variable says, and all GPUs if an image for CUDA says nothing. With
+ * our own boxes it is a word for programs, and theirs to change. */
 static int env_granted(struct building *b, struct err *e)
 {
     static const struct str name = STR_INIT("NVIDIA_VISIBLE_DEVICES");
@@ -191,7 +191,7 @@ static int build_env(struct building *b, struct err *e)
     return 0;
 }
 
-/* ---- who it is and what it may do ---- */
+/* ---- user, groups and capabilities ---- */
 
 static const struct json *security(const struct building *b, const char *key)
 {

@@ -22,7 +22,7 @@ static const struct {
     [WANT_SLICE] = { "discovery.k8s.io/v1", "EndpointSlice" },
 };
 
-/* A node of somebody else's cluster knows its own pods; what is behind Services there is the others' business. */
+/* A node of a real cluster watches only its own pods; kube-proxy and others handle Services there. */
 bool agent_wants(const struct agent *g, enum agent_want w)
 {
     if (w == WANT_ENDPOINTS || w == WANT_SLICE)

@@ -1,7 +1,7 @@
-/* agent_endpoints.c - who is behind a Service without a selector: the Endpoints and EndpointSlices that somebody has written
+/* agent_endpoints.c - backends of a Service without a selector: the Endpoints and EndpointSlices that users wrote
  *
  * Those that the server makes for Services with a selector are not looked at: the pods here are known first hand. An
- * address of this machine's own (loopback, link-local) is nobody's, nor is one of a Service, where nobody would answer.
+ * address of this machine's own (loopback, link-local) is ignored, and so is that of a Service, which has no host.
  */
 #include "node/agent/agent_internal.h"
 

@@ -91,7 +91,7 @@ static void put_services(struct env_build *b)
     }
 }
 
-/* The API server, which every pod is told of whatever enableServiceLinks says. */
+/* Every pod gets the address of the API server, whatever enableServiceLinks says. */
 static void put_api_server(struct env_build *b)
 {
     struct agent *g = b->p->agent;

@@ -2,8 +2,8 @@
  *
  * The kernel works beside the loop. Each batch it is given has a number, and each pod that of the first batch it was
  * in: once that one or a later one is in force, the pod may start. When one fails, what was in force stays, and it is
- * tried again after a while. Meanwhile a pod that a NetworkPolicy selects waits, with a reason, unless somebody said
- * that it need not; the others start, since all they lack are the addresses of Services.
+ * tried again after a while. Meanwhile a pod that a NetworkPolicy selects waits, with a reason, unless an option
+ * says that it need not; the others start, since all they lack are the addresses of Services.
  *
  * There is never more than one at work. One that is late cannot be stopped and may come into force at any time: were
  * there a newer one by then, the old one would replace it.
@@ -79,7 +79,7 @@ static void look_at_all(struct agent *g)
 
 /* ---- how it went ---- */
 
-/* Said once for each way of failing: nobody wants to read it ten times a second. */
+/* Log each kind of failure once, not ten times a second. */
 static void note_trouble(struct agent *g, const struct err *e)
 {
     struct agent_filter *f = &g->filter;
@@ -180,7 +180,7 @@ void agent_filter_put(struct agent *g, struct str batch)
         return;
     }
     if (batch.n == 0)
-        f->trouble = (struct err){ 0 }; /* it is nobody's any more */
+        f->trouble = (struct err){ 0 }; /* no pod needs the filter now */
     if (f->trouble.code && cluster_now_ms(g->cluster) < f->due_ms) {
         look_at_all(g);
         return;

@@ -1,8 +1,8 @@
 /* agent_image.c - the image of a container: is it there, is it to be pulled, who waits for it
  *
- * One pull for an image, however many pods wait for it; each container that waits is given back to its pod when the pull
- * is over. As a kubelet has it: Pulling, Pulled, Failed and BackOff as events, ErrImagePull and then, for 10 s doubling
- * to 5 min, ImagePullBackOff as what a container waits with.
+ * One pull for an image, however many pods wait for it; each container that waits is given back to its pod when the
+ * pull is over. As a kubelet has it: Pulling, Pulled, Failed and BackOff as events, ErrImagePull and then, for 10 s
+ * doubling to 5 min, ImagePullBackOff as what a container waits with.
  *
  * Unlike a kubelet: where a registry cannot be reached at all, what is there is used, be it older or only the host's
  * files. That is said once for each registry, and it is not asked again for a minute. And an image that must be asked
@@ -237,7 +237,7 @@ static enum agent_image_state agent_image_wait_for(const struct image_need *need
     return AGENT_IMAGE_LATER;
 }
 
-/* Nobody can be asked: with what there is. */
+/* No registry can be asked: use the image of the store. */
 static enum agent_image_state go_without(const struct image_need *need, const struct agent_image_pull *pull,
                                          const struct image *image)
 {
@@ -290,8 +290,8 @@ static enum agent_image_state was_there(const struct image_need *need, struct st
 
 /* ---- pods of tenants ----
  *
- * The host's files are nobody's image: a tenant gets them only where the configuration says so. What the store has is his
- * only if his login has opened it, or everybody's has (image_access.c). */
+ * A tenant gets the host's files only where the configuration says so, and an image of the store only if his login or
+ * the shared one has opened it (image_access.c). */
 
 static bool tenant_may_use(struct agent_pod *p, const struct image *image, const struct login *login)
 {
@@ -455,7 +455,7 @@ void agent_images_news(struct agent *g)
         }
         agent_image_show(g);
     }
-    if (puller_is_gone(g->opt.puller)) /* its end would be told again and again */
+    if (puller_is_gone(g->opt.puller)) /* epoll would repeat its end */
         (void)epoll_ctl(g->epoll, EPOLL_CTL_DEL, puller_fd(g->opt.puller), NULL);
 }
 

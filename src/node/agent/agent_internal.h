@@ -61,7 +61,7 @@ enum agent_want {
     WANT_POLICY,
     WANT_NAMESPACE,
     WANT_ACCOUNT,   /* only in a run: an API server puts into the pod what it gets of its account */
-    WANT_ENDPOINTS, /* these and slices: whom somebody has put behind a Service without a selector */
+    WANT_ENDPOINTS, /* these and slices: backends that users gave to a Service without a selector */
     WANT_SLICE,
     WANT_MAX
 };
@@ -105,7 +105,7 @@ int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir,
 /* Instead: go on with the run r->id, in its mount namespace. */
 int agent_run_adopt(struct agent_run *r, struct arena *a, const char *state_dir, int lock_fd, struct err *e);
 bool agent_run_is_of(int run_fd, struct str node);
-void agent_run_sweep(const char *state_dir); /* all whose processes are gone */
+void agent_run_sweep(const char *state_dir); /* all whose processes have ended */
 /* A run whose program and processes have ended; the caller has its lock. */
 void agent_run_end(const char *state_dir, const char *id);
 /* Remove its cgroups and files; from any process of the run. */
@@ -188,7 +188,7 @@ struct agent {
     bool has_node, is_broken;
     int64_t restarts_ms; /* helpers that were started again since then */
     unsigned n_restarts;
-    bool is_known[WANT_MAX]; /* all of the type was told once: before that no pod starts */
+    bool is_known[WANT_MAX]; /* the cluster has listed all of the type: before that no pod starts */
     bool is_closing;         /* agent_shut_down() */
     struct map refs;         /* struct agent_ref by "want/namespace/name" */
     struct map_u64 asked;    /* struct agent_ref by the token of the answer it waits for */
@@ -206,7 +206,7 @@ struct agent {
     struct list removals;       /* trees of pods that are still to be deleted, see agent_removal.c */
     struct list waiting;        /* pods whose shim is asked for when it is their turn */
     size_t n_making, turns_max; /* pods that have a turn, see agent_sandbox.c; so many at a time */
-    int64_t turn_ms;            /* when the next has its turn in any case; INT64_MAX: nobody waits */
+    int64_t turn_ms;            /* when the next has its turn in any case; INT64_MAX: none waits */
     int64_t room;               /* for output, in this turn */
     struct heap timers;         /* pods that are due at a time */
     struct map objects;         /* struct agent_object by "Kind/namespace/name" */
@@ -246,7 +246,7 @@ struct agent_layer { /* what one start of a container changed of its root */
     struct str container;
     int attempt;
     bool is_kept, is_gone;    /* when its pod has ended */
-    const struct str *mounts; /* only where somebody wants to know what was written */
+    const struct str *mounts; /* only if written files are reported */
     size_t n_mounts;
 };
 
@@ -330,10 +330,10 @@ void agent_pod_join(struct agent_pod *p, const struct shim_event *ev); /* its na
 void agent_pod_unmake(struct agent_pod *p);
 size_t agent_turns_max(void);
 void agent_pod_turn(struct agent_pod *p);                  /* look whether it still needs its turn */
-bool agent_pods_turns(struct agent *g);                    /* give turns to those that wait; true: somebody got one */
+bool agent_pods_turns(struct agent *g);                    /* give turns to those that wait; true: a pod got one */
 int agent_pod_volumes(struct agent_pod *p, struct err *e); /* made, or taken over */
 void agent_pod_leave(struct agent_pod *p);                 /* instead: as it is */
-int agent_pod_watch(struct agent_pod *p, struct err *e);   /* be told when its shim has something to say */
+int agent_pod_watch(struct agent_pod *p, struct err *e);   /* wake up when its shim has an event */
 void agent_pod_unwatch(struct agent_pod *p);
 
 /* ---- agent_tenant.c ---- */
@@ -367,7 +367,7 @@ bool agent_log_read(struct agent_pod *p, struct agent_log *l); /* false: there i
 bool agent_logs_read(struct agent_pod *p);                     /* all of them */
 void agent_logs_forget(struct agent_pod *p);
 void agent_log_prune(struct agent_pod *p, struct str container, int attempt); /* this attempt is about to start */
-void agent_logs_remove(struct agent_pod *p);                                  /* of a pod that is gone */
+void agent_logs_remove(struct agent_pod *p);                                  /* of a pod that was removed */
 void agent_log_unwritten(struct agent_pod *p, const struct shim_event *ev);
 
 /* ---- agent_probe.c ---- */
@@ -389,7 +389,7 @@ struct box_build { /* a container about to be started */
 int agent_box_build(struct agent_pod *p, struct arena *a, const struct life_action *action, struct box_build *ret,
                     struct err *e);
 void agent_box_done(struct box_build *b);
-void agent_box_ended(struct agent_pod *p, struct str container); /* gives back what it does not need any more */
+void agent_box_ended(struct agent_pod *p, struct str container); /* gives back what it no longer needs */
 /* What all containers on the host's files share: some milliseconds that pass best while the shim makes the pod's
  * namespaces. */
 void agent_box_prepare(const struct agent_pod *p);
@@ -407,14 +407,14 @@ struct str agent_device_owner(const struct agent_pod *p, struct arena *a, struct
 
 /* A new one, the last of the pod's; nothing in it was any other container's. */
 int agent_layer_make(struct agent_pod *p, struct str container, int attempt, struct err *e);
-/* Nothing of the pod runs any more: those in which all that is left is the kernel's are gone (is_gone). Most are. */
+/* After the pod has ended: remove the layers with no files but the kernel's (is_gone). Most are like that. */
 void agent_layers_drop_empty(struct agent_pod *p);
 
 /* ---- agent_image.c ---- */
 
 enum agent_image_state { AGENT_IMAGE_READY, AGENT_IMAGE_LATER, AGENT_IMAGE_FAILED };
-/* May the container start, as far as its image goes? LATER: agent_start_next() gives it back when the image is there, or
- * is known not to come. 'has_waited': it was given back just now. FAILED: in Kubernetes' word, and why. */
+/* May the container start, as far as its image goes? LATER: agent_start_next() gives it back when the image is there,
+ * or is known not to come. 'has_waited': it was given back just now. FAILED: in Kubernetes' word, and why. */
 enum agent_image_state agent_image_need(struct agent_pod *p, const struct life_action *action, bool has_waited,
                                         const char **ret_reason, struct err *e);
 bool agent_start_next(struct agent_pod *p, struct life_action *ret); /* one whose pull is over */
@@ -502,7 +502,7 @@ void agent_storage_check(struct agent *g);             /* the same */
 
 /* ---- agent_written.c ---- */
 
-void agent_pod_written(struct agent_pod *p);                            /* nothing of it runs any more: tell */
+void agent_pod_written(struct agent_pod *p);                            /* its processes have ended: report */
 void agent_layer_mounts(struct agent_pod *p, const struct box_spec *s); /* of the newest layer */
 
 /* ---- agent_refs.c ---- */
@@ -533,14 +533,14 @@ struct agent_pod *agent_pod_of(const struct agent *g, struct str namespace, stru
 
 enum { SESSION_ID = 1 }; /* ids of sessions have this bit of the upper half: life.h counts from below */
 bool agent_session_ended(struct agent_pod *p, const struct shim_event *ev); /* false: it is none */
-void agent_sessions_lost(struct agent_pod *p, struct str why);              /* their shim is gone */
+void agent_sessions_lost(struct agent_pod *p, struct str why);              /* their shim has died */
 
 /* ---- agent_node.c ---- */
 
 void agent_node_write(struct agent *g);
 void agent_node_changed(struct agent *g); /* its images did: it is written soon, where others read it */
 void agent_node_answered(struct agent *g, const struct err *e);
-void agent_node_gone(struct agent *g); /* somebody deleted it */
+void agent_node_gone(struct agent *g); /* a user deleted it */
 const struct resource_type *agent_node_type(void);
 
 #endif

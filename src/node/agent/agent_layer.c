@@ -1,12 +1,11 @@
 /* agent_layer.c - the directories that hold what containers change of their roots
  *
- * Each start of a container has one of its own, which is new and is removed with its pod. An overlay lives as long as somebody
- * holds a descriptor of it, wherever that was passed to: a directory that was used again would be in reach of whoever holds
- * the last one.
+ * Each start of a container has a new one, which is removed with its pod. An overlay lives as long as any process holds
+ * a descriptor of it, wherever that was passed to: if a directory were used again, that process could reach it.
  *
  * Two of them in each shard: to place a directory right below "layers" ext4 looks at all parts of the disk (see
- * agent_run.c), and begins where its name says. So each run has names of its own. Of more than two in one part each would
- * pass over what the others deleted.
+ * agent_run.c), and begins where its name says. So each run has names of its own. Of more than two in one part each
+ * would pass over what the others deleted.
  */
 #include "node/agent/agent_internal.h"
 

@@ -1,4 +1,4 @@
-/* agent_log.c - what containers write, from their log files to whoever listens
+/* agent_log.c - what containers write, from their log files to the readers
  *
  * Shims write logs to files and say how long they are (SHIM_LOG); nothing of the output goes through their sockets. A
  * reader follows each container that runs, over files that were turned over meanwhile, and tells the shim how far it
@@ -103,7 +103,7 @@ bool agent_logs_read(struct agent_pod *p)
     return true;
 }
 
-/* Of an attempt before: 'kubectl logs --previous' shows one, the others nobody can ask for. */
+/* Of earlier attempts: 'kubectl logs --previous' shows one, and no request can name the others. */
 void agent_log_prune(struct agent_pod *p, struct str container, int attempt)
 {
     autoarena a = { 0 };

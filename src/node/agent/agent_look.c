@@ -1,4 +1,4 @@
-/* agent_look.c - pods, their logs and what they use, for whoever asks (kubectl logs, top) */
+/* agent_look.c - pods, their logs and what they use, for requests such as kubectl logs and top */
 #include "node/agent/agent_internal.h"
 
 #include "api/meta.h"
@@ -206,7 +206,7 @@ static void add_children(struct arena *a, struct family *f, pid_t pid)
     }
 }
 
-/* Process 1 of a container and all that descends from it: whoever loses its parent gets this one. */
+/* Process 1 of a container and all that descends from it: a process that loses its parent gets this one. */
 static void each_of_family(struct arena *a, pid_t first, struct process_walk *w)
 {
     struct family f = { 0 };
@@ -215,7 +215,7 @@ static void each_of_family(struct arena *a, pid_t first, struct process_walk *w)
         *vec_push(a, &f.pids) = first;
     for (size_t i = 0; i < f.pids.n; i++)
         add_children(a, &f, f.pids.v[i]);
-    VEC_FOREACH(pid, &f.pids) /* whoever is told may take his time */
+    VEC_FOREACH(pid, &f.pids) /* on_pid() may be slow */
         on_pid(w, *pid);
 }
 

@@ -1,10 +1,10 @@
 /* agent_node.c - this machine as a Node object: what it has, and what it cannot do
  *
  * Written once, at the beginning: a run is short, and its node does not change. In a real cluster it is found again
- * where it is there already, and its conditions and images are written every five minutes, as a kubelet does, and when an
- * image has come; that the machine is alive others see by its Lease. Whether pods fit is the scheduler's
- * business; the agent runs what is bound to it. What the host cannot enforce (limits without cgroups) is a condition,
- * so that people find it.
+ * where it is there already, and its conditions and images are written every five minutes, as a kubelet does, and when
+ * an image has come; that the machine is alive others see by its Lease. Whether pods fit is the scheduler's business;
+ * the agent runs what is bound to it. Limits that the host cannot enforce (without cgroups) are a condition, so that
+ * people find them.
  */
 #include "node/agent/agent_internal.h"
 
@@ -81,8 +81,8 @@ static void put_condition(struct arena *a, struct json *list, struct times at, s
     json_set(j, "lastTransitionTime", json_str(a, at.since));
 }
 
-/* A node of somebody else's cluster that may not list what it needs can start nothing: then no pod should be sent to it.
- * (Our own has listed everything before anybody can ask.) '*reason' is changed where it is not Ready. */
+/* A node of a real cluster that may not list the objects it needs can start no pod, so the scheduler should send it
+ * none. (Ours has listed everything before the first request.) '*reason' is changed where it is not Ready. */
 static struct str ready_why(struct agent *g, struct arena *a, const char **reason)
 {
     autobuf kinds = { 0 };
@@ -347,8 +347,8 @@ void agent_node_write(struct agent *g)
     agent_write(g, &g->node, &op);
 }
 
-/* A Node that is there already was ours: it gets what is new, and keeps what others put into its spec. One that
- * somebody deleted while we are here is made again. What fails for another reason is written again as it is. */
+/* An existing Node was ours: it gets what is new, and keeps what others put into its spec. A Node that a user deleted
+ * while we run is created again. A write that fails for another reason is repeated. */
 void agent_node_answered(struct agent *g, const struct err *e)
 {
     enum node_step old = g->node_step;

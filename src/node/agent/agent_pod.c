@@ -1,6 +1,6 @@
 /* agent_pod.c - a pod: from its binding to the last trace of it
  *
- * life.h decides, this file does. Nothing here waits: a sandbox is asked for, and what comes of it is told by its shim.
+ * life.h decides, this file does. Nothing here waits: it asks for a sandbox, and the shim reports the result.
  */
 #include "node/agent/agent_internal.h"
 
@@ -207,8 +207,8 @@ static void unmake(struct agent_pod *p)
         forget_needs(p);
 }
 
-/* Only its shim knows how a pod has ended that outlives us: it goes when that is written, and the next one of us need
- * not ask it any more. */
+/* Only its shim knows how a pod has ended that outlives us: stop it when that is written, and the next agent need not
+ * ask it. */
 static void unmake_when_written(struct agent_pod *p)
 {
     if (!p->is_unmaking || p->status.token || p->status.has_failed)
@@ -302,7 +302,7 @@ static void write_events(struct agent_pod *p)
         agent_event(p->agent, p->object->root, ev.is_warning, ev.reason, ev.message);
 }
 
-/* How it ended is written before it is confirmed that it is gone: then nobody can see it any more. */
+/* Write how it ended before its deletion is confirmed: after that no client can see it. */
 static void end_when_written(struct agent_pod *p)
 {
     if (!p->is_over || p->is_confirmed || p->status.token || p->status.has_failed)
@@ -330,7 +330,7 @@ static void agent_pod_step(struct agent_pod *p)
     bool is_changed = life_is_changed(p->life) || agent_write_due_ms(&p->status) <= now_ms;
 
     if (life_is_stopping(p->life) && (p->stage == STAGE_ASKS || p->stage == STAGE_SHIM || p->stage == STAGE_FILTER))
-        agent_pod_made(p); /* as far as it is: nobody waits for the rest any more */
+        agent_pod_made(p); /* as far as it is: the rest is no longer needed */
     agent_tokens_renew(p, now_ms);
     if (p->resize_ms <= now_ms)
         agent_pod_resize(p);
@@ -405,7 +405,7 @@ static void agent_pod_lost(struct agent_pod *p, struct str text)
     if (!text.n)
         text = clean_up_alone(p);
     agent_sessions_lost(p, STR("the pod has ended"));
-    agent_logs_forget(p); /* of containers that will not be told to have ended */
+    agent_logs_forget(p); /* of containers whose end the shim will not report */
     if (p->stage == STAGE_MADE) {
         agent_pod_unwatch(p);
         life_lost(p->life, text, agent_pod_now(p));
@@ -567,7 +567,7 @@ static struct agent_pod *agent_pod_new(struct agent *g, const struct object *o)
     return p;
 }
 
-/* What downwardAPI volumes can show of a pod that runs has changed. */
+/* Fields that downwardAPI volumes of a running pod show have changed. */
 static bool shows_other(const struct json *old, const struct json *new)
 {
     static const char *const members[] = { "labels", "annotations" };
@@ -590,7 +590,7 @@ void agent_pod_put(struct agent *g, const struct object *o)
     if (!str_eq(json_member_text(json_get(o->root, "spec"), "nodeName"), g->node_name))
         return;
     if (!p && g->is_closing)
-        return; /* it stays bound: for the next agent here, or for whoever deletes the Node */
+        return; /* it stays bound: for the next agent here, or until the Node is deleted */
     if (!p) {
         p = agent_pod_new(g, o);
     } else {

@@ -1,9 +1,8 @@
 /* agent_removal.c - trees that pods wrote are deleted in portions
  *
- * A pod can leave millions of files. To delete them at once would take seconds in which the loop serves nobody, so each
- * turn deletes REMOVED_A_TURN of them, of one tree after the other. Their names never come again: a tree that waits is
- * in nobody's way. One that still waits when the program ends is deleted with the run, or by the next program that
- * goes on with it.
+ * A pod can leave millions of files. To delete them at once would block the loop for seconds, so each turn deletes
+ * REMOVED_A_TURN of them, of one tree after the other. Names are never used again, so a tree that waits is in no pod's
+ * way. A tree that still waits when the program ends is deleted with the run, or by the next program that adopts it.
  */
 #include "node/agent/agent_internal.h"
 

@@ -1,8 +1,9 @@
 /* agent_resize.c - other amounts of CPU and memory for containers that run (pods/resize)
  *
- * What a pod has is in its status, from where the next agent takes it; what it wishes is in its spec. A wish that does not
- * fit beside the other pods is Deferred, and a limit of memory below what is in use is an Error; both are tried again. Else
- * the limits of the pod's group and of its containers' groups are set: no group is ever below those inside of it.
+ * The amounts of a pod are in its status, from where the next agent takes them; its wishes are in its spec. One that
+ * does not fit beside the other pods is Deferred, and a limit of memory below what is in use is an Error; both are
+ * tried again. Else the limits of the pod's group and of its containers' groups are set: no group is ever below those
+ * inside of it.
  */
 #include "node/agent/agent_internal.h"
 

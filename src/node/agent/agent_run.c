@@ -1,15 +1,16 @@
 /* agent_run.c - the run on the host: its id, its directory, and what dead runs left
  *
- * <state>/lock        held for a moment by whoever makes, claims or takes away the directory of a run
- * <state>/<id>/lock   held by the program, its spawner and its shims: free once the last of them is gone
+ * <state>/lock        held for a moment to create, claim or remove the directory of a run
+ * <state>/<id>/lock   held by the program, its spawner and its shims: free once the last of them has exited
  *
  * <state>/<id>/groups where its cgroups are: a process that lost its parent may have been moved elsewhere
  *
- * Who wants to remove a run that is not his own must hold its lock. So nobody removes a living one, nor two a dead one.
+ * A program that removes the run of another must hold its lock: it cannot remove a living run, nor can two remove a
+ * dead one.
  *
  * Of a node, whose pods outlive the program, there are also:
  *
- * <state>/<id>/node           its name: whoever runs the node of that name goes on with the run
+ * <state>/<id>/node           its name: the next program that runs the node of that name adopts the run
  * <state>/<id>/spawner.<pid>  where its spawners listen for him; see shim.h
  * <state>/<id>/shims.log      what spawners and shims had to say
  */
@@ -50,7 +51,7 @@ static int state_lock(int state_fd, int *ret_fd, struct err *e)
     return lock_take(state_fd, lock_name, STATE_LOCK_MS, ret_fd, e);
 }
 
-/* Become the one who removes the run. False: it lives, or is gone, or somebody else is at it. */
+/* Take the right to remove the run. False: it lives, or it was removed, or another program is removing it. */
 static bool claim(int state_fd, const char *id, int *ret_fd)
 {
     autoclose int lock = -1, dir = -1;
@@ -80,7 +81,7 @@ static void sweep_volumes(const char *dir)
     }
 }
 
-/* The lock stays until the end: without it the rest would seem to be nobody's. */
+/* The lock stays until the end: without it the rest would look like no run at all. */
 static void empty_run(int state_fd, const char *id)
 {
     autodir *d = dir_open(state_fd, id);
@@ -105,7 +106,7 @@ static void remove_files(int state_fd, struct str state_dir, const char *id)
     (void)umount2(small.p, MNT_DETACH); /* if it is the run's own process that removes it */
     (void)umount2(layers.p, MNT_DETACH);
     empty_run(state_fd, id);
-    (void)state_lock(state_fd, &lock, NULL); /* somebody hangs: go on without */
+    (void)state_lock(state_fd, &lock, NULL); /* another program hangs: go on without the lock */
     if (tree_remove(state_fd, id, &e) < 0)
         log_warn("Failed to remove files of a run", LOG_TEXT("error", e.text));
 }
@@ -124,7 +125,7 @@ static bool agent_run_is_kept(int state_fd, const char *id)
     char path[16];
 
     (void)snprintf(path, sizeof(path), "%s/keep", id);
-    return faccessat(state_fd, path, F_OK, 0) == 0; /* somebody wants to look at it */
+    return faccessat(state_fd, path, F_OK, 0) == 0; /* kept for a look at it */
 }
 
 int agent_run_groups(int run_fd, const char *id, struct cgroups **ret, const char **ret_why, struct err *e)
@@ -171,7 +172,7 @@ static void sweep_dead(const struct agent_run *r, int state_fd)
     (void)net_sweep();
 }
 
-/* In the keeper: nobody else is left. Only, of the last to go the kernel closes one descriptor after the other, and we may
+/* In the keeper: all others have exited. But the kernel closes the descriptors of the last one by one, and we may
  * have seen the end of the lifeline before that of the lock. */
 static void agent_run_finish(void *ctx)
 {
@@ -233,7 +234,7 @@ int agent_run_keep_again(struct agent_run *r, struct err *e)
     return start_keeper(r, e);
 }
 
-/* The keeper first: whenever the program is killed from here on, somebody removes what is there. */
+/* The keeper first: from here on it removes the directory if the program is killed. */
 static int agent_run_make_dir(struct agent_run *r, struct arena *a, int state, struct err *e)
 {
     autoclose int lock = -1;
@@ -285,8 +286,8 @@ int agent_run_begin(struct agent_run *r, struct arena *a, const char *state_dir,
         return err_errno(e, "mount a tmpfs on %s/small", r->dir.p);
     if (open_small(r, e) < 0)
         return -1;
-    if (!box_can_hold_changes(
-            r->dir_fd)) /* one for all: each container would make its own, and nobody could look at it */
+    /* One tmpfs for all: each container would make its own, which is invisible from outside. */
+    if (!box_can_hold_changes(r->dir_fd))
         (void)mount("pumice", arena_fmt(a, "%s/layers", r->dir.p).p, "tmpfs", MS_NODEV, "mode=0700");
     if (r->node.n && file_write(r->dir_fd, node_file, O_EXCL, 0600, r->node) < 0)
         return err_errno(e, "write %s/%s", r->dir.p, node_file);

@@ -1,6 +1,6 @@
 /* agent_sandbox.c - the sandbox of a pod: volumes, address, shim; made when it starts, removed when it has ended
  *
- * Nothing here waits: a sandbox is asked for, and what comes of it is told by its shim.
+ * Nothing here waits: it asks for a sandbox, and the shim reports the result.
  */
 #include "node/agent/agent_internal.h"
 
@@ -123,9 +123,10 @@ static int ask_for_shim(struct agent_pod *p, struct err *e)
 
 /* ---- turns ----
  *
- * Of hundreds of pods that start at once the kernel would hold all the namespaces before the first of them runs, and it
- * looks at all processes for each root that is entered. So only some are under way at a time: from the shim until the
- * container runs, or does not, or waits for its image. One that hangs there keeps its turn, and others go on, slower. */
+ * Of hundreds of pods that start at once the kernel would hold all the namespaces before the first of them runs, and
+ * it looks at all processes for each root that is entered. So only some are under way at a time: from the shim until
+ * the container runs, or does not, or waits for its image. One that hangs there keeps its turn, and others go on,
+ * slower. */
 
 enum { TURNS_PER_CPU = 32, TURN_MS = 100 };
 

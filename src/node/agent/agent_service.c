@@ -145,7 +145,7 @@ static void agent_service_take_back(struct agent *g, struct agent_given *given)
     free(given);
 }
 
-/* One that somebody chose is given to nobody else. */
+/* Never give an address that a user chose to another Service. */
 static void keep_address(struct agent *g, const struct object *service, struct in_addr address)
 {
     struct agent_given *given = map_get(&g->services.given, service->uid);
@@ -252,7 +252,7 @@ static char protocol_of(const struct json *port)
     return text.n ? text.p[0] : 'T';
 }
 
-struct agent_service { /* one, and who is behind it: pods by their labels, or whom somebody named */
+struct agent_service { /* one, and its backends: pods by their labels, or addresses that a user wrote */
     const struct object *object;
     const struct json *spec;
     const struct selector *selector; /* NULL: it has none */

@@ -128,7 +128,7 @@ void agent_session_end(struct agent *g, uint64_t id)
 
     if (!s)
         return;
-    (void)shim_cancel(s->pod->shim, id, NULL); /* a shim that is gone has killed it */
+    (void)shim_cancel(s->pod->shim, id, NULL); /* a shim that has exited has killed it */
     agent_session_forget(s);
 }
 
@@ -140,7 +140,7 @@ bool agent_session_ended(struct agent_pod *p, const struct shim_event *ev)
         return false;
     s = agent_session_find(p->agent, ev->id);
     if (!s)
-        return true; /* nobody waited any more */
+        return true; /* it was cancelled */
     gone = *s;
     agent_session_forget(s);
     gone.ended(gone.ctx, ev->exit_code, ev->text);

@@ -1,9 +1,9 @@
 /* agent_storage.c - pods that use more of the disk than they may: ephemeral-storage limits, emptyDir.sizeLimit
  *
- * What is used is measured, as a kubelet does it, and a pod that uses more is evicted with a kubelet's words. Where the
- * file system counts (project.h), it is asked. Elsewhere the files are looked through, and that takes time that everybody
- * else waits for: so there is a pause after each look, as long as leaves nineteen parts of twenty to the others. What
- * lies in memory has a size of its own (volume.h).
+ * The agent measures use and evicts a pod that uses more, as a kubelet does and with its words. Where the file system
+ * counts (project.h), it is asked. Elsewhere the files are looked through, and that takes time that everybody else
+ * waits for: so there is a pause after each look, as long as leaves nineteen parts of twenty to the others. What lies
+ * in memory has a size of its own (volume.h).
  */
 #include "node/agent/agent_internal.h"
 
@@ -64,7 +64,7 @@ static int64_t used_below(const struct agent *g, const char *path, int64_t max)
     int64_t counted = dir >= 0 ? counted_below(dir) : -1;
 
     if (dir >= 0 && (counted < 0 || g->storage_looks % WALK_LOOKS == 0))
-        (void)tree_walk(dir, measure_entry, &m); /* what nobody can open holds little */
+        (void)tree_walk(dir, measure_entry, &m); /* unreadable directories hold little */
     return MAX_OF(m.bytes, counted);
 }
 

@@ -1,11 +1,10 @@
 /* agent_write.c - writes to the cluster that must take effect some time
  *
  * A cluster may refuse a write, or not answer it (cluster.h). All that the agent writes follows from what is so on this
- * machine: the status of a pod, its end, the Node, the address of a Service. So what failed, or what nobody knows of,
- * is written again as it is by then, after a pause. A newer write of the same thing takes the place of the older one,
- * and nobody wants to know what became of that. It may take effect all the same, and later than the newer one; so a pod
- * is compared with what was written when somebody else has changed it (agent_pod.c). Events are not among these: one
- * that is lost is lost.
+ * machine: the status of a pod, its end, the Node, the address of a Service. So a write that failed or was not answered
+ * is repeated after a pause, with the state by then. A newer write of the same thing replaces the older one, whose
+ * answer is ignored. The older one may still take effect, and later than the newer one; so a pod is compared with what
+ * was written when another client has changed it (agent_pod.c). Events are not among these: one that is lost is lost.
  */
 #include "node/agent/agent_internal.h"
 
@@ -30,7 +29,7 @@ void agent_write(struct agent *g, struct agent_write *w, const struct op *op)
     map_u64_put(&g->writes, w->token, w);
 }
 
-/* What is not there any more needs no status, and what is there already need not be made. */
+/* An object that was deleted needs no status, and one that exists need not be created. */
 static bool is_failure(const struct err *e)
 {
     return e->code != ERR_OK && e->code != ERR_NOT_FOUND && e->code != ERR_EXISTS;

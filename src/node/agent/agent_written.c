@@ -1,7 +1,7 @@
-/* agent_written.c - what pods wrote that goes with them
+/* agent_written.c - files that pods wrote and that are removed with them
  *
- * Told when a sandbox is unmade: nothing of the pod runs any more, and its files are about to be removed. One that is to
- * stay is left out of that, or, being below a volume, moved to where the layers are; it goes with the run.
+ * Reported when a sandbox is unmade: the processes of the pod have ended, and its files are about to be removed. A file
+ * to keep is left out of that, or moved to the layers if it is below a volume; it is removed with the run.
  */
 #include "node/agent/agent_internal.h"
 
@@ -13,7 +13,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-/* ---- what is nobody's work ---- */
+/* ---- files that are not the work of a pod ---- */
 
 /* Records of logins, what belongs to running programs, and what Python makes again by itself. */
 static const char *const noise_paths[] = { "/var/log/wtmp",    "/var/log/btmp", "/var/log/lastlog",

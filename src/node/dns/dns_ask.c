@@ -1,9 +1,9 @@
 /* dns_ask.c - questions that are not ours, passed on to the host's name server
  *
- * An attacker who guesses the port and the id of a query can forge its answer before the true one comes. So each question has
- * a socket of its own, whose port the kernel draws, connected, so that the kernel drops packets of other senders; and a
- * random id. An answer that does not repeat id and question is ignored. A client by TCP is served by TCP, so that it
- * gets answers of any length.
+ * An attacker who guesses the port and the id of a query can forge its answer before the true one comes. So each
+ * question has a socket of its own, whose port the kernel draws, connected, so that the kernel drops packets of other
+ * senders; and a random id. An answer that does not repeat id and question is ignored. A client by TCP is served by
+ * TCP, so that it gets answers of any length.
  */
 #include "node/dns/dns_internal.h"
 
@@ -105,7 +105,7 @@ void dns_ask_free(struct dns_ask *k)
     free(k);
 }
 
-/* Close first, so that a client by TCP that waits for nothing else can end. */
+/* Close first, so that the connection of a TCP client with no other question can end. */
 static void dns_ask_fail(struct dns_server *s, struct dns_ask *k)
 {
     dns_ask_close(s, k);

@@ -100,7 +100,7 @@ struct dns_node dns_zone_find(struct dns_zone *z, const struct dns_labels *name)
 
 /* In small letters. NULL if there is none. */
 struct dns_entry *dns_zone_service(const struct dns_zone *z, struct str namespace, struct str name);
-/* The links of an address, by service; NULL if nobody has it. */
+/* The links of an address, by service; NULL if no service has it. */
 const struct list *dns_zone_owners(const struct dns_zone *z, struct in_addr address);
 /* The members of 'e' with that address: the first, and how many. */
 size_t dns_entry_at(const struct dns_entry *e, struct in_addr address, struct dns_member *const **ret_first);

@@ -191,7 +191,7 @@ static void *dns_server_serve(void *ctx)
 
 /* ---- starting ---- */
 
-struct opening { /* what the thread that enters the namespace is told, and what it says */
+struct opening { /* input and result of the thread that enters the namespace */
     struct dns_server *server;
     int ns_fd, result;
     struct err e;
