@@ -79,21 +79,18 @@ static int64_t coming_until(const struct round *r, const struct sched_group *g)
     return MAX_OF(is_believed ? g->since.grown_ms : 0, g->since.lacking_ms) + coming_ms;
 }
 
-/* Pods are missing, but that is no failure to schedule and not told: their controller creates them, deletes them, or
- * wants no more of them. */
-static bool are_expected_to_lack(const struct round *r, const struct sched_group *g)
-{
-    return r->m->config.coming_ms && (g->job.is_ending || g->counts.n[POD_GOING] || r->now_ms < coming_until(r, g));
-}
-
 static bool lacks_pods(struct round *r, struct sched_group *g, struct why *ret)
 {
+    int64_t until_ms = coming_until(r, g);
+    /* Its controller creates them, deletes them, or wants no more of them: that is no failure to schedule. */
+    bool is_expected = r->m->config.coming_ms && (g->job.is_ending || g->counts.n[POD_GOING] || r->now_ms < until_ms);
+
     if (g->is_whole || has_pods(g, ret))
         return false;
-    if ((ret->kind == WHY_NOT_ENOUGH_PODS || ret->kind == WHY_NOT_ENOUGH_OF_ROLE) && are_expected_to_lack(r, g)) {
+    if (is_expected && (ret->kind == WHY_NOT_ENOUGH_PODS || ret->kind == WHY_NOT_ENOUGH_OF_ROLE)) {
         *ret = (struct why){ .kind = WHY_NO_PODS_YET, .dim = -1 };
-        if (r->now_ms < coming_until(r, g))
-            round_retry(r, g, coming_until(r, g));
+        if (r->now_ms < until_ms)
+            round_retry(r, g, until_ms);
     }
     return true;
 }

@@ -215,13 +215,6 @@ static void promise_of(const struct round *r, const struct sched_group *g, struc
         ret->v[d] = MAX_OF(g->spec.min_resources.v[d] - g->counts.allocated.v[d], 0);
 }
 
-/* By what was told: a binding that is still on its way does not count. */
-static bool is_half(const struct sched_group *g)
-{
-    return g->counts.n[POD_BOUND] && g->counts.n[POD_BOUND] < group_min(g) && !g->counts.n[POD_RUNNING] &&
-           !g->counts.n[POD_SUCCEEDED] && !g->counts.n_gone;
-}
-
 /* By its pods or its phase, also when that was before we were here. */
 static bool has_stood(const struct sched_group *g)
 {
@@ -246,11 +239,14 @@ static void refresh(struct round *r, struct sched_group *g)
 {
     struct sched_model *m = r->m;
     struct amounts demand = { { 0 } }, promise;
+    const uint32_t *n = g->counts.n; /* a binding that the API server has not reported yet does not count as bound */
+    bool is_half = n[POD_BOUND] && n[POD_BOUND] < group_min(g) && !n[POD_RUNNING] && !n[POD_SUCCEEDED] &&
+                   !g->counts.n_gone;
 
     g->is_whole = group_is_whole(g);
     if (has_stood(g))
         g->since.ready_ms = r->now_ms;
-    g->since.half_ms = !is_half(g) ? 0 : g->since.half_ms ? g->since.half_ms : r->now_ms;
+    g->since.half_ms = !is_half ? 0 : g->since.half_ms ? g->since.half_ms : r->now_ms;
     g->since.lacking_ms = group_has_its_pods(g) ? 0 : g->since.lacking_ms ? g->since.lacking_ms : r->now_ms;
     if (round_is_waiting(g)) {
         if (!list_is_linked(&g->in_waiting))
@@ -370,19 +366,16 @@ static void check_holds(struct round *r)
     }
 }
 
-/* Groups that found no place are looked at again only when there is more room than then, or more for their queue. */
-static bool may_have_more(const struct round *r, const struct sched_group *g)
-{
-    return g->found.tried != r->room || (why_is_of_queue(g->why->kind) && g->found.tried_yields != r->yields);
-}
-
+/* A group that found no place is asked again only when the nodes or its queue have more room than then. */
 static void push_again(struct round *r, struct sched_group *g)
 {
+    bool has_more_room = g->found.tried != r->room ||
+                         (why_is_of_queue(g->why->kind) && g->found.tried_yields != r->yields);
     bool is_time = g->retry_ms && g->retry_ms <= r->now_ms;
 
     if (g->retry_ms && !is_time)
         round_wake(r, g->retry_ms);
-    if (!may_have_more(r, g) && !is_time && !g->queue->is_fifo)
+    if (!has_more_room && !is_time && !g->queue->is_fifo)
         return; /* fifo: nobody overtakes those who were not asked again */
     g->retry_ms = 0;
     round_push(r, g);

@@ -165,11 +165,6 @@ static int64_t evict_budget_count(struct hunt *h, const struct sched_budget *b)
     return INT64_MAX / 2;
 }
 
-static int64_t budget_left(struct hunt *h, const struct sched_budget *b)
-{
-    return (b->has_status ? b->allowed : evict_budget_count(h, b)) - b->taken;
-}
-
 /* Would all budgets bear the loss of these pods? */
 static bool budgets_bear(struct hunt *h, const struct bundle *b)
 {
@@ -178,7 +173,7 @@ static bool budgets_bear(struct hunt *h, const struct bundle *b)
 
         VEC_FOREACH(p, &b->pods)
             n += budget_covers(h, budget, *p);
-        if (n && n > budget_left(h, budget))
+        if (n && n > (budget->has_status ? budget->allowed : evict_budget_count(h, budget)) - budget->taken)
             return false;
     }
     return true;

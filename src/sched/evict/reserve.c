@@ -10,7 +10,7 @@
  *                 its pods have not been made for five minutes
  *
  * A search for victims walks all pods that run, so few groups may have one in a round, none that cannot succeed
- * (is_worth), and none twice for the same room and the same needs (has_hunted, likeness).
+ * (is_worth), and none twice for the same room and the same needs (hunt, likeness).
  */
 #include "sched/round.h"
 
@@ -233,13 +233,6 @@ static bool reserve_has_failed(const struct hunts *h, uint64_t like)
     return false;
 }
 
-/* It found nobody, and nothing has happened since that would help. It must not take the turn of others who had none,
- * for ever. */
-static bool has_hunted(const struct round *r, const struct sched_group *g)
-{
-    return g->found.hunted == r->m->room_gen && !(g->found.hunt_ms && g->found.hunt_ms <= r->now_ms);
-}
-
 /* No: it takes nobody's turn. */
 static bool is_worth(struct round *r, struct sched_group *g, bool may_reclaim)
 {
@@ -264,11 +257,13 @@ static bool is_worth(struct round *r, struct sched_group *g, bool may_reclaim)
  * True: they were found; '*ret_why' is why it waited before. */
 static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool may_reclaim, struct why *ret_why)
 {
+    /* It found no victims, and nothing has changed since. Others that had no turn come first. */
+    bool has_hunted = g->found.hunted == r->m->room_gen && !(g->found.hunt_ms && g->found.hunt_ms <= r->now_ms);
     uint64_t like;
 
     if (hold_has_victims(g->hold) || g->found.never_fits || round_has_given_up(r, g))
         return false;
-    if (has_hunted(r, g)) {
+    if (has_hunted) {
         if (g->found.hunt_ms) /* it was asked for another reason in between */
             round_retry(r, g, g->found.hunt_ms);
         return false;
@@ -378,15 +373,12 @@ static void reserve(struct round *r, struct sched_group *g, bool by_nodes)
     round_touch(r, g);
 }
 
-/* What was of no use to one is of no use to another like it. */
-static bool is_futile(const struct sched_model *m, const struct sched_group *g)
-{
-    return g->found.futile == m->node_gen || (g->gang.alike && g->gang.alike->futile == m->node_gen);
-}
-
 static bool may_reserve(struct round *r, const struct sched_group *g)
 {
-    return !g->is_whole && !round_is_hopeless(r, g) && !is_futile(r->m, g) && !g->hold && group_knows_its_pods(g);
+    uint64_t gen = r->m->node_gen;
+    bool is_futile = g->found.futile == gen || (g->gang.alike && g->gang.alike->futile == gen);
+
+    return !g->is_whole && !round_is_hopeless(r, g) && !is_futile && !g->hold && group_knows_its_pods(g);
 }
 
 void round_reserve_for(struct round *r, struct sched_group *g)

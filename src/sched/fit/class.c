@@ -95,22 +95,18 @@ static void read_terms(struct sched_model *m, struct pod_class *c, const struct 
         };
 }
 
-static uint32_t id_new(struct fit *f)
-{
-    return f->free_ids.n ? f->free_ids.v[--f->free_ids.n] : f->next_id++;
-}
-
 static struct pod_class *class_new(struct sched_model *m, struct str key, size_t body_n)
 {
     struct json_parse_options opt = { .limits = { .max_depth = 4096, .max_bytes = (size_t)1 << 31 } };
     struct pod_class *c = xcalloc(1, sizeof(*c));
+    struct fit *f = m->fit;
     struct json *j = NULL;
     int rc;
 
     c->work = xcalloc(1, sizeof(*c->work));
     c->key = arena_str(&c->arena, key);
     c->body_n = body_n;
-    c->id = id_new(m->fit);
+    c->id = f->free_ids.n ? f->free_ids.v[--f->free_ids.n] : f->next_id++;
     rc = json_parse(&c->arena, c->key, &opt, &j, NULL);
     assert(rc == 0 && "we printed it");
     c->namespace = json_member_text(j, "n");
@@ -121,7 +117,7 @@ static struct pod_class *class_new(struct sched_model *m, struct str key, size_t
     read_ports(c, json_get(j, "p"));
     read_node_rules(m, c, j);
     JSON_FOREACH(i, c->images)
-        *vec_push(&c->arena, &c->image_list) = image_ref(m->fit, json_text(i, STR("")));
+        *vec_push(&c->arena, &c->image_list) = image_ref(f, json_text(i, STR("")));
     JSON_FOREACH(i, json_get(j, "c"))
         *vec_push(&c->arena, &c->claims) = (struct class_claim){
             json_text(i, STR("")),
@@ -129,7 +125,7 @@ static struct pod_class *class_new(struct sched_model *m, struct str key, size_t
         };
     c->has_device_claims = json_bool(json_get(j, "d"), false);
     read_terms(m, c, j);
-    map_put(&m->fit->classes, c->key, c);
+    map_put(&f->classes, c->key, c);
     m->tolerant_gen += c->tolerations != NULL;
     terms_class_added(m, c);
     return c;

@@ -92,12 +92,6 @@ struct spreads {
     size_t n, cap;
 };
 
-/* Refusals that take a node out of the count, by the rule's policies. */
-static int32_t spread_excludes(const struct spread_rule *r)
-{
-    return (r->honors_affinity ? REFUSE_AFFINITY : 0) | (r->honors_taints ? REFUSE_TAINT | REFUSE_UNSCHEDULABLE : 0);
-}
-
 /* Does the node have the labels of all rules of this kind? Kubernetes counts only such nodes. */
 static bool has_all_keys(const struct spreads *all, uint32_t i)
 {
@@ -111,7 +105,8 @@ static void count_by_node(struct sched_model *m, const struct spreads *all, stru
                           const int32_t *fixed)
 {
     const struct term *t = term_of(m, s->rule->term);
-    int32_t excludes = spread_excludes(s->rule);
+    int32_t excludes = (s->rule->honors_affinity ? REFUSE_AFFINITY : 0) |
+                       (s->rule->honors_taints ? REFUSE_TAINT | REFUSE_UNSCHEDULABLE : 0);
 
     for (uint32_t i = 0; i < m->n_order; i++) {
         int32_t *count;
@@ -307,11 +302,6 @@ static void begin_node_groups(struct sched_model *m, const struct sched_group *g
     k->none_ok = !only;
 }
 
-static bool node_groups_allow(const struct interpod *k, uint32_t i)
-{
-    return !k->group_at || (k->group_at[i] == NO_VALUE ? k->none_ok : k->group_ok[k->group_at[i]]);
-}
-
 enum { NEAR_PODS = 256 }; /* a group with more of them placed is everywhere; do not look at all for each pod */
 
 /* The domain its pods are in; NULL: none is placed, or no topology. */
@@ -382,7 +372,7 @@ void interpod_begin(struct sched_model *m, const struct fit_question *q, struct 
 bool interpod_allows(const struct interpod *k, uint32_t i, struct str *ret_why)
 {
     struct str why = no_node_group;
-    bool ok = node_groups_allow(k, i);
+    bool ok = !k->group_at || (k->group_at[i] == NO_VALUE ? k->none_ok : k->group_ok[k->group_at[i]]);
 
     if (ok)
         ok = spread_allows(k, i, &why);

@@ -4,17 +4,12 @@
 
 /* ---- images ---- */
 
-static bool facts_has_tag(struct str name)
-{
-    struct str last = str_from(name, (size_t)(str_rfind_char(name, '/') + 1));
-
-    return str_has_char(last, ':') || str_has_char(last, '@');
-}
-
 struct sched_image *image_ref(struct fit *f, struct str name)
 {
     static const char latest[] = ":latest";
-    size_t extra = facts_has_tag(name) ? 0 : sizeof(latest) - 1;
+    struct str last = str_from(name, (size_t)(str_rfind_char(name, '/') + 1));
+    bool has_tag = str_has_char(last, ':') || str_has_char(last, '@');
+    size_t extra = has_tag ? 0 : sizeof(latest) - 1;
     struct sched_image *new = xcalloc(1, sizeof(*new) + name.n + extra + 1), *old;
     char *text = (char *)(new + 1);
 

@@ -275,13 +275,6 @@ static void count_places(struct sched_model *m, struct view *v)
     m->fit->views.bytes += sizeof(*v->places) * v->n;
 }
 
-static void recount_places(struct view *v, const struct sched_node *n, uint32_t i)
-{
-    v->n_places -= v->places[i];
-    v->places[i] = places_on(v, n, i);
-    v->n_places += v->places[i];
-}
-
 int64_t view_places(struct sched_model *m, struct view *v, uint32_t from, uint32_t to)
 {
     int64_t sum = 0;
@@ -315,8 +308,11 @@ static void read_log(struct sched_model *m, struct view *v, const int32_t *fixed
             continue;
         vs->stamp[i] = vs->turn;
         view_set(v, i, leaf_of(m, v->class, m->order[i], v->room, fixed[i]));
-        if (v->places)
-            recount_places(v, m->order[i], i);
+        if (v->places) {
+            v->n_places -= v->places[i];
+            v->places[i] = places_on(v, m->order[i], i);
+            v->n_places += v->places[i];
+        }
         if (v->census)
             census_update(m, v->census, v->class, v->room, i);
     }

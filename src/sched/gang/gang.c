@@ -35,13 +35,6 @@ static int slot_cmp(const void *x, const void *y)
     return (a->pod == NULL) - (b->pod == NULL);
 }
 
-static void collect_pods(struct arena *a, struct sched_role *r, struct slots *ret)
-{
-    LIST_FOREACH(struct sched_pod, p, &r->pods[POD_PENDING], in_role)
-        if (!p->is_gated)
-            *vec_push(a, &ret->list) = (struct slot){ p, r, p->class, p->priority, p->index, p->created_ms };
-}
-
 enum { TO_COME_MAX = 1000000, FEW_ROLES = 16 };
 
 static void collect_to_come(struct arena *a, struct sched_role *r, int64_t most, struct slots *ret)
@@ -70,7 +63,9 @@ static void gang_collect(struct arena *a, struct sched_group *g, bool is_virtual
                               : 0; /* sub-groups come whole; a trial needs no more */
 
     VEC_FOREACH(r, &g->roles) {
-        collect_pods(a, *r, ret);
+        LIST_FOREACH(struct sched_pod, p, &(*r)->pods[POD_PENDING], in_role)
+            if (!p->is_gated)
+                *vec_push(a, &ret->list) = (struct slot){ p, *r, p->class, p->priority, p->index, p->created_ms };
         if (is_virtual)
             collect_to_come(a, *r, most, ret);
     }

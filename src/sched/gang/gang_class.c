@@ -64,13 +64,6 @@ static void gang_class_put_text(struct buf *out, struct str text)
     buf_str(out, text);
 }
 
-static void put_tree(struct buf *out, const struct json *j)
-{
-    if (j)
-        json_print(out, j);
-    buf_char(out, '\0');
-}
-
 struct gang_class_run { /* pods of one role that follow each other */
     const struct pod_class *class;
     int32_t priority;
@@ -87,12 +80,6 @@ static int by_slot(const void *x, const void *y)
     if (a->index != b->index)
         return a->index < b->index ? -1 : 1;
     return a->class->id < b->class->id ? -1 : a->class->id > b->class->id;
-}
-
-static bool continues(const struct gang_class_run *r, const struct sched_pod *p)
-{
-    return r->n && r->class == p->class && r->priority == p->priority && r->never_preempts == p->never_preempts &&
-           r->first + r->n == p->index;
 }
 
 static void put_run(struct buf *out, const struct gang_class_run *r)
@@ -120,7 +107,8 @@ static bool put_pods(struct buf *out, struct arena *a, const struct sched_role *
     for (size_t i = 0; i < n; i++) {
         const struct sched_pod *p = all[i];
 
-        if (continues(&run, p)) {
+        if (run.n && run.class == p->class && run.priority == p->priority && run.never_preempts == p->never_preempts &&
+            run.first + run.n == p->index) {
             run.n++;
             continue;
         }
@@ -178,7 +166,9 @@ bool gang_class_key(struct sched_model *m, const struct sched_group *g, struct b
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         gang_class_put_number(out, numbers[i]);
     put_amounts(out, &g->spec.min_resources, m->dims.n);
-    put_tree(out, g->spec.topology);
+    if (g->spec.topology)
+        json_print(out, g->spec.topology);
+    buf_char(out, '\0');
     gang_class_put_text(out, g->spec.near);
     gang_class_put_text(out, g->spec.apart);
     gang_class_put_text(out, g->spec.task_order);

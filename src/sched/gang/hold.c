@@ -154,13 +154,6 @@ const struct hold_parts *holds_parts(struct sched_model *m, bool all)
     return ret;
 }
 
-/* A new one may be at the same address. */
-static void forget_parts(struct sched_model *m)
-{
-    for (int i = 0; i < HOLD_SETS; i++)
-        m->parts[i].key = 0;
-}
-
 void holds_done(struct sched_model *m)
 {
     for (int i = 0; i < HOLD_SETS; i++)
@@ -224,7 +217,8 @@ void hold_drop(struct sched_model *m, struct sched_group *g)
     list_remove(&c->link);
     g->hold = NULL;
     free(c);
-    forget_parts(m);
+    for (int i = 0; i < HOLD_SETS; i++) /* a new hold may be at the same address */
+        m->parts[i].key = 0;
     m->room_gen++;
 }
 
@@ -252,27 +246,17 @@ bool hold_is_valid(struct sched_model *m, struct hold *c)
     return is_fine;
 }
 
-/* The end of a pod by its group's own word, counted from its start; 0: it does not say. */
-static int64_t pod_end_ms(const struct sched_pod *p)
-{
-    if (!p->group || !p->group->spec.runtime_ms || !p->started_ms)
-        return 0;
-    return p->started_ms + p->group->spec.runtime_ms;
-}
-
 int64_t hold_free_ms(const struct hold *c)
 {
     int64_t last = 0;
 
     for (uint32_t i = 0; i < c->n; i++)
         LIST_FOREACH(struct sched_pod, p, &c->seats[i].node->pods, on_node) {
-            int64_t end = pod_end_ms(p);
-
             if (!p->group)
                 continue; /* stays where it is and was not counted as room */
-            if (end == 0)
-                return 0;
-            last = MAX_OF(last, end);
+            if (!p->group->spec.runtime_ms || !p->started_ms)
+                return 0; /* its group does not say how long it runs */
+            last = MAX_OF(last, p->started_ms + p->group->spec.runtime_ms);
         }
     return last;
 }

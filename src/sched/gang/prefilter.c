@@ -44,14 +44,6 @@ static bool count_domains(struct filter *f, struct arena *a)
     return all.list.n > 0;
 }
 
-/* What the nodes have free at most, all together, with what was lifted. */
-static int64_t free_at_most(const struct filter *f, int d)
-{
-    int64_t idle = f->m->idle.v[d];
-
-    return f->opt->is_unkept ? idle : MIN_OF(idle, amount_add(f->m->open.v[d], f->m->lifted_sum.v[d]));
-}
-
 /* So many pods find places at most, however what is free is spread over the nodes. */
 static int64_t places_at_most(const struct filter *f)
 {
@@ -62,8 +54,11 @@ static int64_t places_at_most(const struct filter *f)
         return most;
     for (uint32_t left = pod->ask_dims; left; left &= left - 1) {
         int d = __builtin_ctz(left);
+        int64_t free = f->m->idle.v[d]; /* on all nodes */
 
-        most = MIN_OF(most, free_at_most(f, d) / pod->ask.v[d]);
+        if (!f->opt->is_unkept)
+            free = MIN_OF(free, amount_add(f->m->open.v[d], f->m->lifted_sum.v[d]));
+        most = MIN_OF(most, free / pod->ask.v[d]);
     }
     return most;
 }
@@ -189,18 +184,14 @@ static bool say_short(const struct filter *f, int64_t most, struct why *ret)
 
 /* ---- the answer ---- */
 
-static bool can_count(const struct filter *f)
-{
-    return f->c && f->c->pod && (f->opt->is_virtual || f->c->has_pods) && !f->opt->has_extras;
-}
-
 enum gang_answer gang_prefilter(struct sched_model *m, struct sched_group *g, const struct gang_options *opt,
                                 struct arena *a, struct why *ret_why)
 {
     struct filter f = { .m = m, .g = g, .opt = opt, .c = gang_facts(g), .is_exact = true };
+    bool can_count = f.c && f.c->pod && (opt->is_virtual || f.c->has_pods) && !opt->has_extras;
     int64_t most;
 
-    if (!can_count(&f))
+    if (!can_count)
         return GANG_UNKNOWN;
     most = places_at_most(&f);
     if (most < f.c->lacks && (!ret_why || say_short(&f, most, ret_why)))

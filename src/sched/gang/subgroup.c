@@ -163,11 +163,6 @@ struct subgroup_ranges {
     VEC(struct fit_range) list;
 };
 
-static struct fit_range subgroup_cut(struct fit_range a, struct fit_range b)
-{
-    return (struct fit_range){ MAX_OF(a.from, b.from), MIN_OF(a.to, b.to) };
-}
-
 static struct subgroup_ranges ranges_of(struct gang_work *w, const struct subgroup *s, const struct amounts *asks)
 {
     const struct json *topology = json_get(s->policy->raw, "networkTopology");
@@ -182,7 +177,7 @@ static struct subgroup_ranges ranges_of(struct gang_work *w, const struct subgro
     topology_candidates(m, w->t->arena, topology, s->domain, &domains);
     topology_tightest_first(w->t, asks, &domains);
     VEC_FOREACH(d, &domains.list) {
-        struct fit_range range = subgroup_cut((*d)->range, w->range);
+        struct fit_range range = { MAX_OF((*d)->range.from, w->range.from), MIN_OF((*d)->range.to, w->range.to) };
 
         if (range.from < range.to)
             *vec_push(w->t->arena, &ret.list) = range;

@@ -348,11 +348,6 @@ void model_set_gate(struct sched_model *m, struct sched_pod *p, enum queue_gate 
     model_pod_in(m, p);
 }
 
-static bool has_place(enum pod_state state)
-{
-    return state != POD_PENDING && state != POD_SUCCEEDED && state != POD_FAILED;
-}
-
 /* Its place among the pods and in the sums of its group, when only state and node change. */
 static void change_group(struct sched_model *m, struct sched_pod *p, enum pod_state state, struct sched_node *node)
 {
@@ -376,7 +371,8 @@ void model_set_pod(struct sched_model *m, struct sched_pod *p, enum pod_state st
     struct sched_node *old = p->node;
     bool moves;
 
-    node = has_place(state) ? node : NULL;
+    if (state == POD_PENDING || state == POD_SUCCEEDED || state == POD_FAILED)
+        node = NULL;
     if (p->state == state && old == node)
         return;
     moves = old != node || (old && (p->state == POD_GOING) != (state == POD_GOING));

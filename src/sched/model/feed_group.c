@@ -116,14 +116,6 @@ static void read_group(struct sched_model *m, struct sched_group *g, const struc
     g->podgroup.runtime_ms = duration_of(json_member_text(notes, "pumice.dev/runtime"));
 }
 
-/* All that read_group() looks at. */
-static uint64_t group_look(const struct json *root)
-{
-    static const char *const skip[] = { "resourceVersion", "generation", "managedFields", NULL };
-
-    return hash_mix(tree_hash(json_get(root, "metadata"), skip), tree_hash(json_get(root, "spec"), NULL));
-}
-
 static void read_phase(struct sched_group *g, struct str text)
 {
     g->status.has_phase = false;
@@ -155,12 +147,14 @@ static void group_read_status(struct sched_model *m, struct sched_group *g, cons
 
 void group_put(struct sched_model *m, const struct json *root)
 {
+    static const char *const skip[] = { "resourceVersion", "generation", "managedFields", NULL };
     struct head head;
     struct sched_group *g;
-    uint64_t hash = group_look(root);
+    uint64_t hash; /* of everything that read_group() looks at */
 
     if (!head_read(root, &head))
         return;
+    hash = hash_mix(tree_hash(json_get(root, "metadata"), skip), tree_hash(json_get(root, "spec"), NULL));
     g = model_need_group(m, head.namespace, head.name);
     if (g->podgroup.exists && is_old_news(head.rev, g->podgroup.rev))
         return;

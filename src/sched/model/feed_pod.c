@@ -32,13 +32,6 @@ static enum pod_state feed_pod_state_of(struct str phase, bool is_deleting, bool
     return POD_UNKNOWN;
 }
 
-static enum queue_gate queue_gate_of(const struct json *pod, bool is_gated)
-{
-    if (!queue_gate_is_wanted(pod))
-        return QUEUE_GATE_NONE;
-    return !is_gated ? QUEUE_GATE_OPEN : queue_gate_is_last(pod) ? QUEUE_GATE_CLOSED : QUEUE_GATE_NONE;
-}
-
 static bool news_read(struct sched_model *m, const struct json *root, struct pod_news *ret)
 {
     *ret = (struct pod_news){ .root = root, .spec = json_get(root, "spec"), .status = json_get(root, "status") };
@@ -56,21 +49,16 @@ static bool news_read(struct sched_model *m, const struct json *root, struct pod
     ret->is_ours = str_eq(json_member_text(ret->spec, "schedulerName"), m->config.scheduler_name) &&
                    !str_empty(ret->group);
     ret->is_gated = json_count(json_get(ret->spec, "schedulingGates")) > 0;
-    ret->queue_gate = queue_gate_of(root, ret->is_gated);
+    if (queue_gate_is_wanted(root))
+        ret->queue_gate = !ret->is_gated             ? QUEUE_GATE_OPEN
+                          : queue_gate_is_last(root) ? QUEUE_GATE_CLOSED
+                                                     : QUEUE_GATE_NONE;
     return true;
 }
 
 static bool feed_pod_is_finished(enum pod_state state)
 {
     return state == POD_SUCCEEDED || state == POD_FAILED;
-}
-
-/* What its class is made of, and who is to say which node has no part in it. */
-static uint64_t hash_of_look(const struct pod_news *news)
-{
-    static const char *const skip[] = { "nodeName", NULL };
-
-    return hash_mix(tree_hash(news->spec, skip), tree_hash(json_get(news->head.meta, "labels"), NULL));
 }
 
 static uint32_t feed_pod_index_of(struct str name)
@@ -120,14 +108,6 @@ bool pod_set_priority(const struct sched_model *m, struct sched_pod *p)
     return p->priority != old;
 }
 
-/* Label first here, other than elsewhere. */
-static int64_t cooldown_of(const struct json *meta)
-{
-    struct str text = json_member_text(json_get(meta, "labels"), "volcano.sh/cooldown-time");
-
-    return duration_of(str_empty(text) ? annotation_of(meta, "volcano.sh/cooldown-time") : text);
-}
-
 static int64_t started_of(const struct pod_news *news, const struct json *scheduled)
 {
     int64_t ms = time_of(json_get(news->status, "startTime"));
@@ -143,6 +123,7 @@ static bool set_traits(struct sched_model *m, struct sched_pod *p, const struct 
     const struct json *meta = news->head.meta, *scheduled = condition_find(news->status, STR("PodScheduled"));
     const struct json *policy = json_get(news->spec, "preemptionPolicy");
     struct str nominated = json_member_text(news->status, "nominatedNodeName");
+    struct str cooldown = json_member_text(json_get(meta, "labels"), "volcano.sh/cooldown-time");
     int32_t old_priority = p->priority;
     int64_t started_ms = started_of(news, scheduled);
     bool was_safe;
@@ -158,7 +139,9 @@ static bool set_traits(struct sched_model *m, struct sched_pod *p, const struct 
     p->is_critical = is_critical(news);
     p->has_own_policy = json_is(policy, JSON_STRING);
     p->never_preempts = str_is(json_text(policy, STR_NULL), "Never");
-    p->cooldown_ms = cooldown_of(meta);
+    if (str_empty(cooldown)) /* a label comes first here, elsewhere an annotation */
+        cooldown = annotation_of(meta, "volcano.sh/cooldown-time");
+    p->cooldown_ms = duration_of(cooldown);
     p->written = scheduled
                      ? hash_of_condition(json_member_text(scheduled, "status"), json_member_text(scheduled, "reason"),
                                          json_member_text(scheduled, "message"))
@@ -184,24 +167,19 @@ static void feed_pod_set_text(struct sched_model *m, struct sched_pod *p, const 
     text_pack(&p->text, (struct str *const[]){ &p->labels, &p->priority_class }, 2);
 }
 
-/* As told, but what we decided holds until the news show it. */
-static enum queue_gate gate_of(const struct sched_pod *p, const struct pod_news *news)
-{
-    bool is_opening = news->queue_gate == QUEUE_GATE_CLOSED && p->queue_gate == QUEUE_GATE_OPENING;
-
-    return is_opening ? QUEUE_GATE_OPENING : news->queue_gate;
-}
-
 /* Class, group, role and gates: what cannot change while it is counted. */
 static void set_kind(struct sched_model *m, struct sched_pod *p, const struct pod_news *news)
 {
     struct sched_group *old_group = p->group;
     struct sched_group *g = news->is_ours ? model_need_group(m, news->head.namespace, news->group) : NULL;
     struct sched_role *r = g ? group_need_role(g, news->role) : NULL;
+    static const char *const skip[] = { "nodeName", NULL }; /* has no part in its class */
     const struct pod_class *old_class = p->class;
-    uint64_t hash = hash_of_look(news);
+    uint64_t hash = hash_mix(tree_hash(news->spec, skip), tree_hash(json_get(news->head.meta, "labels"), NULL));
     bool is_other = !old_class || p->hash != hash;
-    enum queue_gate gate = gate_of(p, news);
+    /* We decided to open the gate, and the API server has not reported it yet. */
+    bool is_opening = news->queue_gate == QUEUE_GATE_CLOSED && p->queue_gate == QUEUE_GATE_OPENING;
+    enum queue_gate gate = is_opening ? QUEUE_GATE_OPENING : news->queue_gate;
 
     if (!is_other && g == old_group && r == p->role && news->is_gated == p->is_gated && gate == p->queue_gate)
         return;

@@ -42,18 +42,6 @@ void model_init(struct sched_model *m, const struct sched_config *config, uint64
     fit_init(m);
 }
 
-static void budget_free(struct sched_budget *b)
-{
-    arena_done(&b->arena);
-    free(b);
-}
-
-static void namespace_free(struct sched_namespace *n)
-{
-    arena_done(&n->arena);
-    free(n);
-}
-
 static void queue_free(struct sched_queue *q)
 {
     heap_done(&q->waiting);
@@ -87,10 +75,14 @@ void model_done(struct sched_model *m)
         queue_free(q);
     MAP_FOREACH(struct sched_priority *, c, &m->priorities)
         free(c);
-    MAP_FOREACH(struct sched_budget *, b, &m->budgets)
-        budget_free(b);
-    MAP_FOREACH(struct sched_namespace *, n, &m->namespaces)
-        namespace_free(n);
+    MAP_FOREACH(struct sched_budget *, b, &m->budgets) {
+        arena_done(&b->arena);
+        free(b);
+    }
+    MAP_FOREACH(struct sched_namespace *, n, &m->namespaces) {
+        arena_done(&n->arena);
+        free(n);
+    }
     gang_classes_done(m);
     holds_done(m);
     volume_done(m);
@@ -152,13 +144,6 @@ static int node_cmp(const void *x, const void *y)
     return at_a != at_b ? (at_a < at_b ? -1 : 1) : str_cmp(a->name, b->name);
 }
 
-/* Nodes that nobody needs any more; seats of holds may have held them. */
-static void sweep_nodes(struct sched_model *m)
-{
-    MAP_FOREACH(struct sched_node *, n, &m->nodes)
-        model_release_node(m, n); /* the one given last may go */
-}
-
 void model_order(struct sched_model *m)
 {
     uint32_t n = 0;
@@ -166,7 +151,9 @@ void model_order(struct sched_model *m)
     model_sync_dims(m);
     if (!m->is_unordered)
         return;
-    sweep_nodes(m);
+    /* Holds that have ended kept nodes that do not exist. Removing the item given last is fine in MAP_FOREACH. */
+    MAP_FOREACH(struct sched_node *, node, &m->nodes)
+        model_release_node(m, node);
     topology_build(m);
     if (map_count(&m->nodes) > m->cap_order) {
         m->cap_order = (uint32_t)map_count(&m->nodes) + m->cap_order / 2;

@@ -290,12 +290,6 @@ static int64_t left_of(const struct queue_share_test *t, const struct sched_queu
     return left;
 }
 
-/* A limit is handed down; its origin is the answer to "why". The root stands for the cluster. */
-static bool has_own_bound(const struct queue_share_test *t, const struct sched_queue *q, int dim)
-{
-    return t->kind == SHARE_FAIR || (q->parent && q->limit.v[dim] < q->parent->limit.v[dim]);
-}
-
 /* The queue on the way up that refuses and has least left in this resource, the lowest of several; NULL: none does.
  * Without a bound of its own in anybody it is the uppermost. */
 static const struct sched_queue *refusing(const struct queue_share_test *t, const struct sched_queue *q, int dim,
@@ -307,7 +301,8 @@ static const struct sched_queue *refusing(const struct queue_share_test *t, cons
 
     for (const struct sched_queue *below = NULL; q; below = q, q = q->parent) {
         int64_t left = left_of(t, q, below, dim);
-        bool has_own = has_own_bound(t, q, dim);
+        /* Children inherit a limit: the queue that sets it is the one to name. The root stands for the cluster. */
+        bool has_own = t->kind == SHARE_FAIR || (q->parent && q->limit.v[dim] < q->parent->limit.v[dim]);
 
         if (left >= t->ask->v[dim] || (is_own && (!has_own || left >= least)))
             continue;

@@ -30,18 +30,6 @@ static struct sched_queue *wanted_parent(const struct sched_model *m, const stru
     return parent && (parent->exists || parent == m->root) ? parent : m->root;
 }
 
-/* Does it name a parent that does not exist? */
-static bool is_lost(const struct sched_model *m, const struct sched_queue *q, const struct sched_queue *parent)
-{
-    return parent == m->root && !str_empty(q->parent_name) && !str_eq(q->parent_name, m->root->name);
-}
-
-/* Position of a queue among all, by name. */
-static size_t share_link_place_of(struct sched_queue *const *all, size_t n, const struct sched_queue *q)
-{
-    return (size_t)((struct sched_queue **)bsearch(&q, all, n, sizeof(*all), queue_by_name) - all);
-}
-
 /* Which queues have only root above them in the end? Take those away to whom nobody points, again and again: what is
  * left points in circles. Everybody on a circle hangs below root, whoever was told first. */
 static bool *find_circles(const struct sched_model *m, struct arena *a, struct sched_queue *const *all, size_t n)
@@ -51,7 +39,9 @@ static bool *find_circles(const struct sched_model *m, struct arena *a, struct s
     size_t n_free = 0;
 
     for (size_t i = 0; i < n; i++) {
-        up[i] = share_link_place_of(all, n, wanted_parent(m, all[i]));
+        const struct sched_queue *parent = wanted_parent(m, all[i]);
+
+        up[i] = (size_t)((struct sched_queue **)bsearch(&parent, all, n, sizeof(*all), queue_by_name) - all);
         below[up[i]] += all[i] != m->root;
         is_on_circle[i] = all[i] != m->root;
     }
@@ -124,8 +114,10 @@ void share_link(struct sched_model *m)
     }
     for (size_t i = 0; i < n; i++) { /* by name, so children are too */
         struct sched_queue *q = all[i], *parent = q == m->root ? NULL : wanted_parent(m, q);
+        bool is_lost = /* it names a parent that does not exist */
+            parent == m->root && !str_empty(q->parent_name) && !str_eq(q->parent_name, m->root->name);
 
-        q->has_cycle = parent && (is_on_circle[i] || is_lost(m, q, parent));
+        q->has_cycle = parent && (is_on_circle[i] || is_lost);
         q->parent = q->has_cycle ? m->root : parent;
         if (q->parent)
             *vec_push(&q->parent->arena, &q->parent->children) = q;
