@@ -1,7 +1,7 @@
-/* never.c - what can never run as things stand, and therefore keeps nothing from anybody else
+/* never.c - what can never run as things stand, and therefore keeps nothing from others
  *
  * A group waits for something: pods that end, room in its queue, a node. Where nothing that goes on can help it there
- * is no sense in waiting for it: it asks for no share, no places are kept for it, nobody leaves room for it, and the
+ * is no sense in waiting for it: it asks for no share, no places are kept for it, no group leaves room for it, and the
  * first of a fifo queue is passed. When the nodes, its queue or the group itself change it is asked again.
  */
 #include "sched/round.h"

@@ -6,13 +6,13 @@
  *     its pods        are there and not gated, or their templates are known
  *     admission       a group that is Pending becomes Inqueue: its minimum fits into its queue's limits and onto the
  *                     nodes now, or on credit (overcommit) or because it has waited for longer than it said it would
- *                     (sla). Only then does the controller make its pods. Who was let in on credit and runs nothing
- *                     gives way to a higher priority
+ *                     (sla). Only then does the controller make its pods. A group that was let in on credit and
+ *                     runs nothing gives way to a higher priority
  *     places          a trial for the whole minimum, then for what is beyond it (gang.h); places kept for others count
  *                     as taken unless those give way to it (hold_order.c). Kept if the minimum fits, else given back
  *                     whole
  *
- * Who is refused says why (why.h). The reason is the first of these that is short, and it is the cause: a limit of the
+ * A refused group says why (why.h). The reason is the first of these that is short, and it is the cause: a limit of the
  * queue is named before the nodes only where the nodes would have had room.
  */
 #include "sched/round.h"
@@ -122,7 +122,7 @@ bool round_would_fit(struct round *r, struct sched_group *g, enum fit_room room,
     return true;
 }
 
-/* It fits nowhere, whoever ends: say so instead. */
+/* It would not fit on empty nodes: say so instead. */
 static void say_never(struct round *r, struct sched_group *g)
 {
     struct why why;
@@ -140,7 +140,7 @@ static void say_never(struct round *r, struct sched_group *g)
             p->seat = NULL;
 }
 
-/* Room that is kept for others is not theirs to lose, but whoever waits should know. */
+/* It gets no room that is kept for others, but its message should name them. */
 static void find_holder(struct round *r, struct sched_group *g)
 {
     const struct hold *hold = hold_order_in_the_way(r, g);
@@ -176,7 +176,7 @@ void round_unstick(struct round *r, struct sched_group *g)
     g->found.is_stuck = false;
 }
 
-/* What its queue may never have is the better answer than what is missing now. */
+/* "Your queue may never have this" is a better answer than what is missing now. */
 static void look_for_limits(struct round *r, struct sched_group *g, struct why *why)
 {
     struct amounts needs;
@@ -203,7 +203,7 @@ static void name_keeper(struct round *r, struct sched_group *g, struct why *why)
     group_people_name(hold->group, why->other, sizeof(why->other));
 }
 
-/* Its queue takes nobody, its pods are gated, or it was seen that it can never run: what is kept for it is of no use. */
+/* Its queue takes no groups, its pods are gated, or it can never run: places that are kept for it are wasted. */
 static bool keeps_in_vain(const struct sched_group *g)
 {
     switch (g->why->kind) {
@@ -211,7 +211,7 @@ static bool keeps_in_vain(const struct sched_group *g)
     case WHY_QUEUE_CLOSED:
     case WHY_QUEUE_HAS_CHILDREN:
     case WHY_TOO_MANY_NAMES:
-    case WHY_GATED: /* for as long as somebody likes */
+    case WHY_GATED: /* for as long as the owner of the gate likes */
         return true;
     default:
         return g->found.never_fits || g->why->is_never;
@@ -260,8 +260,7 @@ static void place_refuse(struct round *r, struct sched_group *g, struct why *why
                          .kind = WHY_EVICTING, .dim = -1, .have = hold_victims(g->hold), .is_brief = why->is_brief });
     if (!is_room && why->kind != WHY_NO_ALLOCATE && g->hold && g->hold->kind == HOLD_EVICTING &&
         hold_victims(g->hold) == 0 && !is_giving_back(r->m, g->queue))
-        round_drop_hold(r,
-                        g); /* its victims are gone, and its queue refuses it all the same: nobody owes it anything */
+        round_drop_hold(r, g); /* its victims have left, and its queue still refuses it */
     if (keeps_in_vain(g))
         round_drop_hold(r, g);
     if (g->found.never_fits || g->why->is_never || g->why->kind == WHY_GATED || g->why->kind == WHY_GUARANTEE)
@@ -271,7 +270,7 @@ static void place_refuse(struct round *r, struct sched_group *g, struct why *why
     round_touch(r, g);
 }
 
-/* It fits, but the administrator wants no pod placed. What was evicted for it stays its own. */
+/* It fits, but the administrator wants no pod placed. It keeps the places that were cleared for it. */
 static void refuse_to_place(struct round *r, struct sched_group *g)
 {
     place_refuse(r, g, &(struct why){ .kind = WHY_NO_ALLOCATE, .dim = -1 }, GANG_NO_LIMIT);
@@ -318,7 +317,7 @@ static void bind_all(struct round *r, struct trial *t)
     round_touch(r, g);
 }
 
-/* Short jobs that say when they end may use seats that are kept for somebody who cannot start earlier (D22). */
+/* Short jobs that say when they end may use seats that are kept for a job that cannot start earlier (D22). */
 static bool try_beside(struct round *r, struct trial *t, const struct gang_options *opt)
 {
     int64_t runtime_ms = t->group->spec.runtime_ms;
@@ -441,8 +440,8 @@ static void add_promise(const struct round *r, const struct sched_group *o, cons
         amounts_add(back, &o->admitted, r->m->dims.n);
 }
 
-/* Would it help if all who may gave way? What was let in and is put out again in vain comes back in the next round, and
- * so on for ever. */
+/* Would it help if all groups gave way that may? A group that is put out in vain comes back in the next round, and so
+ * on for ever. */
 static bool can_un_admit(struct round *r, const struct sched_group *g, const struct amounts *needs)
 {
     struct amounts back = { { 0 } };
@@ -483,8 +482,8 @@ static bool un_admit_lower(struct round *r, const struct sched_group *g, const s
     return false;
 }
 
-/* Nothing is promised to what fits on no node, so it keeps nobody out: it is let in, and its Pending pods say why, to
- * people and to whoever adds nodes. Not if all nodes together have too little (D30). */
+/* A group that fits on no node is promised nothing, so it keeps no other out: it is let in, and its Pending pods say
+ * why, to people and to autoscalers. Not if all nodes together have too little (D30). */
 static bool admit_the_impossible(const struct round *r, const struct amounts *needs)
 {
     struct amounts most = { { 0 } };
@@ -588,7 +587,7 @@ static void place_admit(struct round *r, struct sched_group *g, enum gang_limit 
         place_refuse(r, g, &why, limit);
 }
 
-/* It was let in, and lacks pods: the better answer than "no room". What has places is not refused. */
+/* It was let in, and lacks pods: the better answer than "no room". A group with places is not refused. */
 static void say_pods(struct round *r, struct sched_group *g, struct why *why, enum gang_limit limit)
 {
     if (!g->hold || why->kind == WHY_GATED)
@@ -616,7 +615,7 @@ static void attempt(struct round *r, struct sched_group *g, enum gang_limit limi
                 say_pods(r, g, &why, limit);
             return;
         }
-        become_inqueue(r, g); /* not lost with a pod (D11), or nobody asks for admission at all */
+        become_inqueue(r, g); /* not lost with a pod (D11), or admission is off */
     }
     why = (struct why){ .dim = -1 };
     if (!round_open_gates(r, g, &why)) {

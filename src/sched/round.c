@@ -1,19 +1,19 @@
-/* round.c - one scheduling round: who is looked at, in which order
+/* round.c - one scheduling round: which groups are looked at, in which order
  *
  * A round turns what has changed since the last one into decisions. Its parts, in order (sched_round_run):
  *
  *     what changed groups that something happened to, nodes that came or went, queues with another parent; shares anew
- *     holds           places kept for a group that is gone, or on nodes that are, are given up
+ *     holds           places kept for a group or on a node that does not exist now are given up
  *     within shares   queues take turns, the one furthest below its share first; in each the group that comes first
  *                     (round.h says which). A group is tried once: it gets places for its whole minimum, or a reason
- *     beyond shares groups that only their queue's share kept out, as far as nobody who is entitled waits for the same
+ *     beyond shares groups that only their queue's share kept out, unless an entitled group waits for the same
  *     room to come victims for those who may have some, places kept for those who have waited long, promises that led
  *                     to nothing taken back (evict.h, hold.h)
  *     statuses        phases, conditions and Events of the groups that something happened to
  *
  * Room that is given back during a round is for the next one, so each part sees only less than the one before, and the
  * order of service is the order of the heaps. Gangs that are alike are one entry (gang_class.h): the first is asked for
- * all of them. Nothing is asked twice for the same room: who was refused remembers the generation of room at which that
+ * all of them. Nothing is asked twice for the same room: a refused group remembers the generation of room at which that
  * was, and is passed over until it has grown.
  */
 #include "sched/round.h"
@@ -68,7 +68,7 @@ void round_drop_hold(struct round *r, struct sched_group *g)
         return;
     VEC_FOREACH(role, &g->roles)
         LIST_FOREACH(struct sched_pod, p, &(*role)->pods[POD_PENDING], in_role)
-            if (p->nominated) { /* D12: nobody believes in an old plan */
+            if (p->nominated) { /* D12: the old plan is void */
                 (void)round_decide(r, DECIDE_NOMINATE, p->namespace, p->name, p->uid);
                 model_nominate(r->m, p, NULL);
             }
@@ -145,8 +145,8 @@ void round_push(struct round *r, struct sched_group *g)
     heap_push(&q->waiting, &g->now.link);
 }
 
-/* The queue to be served next; NULL: none has groups left. Queues are few. Their order changes only when pods are bound:
- * until then the turn stays where it is. */
+/* The queue to be served next; NULL: none has groups left. Queues are few. Their order changes only when pods are
+ * bound: until then the turn stays where it is. */
 static struct sched_queue *next_queue(struct round *r)
 {
     struct sched_queue *best = NULL;
@@ -224,7 +224,7 @@ static bool has_stood(const struct sched_group *g)
            g->status.phase == GROUP_UNKNOWN;
 }
 
-/* What is kept for it must be what it lacks: less is of no use, more is too much for the others. */
+/* The hold must match what the group lacks: less does not help it, more blocks others. */
 static bool hold_is_stale(const struct sched_group *g)
 {
     int64_t lacks = group_min(g) - group_ready(g);
@@ -288,7 +288,7 @@ static void take_dirty(struct round *r)
         g->is_dirty = false;
         refresh(r, g);
         round_touch(r, g);
-        if (g->gang.alike) /* it is new, or another than before: it is told why, also behind others */
+        if (g->gang.alike) /* it is new or has changed: it gets its reason, also behind others */
             *vec_push(r->a, &r->fresh.list) = g;
     }
 }
@@ -376,14 +376,13 @@ static void push_again(struct round *r, struct sched_group *g)
     if (g->retry_ms && !is_time)
         round_wake(r, g->retry_ms);
     if (!has_more_room && !is_time && !g->queue->is_fifo)
-        return; /* fifo: nobody overtakes those who were not asked again */
+        return; /* fifo: no group overtakes one that was not asked again */
     g->retry_ms = 0;
     round_push(r, g);
 }
 
-/* What the first of a class was told holds for all, so nobody has to be asked for the sake of a decision. For the sake
- * of their reasons they are: all while they are few, of many some in each round, and more when there is nothing else to
- * do. */
+/* The answer of the first of a class holds for all, so the others need not be asked for a decision. They are asked for
+ * their reasons: all while they are few, of many some in each round, and more when there is nothing else to do. */
 static void push_behind(struct round *r)
 {
     struct gang_classes *all = r->m->alike;
@@ -436,12 +435,12 @@ static bool is_kept_waiting(const struct sched_group *g)
     case WHY_TOPOLOGY:
     case WHY_EVICTING:
         return true;
-    default: /* what has no pods keeps nobody waiting */
+    default: /* a group without pods keeps no other waiting */
         return false;
     }
 }
 
-/* It waits for others before it, not for room: nothing is kept for it meanwhile, and nobody leaves it room. */
+/* It waits for others before it, not for room: meanwhile it has no hold, and no group leaves it room. */
 static void put_behind(struct round *r, struct sched_group *g, const struct sched_group *first)
 {
     struct why why = { .kind = WHY_ORDER, .dim = -1 };
@@ -455,8 +454,8 @@ static void put_behind(struct round *r, struct sched_group *g, const struct sche
     round_touch(r, g);
 }
 
-/* fifo: nobody behind the first that waits (D24), but those for whom others already lost their places, and those that
- * can never run: they are told that. */
+/* fifo: no group behind the first that waits is served (D24), except groups that others were evicted for, and groups
+ * that can never run, which get that as their reason. */
 static void hold_back(struct round *r, struct sched_queue *q, const struct sched_group *first, enum gang_limit limit)
 {
     struct heap_node *node;
@@ -473,15 +472,15 @@ static void hold_back(struct round *r, struct sched_queue *q, const struct sched
     }
 }
 
-/* One of a class was served. If its first was let in it is the turn of the next. If not, somebody else may end before
- * seats are needed that are kept for others, which the first does not (D22). */
+/* One of a class was served. If its first was let in it is the turn of the next. If not, a shorter one may end before
+ * the seats are needed that are kept for others, which the first does not (D22). */
 static void push_next(struct round *r, struct gang_class *c, const struct sched_group *served, bool has_led,
                       enum gang_limit limit)
 {
     struct sched_group *first = gang_class_first(c), *next;
 
     if (first && has_led && first != served && limit == GANG_LIMIT && why_is_of_queue(first->why->kind))
-        round_push(r, first); /* whenever it was asked: nobody overtakes it */
+        round_push(r, first); /* whenever it was asked: no group overtakes it */
     else if (first && has_led && first != served)
         push_again(r, first);
     else if (first && (has_led || served->gang.alike != c) && (next = hold_order_beside(r, c, limit)))
@@ -502,7 +501,7 @@ static struct sched_group *next_group(struct round *r, struct sched_queue *q, bo
     return first;
 }
 
-/* Room that was given back during the round is for the next one: whoever was refused is asked again then. */
+/* Room that was given back during the round is for the next one, which asks the refused groups again. */
 static void round_serve(struct round *r, enum gang_limit limit)
 {
     struct sched_queue *q;
@@ -572,7 +571,7 @@ static bool hold_order_want(const struct round_wanted *w, int at, const struct s
     return w->by_several[at] || (w->by[at] && w->by[at] != q);
 }
 
-/* Does somebody in another queue, who is entitled, wait for what this group wants? Then it may not have more than its
+/* Does an entitled group of another queue wait for what this group wants? Then it may not have more than its
  * queue's share: the room must gather. */
 static bool round_is_wanted(const struct round *r, const struct round_wanted *w, const struct sched_group *g)
 {
@@ -582,7 +581,7 @@ static bool round_is_wanted(const struct round *r, const struct round_wanted *w,
     return hold_order_want(w, AMOUNT_DIMS, g->queue);
 }
 
-/* Those of the same queues that were refused before and not asked again in this round: nobody overtakes them. */
+/* Groups of the same queues that were refused before and not asked again in this round: no group overtakes them. */
 static void add_others_beyond(struct round *r, struct group_list *over)
 {
     struct group_list leaders = { 0 };
@@ -627,7 +626,7 @@ static void wake_for_leaders(struct round *r)
             round_wake(r, r->now_ms + 1);
 }
 
-/* What queues owe goes along the parents they had. */
+/* Holds are lifted along the old parents, and put back along the new ones. */
 static void relink_queues(struct round *r)
 {
     struct list *lists[] = { &r->m->kept, &r->m->seated };

@@ -21,7 +21,7 @@ struct round {
     int64_t now_ms;
     uint64_t yields;              /* model.yields then */
     uint64_t room;                /* model.room_gen when it began to ask: what is made since is for the next round */
-    bool is_quiet;                /* nothing was told since the last round: it is only time that has passed */
+    bool is_quiet;                /* no object has changed since the last round, only time has passed */
     struct group_list touched;    /* something about them changed: status.c looks at them */
     struct group_list fresh;      /* changed, and have a class now */
     struct group_list stuck;      /* entitled, but the nodes have no room; in order */
@@ -45,7 +45,7 @@ void round_wake(struct round *r, int64_t ms);
 void round_touch(struct round *r, struct sched_group *g);
 void round_tried(struct round *r, struct sched_group *g);                /* it found no place, as things are */
 void round_retry(struct round *r, struct sched_group *g, int64_t at_ms); /* look at it again then */
-void round_drop_hold(struct round *r, struct sched_group *g);            /* and what its pods were told of it */
+void round_drop_hold(struct round *r, struct sched_group *g);            /* and the nominations of its pods */
 void round_rank_hold(struct round *r, struct hold *c);           /* a reservation: who comes before it (hold_order.c) */
 void round_drop_promise(struct round *r, struct sched_group *g); /* others may be let in instead */
 void round_promise(struct round *r, struct sched_group *g);      /* its pods know the seats that others are to leave */
@@ -84,7 +84,7 @@ void round_say_again(struct round *r, struct sched_group *g);
 bool round_would_fit(struct round *r, struct sched_group *g, enum fit_room room, struct why *ret_why);
 /* The most that may be promised of a resource. */
 int64_t round_credit(const struct sched_model *m, int dim);
-/* Nobody holds back for its sake any more: whoever did is asked again. */
+/* Groups stop holding back for it, and are asked again. */
 void round_unstick(struct round *r, struct sched_group *g);
 /* Another group may be served now that this one was. */
 void round_push(struct round *r, struct sched_group *g);
@@ -111,8 +111,8 @@ void hold_order_lift_all(struct round *r, const struct sched_group *g, bool is_o
 /* Those that cannot be used before 'end_ms' anyway. False: there are none. */
 bool hold_order_lift_until(struct round *r, int64_t end_ms, struct lifted *ret);
 
-/* The first of the class was refused for want of room, but who ends sooner may use more of what is kept for others: the
- * first that can. NULL: nobody. */
+/* The first of the class was refused for want of room, but a group that ends sooner may use more of what is kept for
+ * others: the first that can. NULL: none. */
 struct sched_group *hold_order_beside(struct round *r, const struct gang_class *c, enum gang_limit limit);
 
 /* Would it fit but for what is kept for others? Then the hold that is in its way; NULL: it would not. */
@@ -133,7 +133,7 @@ void round_unbind(struct round *r);
 
 /* ---- status.c ---- */
 void round_write_statuses(struct round *r);
-/* It was told lately why it waits, and is not told again for the sake of other numbers. */
+/* Its reason was written lately, and is not written again for the sake of other numbers. */
 bool round_is_told(const struct round *r, const struct sched_group *g);
 void group_forget_seats(struct sched_group *g); /* of the last trial */
 

@@ -136,7 +136,7 @@ static bool is_overfull(const struct sched_model *m, const struct sched_pod *p)
     return false;
 }
 
-/* A volume that was taken for it may have been given to somebody else. */
+/* A volume that was taken for it may have been given to another claim. */
 static bool has_its_volumes(const struct sched_model *m, const struct pod_class *c)
 {
     struct str volume;
@@ -191,7 +191,7 @@ static void evict_failed(struct sched *s, const struct decision *d)
     model_set_pod(&s->m, p, p->told, p->node); /* D46: as it was */
     if (is_stopped && group_is_whole(p->group))
         p->group->stops--;
-    LIST_FOREACH(struct hold, c, &s->m.kept, link) /* whoever waits for it decides again */
+    LIST_FOREACH(struct hold, c, &s->m.kept, link) /* the group it was evicted for decides again */
         if (c->kind == HOLD_EVICTING) {
             c->group->found.tried = 0;
             model_touch(&s->m, c->group);
@@ -259,7 +259,7 @@ void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, c
 
 /* ---- asking ---- */
 
-/* What was left out while nobody asked. */
+/* Fill in what was left out while nothing asked for it. */
 static void complete_why(struct sched *s, struct sched_group *g)
 {
     struct parked *parked = parked_of(g->gang.alike);
@@ -282,7 +282,8 @@ static void complete_why(struct sched *s, struct sched_group *g)
     group_say(g, &why);
 }
 
-/* Who waits behind others like it may not have been asked since the first of them was: then its answer is theirs. */
+/* A group behind others of its class may not have been asked since the first was: then the answer of the first
+ * counts. */
 static const struct why *latest_why(struct sched *s, struct sched_group *g)
 {
     struct sched_group *first = g->gang.alike ? gang_class_first(g->gang.alike) : g;

@@ -1,6 +1,6 @@
 /* sched.h - the gang scheduler
  *
- * It is told what there is (objects as they come, in any order, again and again), and asked what to do:
+ * It gets all objects as they come (in any order, again and again), and is asked what to do:
  *
  *     sched_put(s, root);                          a Node, Pod, PodGroup, Queue, Job, PriorityClass, … as it is now
  *     sched_gone(s, kind, namespace, name, uid);
@@ -70,8 +70,8 @@ void sched_round(struct sched *s, int64_t now_ms, struct sched_round *ret);
 /* Is there anything that a round would look at? False: skip it. */
 bool sched_is_idle(const struct sched *s);
 
-/* A write did not work, or nobody knows; without an 'error': it was not sent. The pod is as told last; the next round
- * decides again. */
+/* A write failed, or its result is not known; without an 'error': it was not sent. The pod is as its last news say; the
+ * next round decides again. */
 void sched_failed(struct sched *s, const struct decision *d, struct str error);
 
 /* A binding or an eviction could not be sent at once, and there may have been news: would it still be right? A binding:
@@ -84,10 +84,10 @@ bool sched_stands(struct sched *s, const struct decision *d);
 /* The claims that a pod which was given a place waits for. */
 struct sched_claim {
     struct str name;
-    struct str volume; /* that the scheduler has chosen for it; empty: one is made when the claim is told the node */
+    struct str volume; /* that the scheduler has chosen for it; empty: one is made once the claim names the node */
     bool is_named;     /* … and whose claimRef names the claim already, by uid … */
     bool is_reserved;  /* … or by name alone: an administrator meant it for the claim */
-    bool is_lost;      /* the one that was chosen is somebody else's by now */
+    bool is_lost;      /* the one that was chosen belongs to another claim now */
 };
 void sched_claims(struct sched *s, struct str pod_uid, void (*each)(void *ctx, const struct sched_claim *claim),
                   void *ctx);

@@ -10,7 +10,7 @@ struct sched {
     uint64_t room, yields; /* of the model when the last round began */
     struct arena late;
     struct arena answers;          /* to questions since the last round */
-    VEC(struct decision) failures; /* to be told with the next round; in 'late' */
+    VEC(struct decision) failures; /* for the next round; in 'late' */
 };
 
 #endif

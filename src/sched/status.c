@@ -1,4 +1,4 @@
-/* status.c - what PodGroups, pods and queues are told: phases, conditions, events
+/* status.c - the status of PodGroups, pods and queues: phases, conditions, events
  *
  * Written only when something changed, by a hash of what counts; the hash of what an object has comes with its news
  * (feed.c), so that a new scheduler does not write everything again.
@@ -26,7 +26,7 @@ static uint32_t going_with_node(const struct sched_group *g)
     return n;
 }
 
-/* Its pods are there, and cannot be placed. Pods that are missing are for its Job to create; without one nobody does. */
+/* Its pods exist, and cannot be placed. Its Job creates missing pods; without a Job they stay missing. */
 static bool is_unschedulable(const struct sched_group *g)
 {
     switch (g->why->kind) {
@@ -48,7 +48,7 @@ static enum group_phase status_phase_of(const struct sched_group *g)
 {
     int64_t done = (int64_t)g->counts.n[POD_SUCCEEDED] + g->counts.n[POD_FAILED];
     int64_t scheduled = (int64_t)g->counts.n[POD_BOUND] + g->counts.n[POD_RUNNING] + done + going_with_node(g);
-    int64_t gone = scheduled ? g->counts.n_gone : 0; /* by itself what is gone is no phase */
+    int64_t gone = scheduled ? g->counts.n_gone : 0; /* finished and deleted pods alone make no phase */
 
     if (g->counts.n[POD_RUNNING] && is_unschedulable(g))
         return GROUP_UNKNOWN;
@@ -382,7 +382,7 @@ static void tell_queues(struct round *r)
         tell_queue(r, *q);
 }
 
-/* Is there more to write than other numbers in the same words: a phase, counts, a pod that was told nothing yet? */
+/* Is there more to write than other numbers in the same words: a phase, counts, a pod without a condition? */
 static bool status_has_news(const struct sched_group *g)
 {
     if (g->is_whole || status_phase_of(g) != g->status.phase || g->counts.n[POD_RUNNING] ||
@@ -395,8 +395,8 @@ static bool status_has_news(const struct sched_group *g)
     return false;
 }
 
-/* While many wait, what each of them is told changes with every event. It is not written again for the sake of other
- * numbers until some time has passed. */
+/* While many wait, the reason of each changes with every event. It is not written again for the sake of other numbers
+ * until some time has passed. */
 bool round_is_told(const struct round *r, const struct sched_group *g)
 {
     const struct sched_config *c = &r->m->config;

@@ -49,9 +49,9 @@ static void wake_at(int64_t *wake_ms, int64_t ms)
         *wake_ms = ms;
 }
 
-/* When the job asked for the pods that wait: when it came, or, if only tasks that depend on others wait, when their pods
- * were created. A job that was stopped has not asked anew. API times are whole seconds; that the scheduler did not know
- * of it in a round is exact. 0: not known. */
+/* When the job asked for the pods that wait: when it came, or, if only tasks that depend on others wait, when their
+ * pods were created. A job that was stopped has not asked anew. API times are whole seconds; that the scheduler did
+ * not know of it in a round is exact. 0: not known. */
 static int64_t asked_ms(const struct sched_group *g)
 {
     int64_t came_ms = g->spec.came_ms > 0 ? MAX_OF(g->spec.came_ms, g->since.unknown_ms) : 0, first_ms = INT64_MAX;
@@ -304,7 +304,7 @@ static bool fits_there(struct hunt *h, struct sched_node *node, enum fit_room ro
 static bool is_useful(struct hunt *h, const struct bundle *b)
 {
     if (h->g->why->kind != WHY_NO_ROOM && h->g->why->kind != WHY_HELD && h->g->why->kind != WHY_TOPOLOGY)
-        return true; /* its queue is full: whoever leaves it helps */
+        return true; /* its queue is full: every pod that leaves it helps */
     VEC_FOREACH(p, &b->pods)
         if (fits_there(h, (*p)->node, FIT_EMPTY))
             return true;
@@ -344,8 +344,8 @@ static void make_bundles(struct hunt *h, struct sched_group *g)
 
 static bool is_candidate(const struct hunt *h, const struct sched_group *v)
 {
-    if (v == h->g || !v->podgroup.exists ||
-        !v->spec.is_preemptable || /* without its PodGroup nobody knows whether it may go */
+    /* Its PodGroup says whether it may be evicted. */
+    if (v == h->g || !v->podgroup.exists || !v->spec.is_preemptable ||
         amounts_is_zero(&v->counts.allocated, h->m->dims.n))
         return false;
     if (h->kind == EVICT_PREEMPT)
@@ -385,8 +385,8 @@ static void collect_groups(struct hunt *h, const struct sched_queue *q)
     }
 }
 
-/* In a reclaim all of a queue are asked alike: where nobody may be taken for one who hunts, nobody may for the next of
- * the same round, unless it asked later. */
+/* A reclaim treats all groups that hunt alike. If a search of this round found no victim in the queue, the next search
+ * finds none either, unless its group asked later. */
 static bool is_spared(const struct sched_model *m, const struct sched_queue *q, int64_t asked_ms)
 {
     return q->spared == m->round && asked_ms > 0 && asked_ms <= q->spared_asked_ms;
@@ -457,7 +457,7 @@ bool evict_has_givers(const struct sched_model *m, const struct sched_queue *q)
     return false;
 }
 
-/* Nobody of its own queue goes for its sake. */
+/* A reclaim takes nothing from the group's own queue. */
 void evict_share_left(const struct sched_model *m, const struct sched_queue *q, struct amounts *ret)
 {
     for (int d = 0; d < m->dims.n; d++)

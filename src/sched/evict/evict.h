@@ -2,8 +2,8 @@
  *
  * Victims are chosen by whole jobs: first pods that a job has beyond its minimum, then complete jobs; a gang is never
  * left running below its minimum (D7). Among those the cheapest go: lowest priority of the job, surplus before
- * whole jobs, lowest priority of the pods themselves, the youngest first. Nobody is evicted unless the gang then fits,
- * and nobody whose eviction is not needed for that.
+ * whole jobs, lowest priority of the pods themselves, the youngest first. Pods are evicted only if the gang then fits,
+ * and only those whose eviction is needed for that.
  *
  * Never victims: pods that say so (volcano.sh/preemptable: "false", on the pod or its group), critical pods, pods
  * younger than min_run_ms or inside their cooldown, pods a PodDisruptionBudget protects; in a preemption jobs of the
@@ -25,23 +25,23 @@ struct victims {
 
 struct eviction {
     struct victims victims; /* untouched so far */
-    struct trial trial;     /* the gang's seats once they are gone; the caller ends it */
+    struct trial trial;     /* the gang's seats after they have left; the caller ends it */
     bool is_early;          /* the gang would fit, but some of the victims have not run long enough: wait for them */
     int64_t wake_ms;        /* when a victim that is too young now may be taken; 0: there is none. Begin with 0; several
                              * calls keep the earliest */
 };
 
-/* True: the gang fits once the victims are gone. */
+/* True: the gang fits once the victims have left. */
 bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind kind, struct arena *a,
                 struct eviction *ret);
 
-/* Could there be anybody? False is certain, and cheap: nobody of a lower priority runs in its queue; or no other queue
- * has more than its share, or its own queue would with what it lacks ('needs'), whoever goes; or others hunted in this
- * round, and all pods are too young. '*ret_wake_ms': see eviction.wake_ms. */
+/* Could there be victims? A cheap test; false is certain: its queue runs no pod of a lower priority; or no other queue
+ * has more than its share; or its own queue would exceed its share with what the group lacks ('needs'); or all pods are
+ * too young, as another search of this round found. '*ret_wake_ms': see eviction.wake_ms. */
 bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, enum evict_kind kind,
                     const struct amounts *needs, int64_t *ret_wake_ms);
 
-/* Parts of that for many groups at once: is anybody of a lower priority than this placed in the queue; may other queues
+/* Parts of that for many groups at once: is a group of a lower priority than this placed in the queue; may other queues
  * give back; may the queue have so much more (no dimension of 'needs' beyond '*ret')? */
 bool evict_has_lower(const struct sched_queue *q, int32_t priority);
 bool evict_has_givers(const struct sched_model *m, const struct sched_queue *q);

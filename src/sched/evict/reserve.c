@@ -2,11 +2,11 @@
  *
  * After everybody was asked, some wait. For each of them, the first that applies:
  *
- *     evict       somebody of lower priority in its queue, or whose queue is above its share, can be taken away so that
- *                 it fits (evict.h). Its places are held until the victims are gone; who is taken away is told for whom
+ *     evict       it fits once victims leave: pods of a lower priority in its queue, or of queues above their share
+ *                 (evict.h). Its places are held until the victims have left; each eviction names the group it is for
  *     reserve     it has waited for long, or was broken: the places it would have if nothing else came are held, one
  *                 group of each queue at a time, so that small jobs that keep coming cannot starve it
- *     expire      it was admitted and got no place: the promise is taken back when somebody else could use it, or when
+ *     expire      it was admitted and got no place: the promise is taken back when another group could use it, or when
  *                 its pods have not been made for five minutes
  *
  * A search for victims walks all pods that run, so few groups may have one in a round, none that cannot succeed
@@ -61,7 +61,7 @@ static struct sched_pod *unpromised(const struct sched_role *role)
     return first;
 }
 
-/* How many seats of the role on the node are somebody's already. */
+/* How many seats of the role on the node belong to a pod already. */
 static uint32_t n_promised(const struct sched_role *role, const struct sched_node *node)
 {
     uint32_t n = 0;
@@ -98,7 +98,7 @@ void round_promise(struct round *r, struct sched_group *g)
     }
 }
 
-/* The seats are held before the victims go, so that nobody else takes what they leave. */
+/* The seats are held before the victims leave, so that no other group takes the room. */
 static void carry_out(struct round *r, struct sched_group *g, struct eviction *e, const char *reason)
 {
     uint64_t room = r->m->room_gen;
@@ -150,7 +150,7 @@ static bool evict_for(struct round *r, struct sched_group *g, bool may_reclaim)
     if (g->hold)
         hold_put_back(r->m, g->hold);
     g->found.hunt_ms = e.wake_ms;
-    if (e.wake_ms) /* somebody is too young to be a victim now */
+    if (e.wake_ms) /* when a pod is old enough to be a victim */
         round_retry(r, g, e.wake_ms);
     return false;
 }
@@ -166,7 +166,7 @@ static bool evict_inside(struct round *r, struct sched_group *g)
     return true;
 }
 
-/* When nothing is kept any more for pods that are not made; 0: they are there, or nobody was asked to make them. */
+/* When we stop keeping places for missing pods; 0: none is missing, or the controller was not asked for them yet. */
 static int64_t pods_due_ms(const struct round *r, const struct sched_group *g)
 {
     if (!g->since.lacking_ms || !group_is_admitted(g))
@@ -181,8 +181,8 @@ bool round_has_given_up(const struct round *r, const struct sched_group *g)
     return due_ms && r->now_ms >= due_ms;
 }
 
-/* Its own queue may have so much, and one above it is full: what others below that have too much is its own. What the
- * queues in between may have is asked again with the victims taken away. */
+/* Its own queue may have so much, and one above it is full: queues below that one have what belongs to this group. The
+ * search for victims tests the queues in between, with the victims taken away. */
 static bool is_within_share(struct round *r, const struct sched_group *g)
 {
     const struct sched_queue *q = g->queue;
@@ -199,7 +199,7 @@ static bool is_within_share(struct round *r, const struct sched_group *g)
 
 struct hunts { /* of one round */
     int left;
-    VEC(uint64_t) failed; /* groups like these found nobody */
+    VEC(uint64_t) failed; /* likeness of groups that found no victims */
 };
 
 static uint64_t reserve_mix(uint64_t h, uint64_t v)
@@ -246,14 +246,14 @@ static bool is_worth(struct round *r, struct sched_group *g, bool may_reclaim)
     if ((c->preempts && !never_preempts(g) && evict_is_worth(r->m, g, EVICT_PREEMPT, &needs, &g->found.hunt_ms)) ||
         (c->reclaims && may_reclaim && evict_is_worth(r->m, g, EVICT_RECLAIM, &needs, &g->found.hunt_ms)))
         return true;
-    if (g->found.hunt_ms) { /* somebody is too young to be a victim now */
+    if (g->found.hunt_ms) { /* when a pod is old enough to be a victim */
         g->found.hunted = r->m->room_gen;
         round_retry(r, g, g->found.hunt_ms);
     }
     return false;
 }
 
-/* Victims are looked for on behalf of a few groups in each round; whoever had no turn is asked again at once.
+/* Few groups may look for victims in one round; the next round, which comes at once, serves the others.
  * True: they were found; '*ret_why' is why it waited before. */
 static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool may_reclaim, struct why *ret_why)
 {
@@ -481,8 +481,8 @@ static bool is_overlooked(const struct round *r, const struct sched_group *g)
            !q->children.n && (group_has_its_pods(g) || (!group_is_admitted(g) && !g->counts.n_gated));
 }
 
-/* A scheduler that begins knows no reservations. Who has waited for long had one, and gets it back before those are
- * served that it kept out. */
+/* A scheduler that begins knows no reservations. A group that has waited for long had one: it gets it back before the
+ * groups are served that the reservation kept out. */
 void round_recover(struct round *r)
 {
     struct group_list leaders = { 0 }, old = { 0 };
@@ -552,9 +552,9 @@ void round_unbind(struct round *r)
         unbind(r, *g);
 }
 
-/* An admission that led to no place is withdrawn when somebody else could use it, or when its pods never came (D20,
- * D32): it must not keep others out for ever. One that nobody can help does not change its phase for ever either: in
- * the end it stays admitted, and is promised nothing. */
+/* An admission that led to no place is withdrawn when another group could use it, or when its pods never came (D20,
+ * D32): it must not keep others out for ever. After EXPIRES_MOST times the group stays admitted, without a promise, so
+ * that its phase does not change for ever. */
 static void reserve_expire(struct round *r, struct sched_group *g, bool is_in_the_way)
 {
     int64_t at_ms = g->hold ? pods_due_ms(r, g) : g->since.admitted_ms + r->m->config.admission_ms;
@@ -586,7 +586,8 @@ static void reserve_expire(struct round *r, struct sched_group *g, bool is_in_th
     r->m->room_gen++; /* for those it kept out */
 }
 
-/* Nothing is kept for pods that do not come. What stood is promised its room again only as long: its admission stays. */
+/* Nothing is kept for pods that do not come. What stood is promised its room again only as long: its admission
+ * stays. */
 static void reserve_give_up(struct round *r, struct sched_group *g)
 {
     bool has_hold = g->hold && g->hold->kind != HOLD_ADMITTED;
@@ -611,8 +612,8 @@ static bool is_kept_out(const struct sched_group *g)
     return g->found.is_stuck || (g->found.is_blocked && !group_is_admitted(g));
 }
 
-/* Does anybody wait for what others have, or were promised? The first that does is enough. */
-static bool is_anybody_kept_out(const struct sched_model *m)
+/* Does a group wait for what others have, or were promised? The first that does is enough. */
+static bool is_any_kept_out(const struct sched_model *m)
 {
     if (!list_is_empty(&m->alike->parked))
         return true;
@@ -627,7 +628,7 @@ static bool is_anybody_kept_out(const struct sched_model *m)
 
 void round_expire(struct round *r)
 {
-    bool is_blocking = is_anybody_kept_out(r->m);
+    bool is_blocking = is_any_kept_out(r->m);
     struct sched_group *oldest;
 
     LIST_FOREACH(struct sched_group, g, &r->m->alike->alone, gang.in_alone) {

@@ -45,7 +45,7 @@ struct pod_class {
 
     struct amounts ask;  /* requests, and one of "pods" */
     uint32_t ask_dims;   /* bit d: ask.v[d] > 0 */
-    bool is_best_effort; /* asks for nothing but its place */
+    bool is_best_effort; /* asks for its place only */
     bool has_lost_name;  /* asks for a resource name beyond AMOUNT_DIMS: fits nowhere */
     struct str namespace;
     struct json *labels; /* only those that a term looks at */
@@ -56,7 +56,7 @@ struct pod_class {
     struct json *images;        /* list of names or NULL */
     VEC(struct host_port) ports;
     VEC(struct class_claim) claims;
-    bool has_device_claims; /* spec.resourceClaims: devices that somebody would have to allocate; nobody here does */
+    bool has_device_claims; /* spec.resourceClaims: devices, which Pumice does not allocate */
     /* Inter-pod rules, as numbers of terms (terms.h). */
     VEC(uint32_t) need, avoid;   /* required pod affinity, anti-affinity */
     VEC(struct preference) like; /* preferred; negative for anti */

@@ -79,7 +79,7 @@ void fit_node_told(struct sched_model *m, struct sched_node *n);
 void fit_node_gone(struct sched_model *m, struct sched_node *n);
 
 void fit_reordered(struct sched_model *m);       /* model.order is another */
-void fit_volumes_changed(struct sched_model *m); /* a volume, or a claim that somebody wants (volume.c) */
+void fit_volumes_changed(struct sched_model *m); /* a volume, or a claim that a pod wants (volume.c) */
 void fit_volume_taken(struct sched_model *m);    /* one was taken for a claim, or given back */
 bool fit_wants_claim(const struct sched_model *m, struct str namespace, struct str name);
 void fit_namespaces_changed(

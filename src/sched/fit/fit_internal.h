@@ -1,7 +1,7 @@
 /* fit_internal.h - what class.c, terms.c, interpod.c, view.c, score.c and fit.c share
  *
  * A node has facts: what was worked out from its labels and images. A class has a work sheet: where pods of it are,
- * which terms match it, and what is known about each node. Both are dropped and made again without anybody noticing.
+ * which terms match it, and what is known about each node. Both can be dropped and made again at any time.
  */
 #ifndef SCHED_FIT_FIT_INTERNAL_H
 #define SCHED_FIT_FIT_INTERNAL_H
@@ -16,7 +16,7 @@ enum { NO_VALUE = UINT32_MAX }; /* the node lacks the label */
 struct sched_image { /* a name of an image that some node has or some class asks for */
     struct str name;
     uint32_t uses;
-    uint32_t nodes; /* that have it; 0: nobody needs to look */
+    uint32_t nodes; /* that have it; 0: no need to look */
 };
 
 struct node_image {
@@ -73,7 +73,7 @@ struct fit {
     struct buf text;             /* of the last answer */
 };
 
-void class_drop_all(struct sched_model *m); /* whoever still holds one must not use it */
+void class_drop_all(struct sched_model *m); /* pods and roles that still hold one must not use it */
 
 struct node_facts *node_facts_of(struct sched_model *m, struct sched_node *n); /* made when it is new */
 void node_note_read(struct sched_model *m, struct node_facts *facts,

@@ -1,7 +1,7 @@
 /* interpod.h - rules that look at other pods, or at the group: asked for one pod, for many nodes
  *
- * What does not depend on the node (the least crowded domain, the range of raw scores) is worked out once in
- * interpod_begin(); then each node is a look at counters.
+ * interpod_begin() computes what does not depend on the node (the least crowded domain, the range of raw scores); then
+ * each node is a look at counters.
  */
 #ifndef SCHED_FIT_INTERPOD_H
 #define SCHED_FIT_INTERPOD_H

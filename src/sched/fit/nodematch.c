@@ -18,7 +18,7 @@ struct alternative {
 
 struct node_rule {
     struct alternative always;      /* nodeSelector */
-    bool has_terms;                 /* without: 'always' is all there is */
+    bool has_terms;                 /* without: only 'always' counts */
     VEC(struct alternative) either; /* nodeSelectorTerms */
     const struct terms *terms;      /* of the topology keys; NULL: not bound */
 };
@@ -33,7 +33,7 @@ static enum requirement_op op_of(struct str name)
     for (size_t i = 0; i < ARRAY_LEN(op_names); i++)
         if (op_names[i] && str_is(name, op_names[i]))
             return (enum requirement_op)i;
-    return OP_NEVER; /* nothing is placed by a rule that nobody understands */
+    return OP_NEVER; /* an operator that we do not know matches no node */
 }
 
 static void add_requirement(struct arena *a, struct alternative *t, const struct json *j, bool is_field)

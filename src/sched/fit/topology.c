@@ -1,9 +1,9 @@
 /* topology.c - HyperNodes: which nodes are near each other
  *
- * A HyperNode is read once, when it is told; the tree is built from all of them when the nodes are put in order. Exact
- * names are looked up, labels and patterns are tried on nodes that no domain of a lower tier has taken. A pattern that
- * begins with "^" and plain letters is tried on the nodes with that beginning only, so racks named by pattern cost what
- * they hold.
+ * A HyperNode is read once, when its event comes; the tree is built from all of them when the nodes are put in order.
+ * Exact names are looked up, labels and patterns are tried on nodes that no domain of a lower tier has taken. A
+ * pattern that begins with "^" and plain letters is tried on the nodes with that beginning only, so racks named by
+ * pattern cost what they hold.
  */
 #include "sched/fit/topology.h"
 

@@ -208,7 +208,7 @@ static void view_fill(struct sched_model *m, struct view *v, const int32_t *fixe
         __builtin_prefetch(&ahead->held);
         v->level[0][i] = leaf_of(m, v->class, m->order[i], v->room, fixed[i]);
     }
-    drop_census(&m->fit->views, v); /* they are made again when somebody asks */
+    drop_census(&m->fit->views, v); /* they are made again when asked for */
     drop_places(&m->fit->views, v);
     for (int l = 1; l < v->n_levels; l++) {
         for (uint32_t i = 0; i < width / VIEW_FAN; i++)

@@ -32,8 +32,8 @@ struct view {
     uint64_t epoch, seen;        /* of the order; place in the log */
     uint64_t taken;              /* fit.taken, for a class with claims */
     size_t bytes;
-    struct census *census; /* census.h; NULL: nobody asked */
-    uint32_t *places;      /* by node: how many pods find room there; NULL: nobody asked … */
+    struct census *census; /* census.h; NULL: not asked for yet */
+    uint32_t *places;      /* by node: how many pods find room there; NULL: not asked for yet … */
     int64_t n_places;      /* … on all */
     struct view_lifted lifted[VIEW_LIFTED];
 };

@@ -393,7 +393,7 @@ static const struct str *bound_refuses(const struct sched_model *m, const struct
     return !node_rule_matches(v->rule, n) ? &far_from_volume : !zones_allow(v, n) ? &no_zone : NULL;
 }
 
-/* What keeps a pod with this claim from the node, whoever else is there; NULL: nothing. */
+/* Why a pod with this claim cannot use the node, even without other pods; NULL: it can. */
 static const struct str *claim_refuses(const struct sched_model *m, const struct volume_claim *claim,
                                        const struct sched_node *n)
 {

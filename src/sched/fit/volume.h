@@ -34,11 +34,11 @@ bool volume_is_free(const struct sched_model *m, const struct pod_class *c, cons
 /* A pod has its place: how does this claim of it come to a volume? */
 enum volume_way {
     VOLUME_IS_THERE,    /* the claim is bound */
-    VOLUME_IS_MADE,     /* when the claim is told the node */
+    VOLUME_IS_MADE,     /* once the claim names the node */
     VOLUME_IS_TAKEN,    /* '*ret_volume' is to be the claim's … */
     VOLUME_IS_RESERVED, /* … and an administrator has written the claim's name, but not its uid, to its claimRef … */
     VOLUME_KNOWS_CLAIM, /* … and its claimRef says so */
-    VOLUME_IS_LOST,     /* somebody else has it */
+    VOLUME_IS_LOST,     /* another claim has it */
     VOLUME_WAY_MAX,
 };
 enum volume_way volume_way(const struct sched_model *m, const struct pod_class *c, const struct class_claim *claim,

@@ -1,7 +1,7 @@
 /* volume_internal.h - what volume.c, volume_match.c and volume_limit.c share
  *
- * A claim is known by its key as soon as anybody mentions it: itself, a pod with a place, a volume that names it
- * (spec.claimRef). It is forgotten when nobody does any more.
+ * A claim is known by its key as soon as its object exists, or a pod with a place or a volume (spec.claimRef) names it.
+ * It is forgotten when the last of these has left.
  */
 #ifndef SCHED_FIT_VOLUME_INTERNAL_H
 #define SCHED_FIT_VOLUME_INTERNAL_H
@@ -53,7 +53,7 @@ struct fit_volume {
     const struct node_rule *rule; /* NULL: everywhere */
     struct str host;              /* the only host its rule has; empty: it may have several */
     VEC(struct zone_label) zones;
-    bool is_available; /* its phase, and nobody deletes it */
+    bool is_available; /* its phase, and it is not being deleted */
     bool is_going;
     struct arena arena;
 
@@ -80,7 +80,7 @@ static inline bool class_has_provisioner(const struct storage_class *c)
 /* ---- volume.c ---- */
 
 struct volume_claim *volume_claim_need(struct sched_model *m, struct str key);
-void volume_claim_release(struct sched_model *m, struct volume_claim *c); /* freed unless somebody mentions it */
+void volume_claim_release(struct sched_model *m, struct volume_claim *c); /* freed unless an object names it */
 bool volume_reaches(const struct fit_volume *v, const struct sched_node *n);
 
 /* The class of a claim that is not bound and takes a volume when its pod has a place; NULL: it does not. */
@@ -88,16 +88,16 @@ const struct storage_class *volume_waiting_class(const struct sched_model *m, co
 
 /* ---- volume_match.c ---- */
 
-/* A volume was told, or goes: out before its members change, in after. */
+/* The object of a volume came or goes: out before its members change, in after. */
 void volume_shelve(struct sched_model *m, struct fit_volume *v);
 void volume_unshelve(struct sched_model *m, struct fit_volume *v);
-void volume_untake(struct sched_model *m, struct volume_claim *c); /* nothing is kept for it any more */
+void volume_untake(struct sched_model *m, struct volume_claim *c); /* its volume is free again */
 void volume_shelves_done(struct sched_model *m);
 
 /* News of a volume, or of the claim it names: is it still kept for the right one? */
 void volume_taken_check(struct sched_model *m, struct fit_volume *v);
 
-/* Is there a volume for it that the node reaches, whoever may have taken it? */
+/* Is there a volume for it that the node reaches, taken or not? */
 bool volume_is_near(const struct sched_model *m, const struct volume_claim *c, const struct sched_node *n);
 
 /* A pod of the class sits down on the node: volumes are kept for its claims; or it leaves. */

@@ -1,13 +1,13 @@
 /* volume_match.c - volumes that are there already, for claims that wait for the first consumer
  *
- * Nobody makes local disks: an administrator has made a PersistentVolume for each, which names its node. A claim gets
- * the smallest that is large enough, has its access modes, mode, labels and class, and can be reached from the node the
- * pod goes to; of equals the first by name. A volume whose claimRef names the claim is the claim's, and no other will
- * do.
+ * No provisioner makes local disks: an administrator has made a PersistentVolume for each, which names its node. A
+ * claim gets the smallest that is large enough, has its access modes, mode, labels and class, and can be reached from
+ * the node the pod goes to; of equals the first by name. A volume whose claimRef names the claim is the claim's, and
+ * no other will do.
  *
  * A volume is taken when a pod sits down, in a trial as well, and given back when the last pod of the claim gets up: so
  * two pods never count on one volume, and a claim that pods share keeps them together. The claim's volumeName, or a
- * claimRef to somebody else, ends that.
+ * claimRef that names another claim, ends that.
  *
  * Free volumes stand on shelves by class and host, so that a node looks at its own: a job of 1,000 pods with a disk
  * each on 1,000 nodes is 1,000 classes of pods, and each of them asks every node.
@@ -138,7 +138,7 @@ static struct fit_volume *named_volume(const struct volume_claim *c)
     return NULL;
 }
 
-/* 'made' NULL: whoever may have taken it. */
+/* 'made' NULL: also those that are taken. */
 static struct fit_volume *smallest_on(const struct sched_model *m, const struct volume_claim *c, struct str host,
                                       const struct sched_node *n, const struct choices *made)
 {

@@ -42,7 +42,7 @@ static void collect_to_come(struct arena *a, struct sched_role *r, int64_t most,
     int64_t n = role_to_come(r);
     uint32_t first = (uint32_t)(r->replicas - n);
 
-    n = MIN_OF(n, MIN_OF(most, TO_COME_MAX)); /* nobody has a million nodes */
+    n = MIN_OF(n, MIN_OF(most, TO_COME_MAX)); /* no cluster has a million nodes */
 
     for (int64_t i = 0; i < n; i++)
         *vec_push(a, &ret->list) = (struct slot){ NULL, r, r->class, r->priority, first + (uint32_t)i, INT64_MAX };
@@ -340,7 +340,7 @@ void trial_undo(struct trial *t)
 
     for (size_t i = t->seats.n; i-- > 0;)
         seat_give(t->m, t->seats.v[i].node, t->seats.v[i].class);
-    t->m->room_gen = room; /* nobody has more room than before the trial */
+    t->m->room_gen = room; /* no group has more room than before the trial */
     t->seats.n = 0;
     t->n_min = 0;
     t->sum = (struct amounts){ { 0 } };
@@ -389,7 +389,7 @@ static bool try_range(struct gang_work *w, struct fit_range range)
         if (pack_try(w))
             return true;
         trial_undo(w->t);
-        return try_seats(w); /* what is missing is told as it was tried first */
+        return try_seats(w); /* so that the reason is the one of the first try */
     }
     trial_undo(w->t);
     w->has_room_for_all = true;
@@ -543,7 +543,8 @@ static void show_seats(const struct trial *t, const struct slots *slots)
         }
 }
 
-/* "Could it ever?" asks as if the pods of all groups had ended, but not its own that stay: it needs places beside them. */
+/* "Could it ever?" asks as if the pods of all groups had ended, but not its own that stay: it needs places beside
+ * them. */
 static void own_pods_stay(struct sched_model *m, const struct sched_group *g, bool stay)
 {
     static const enum pod_state placed[] = { POD_BINDING, POD_BOUND, POD_RUNNING };

@@ -1,6 +1,6 @@
 /* gang.h - places for a whole gang, or none: a trial that can be undone
  *
- * A trial takes places on nodes one by one (node_take) and remembers them. Whoever began it ends it: trial_undo() gives
+ * A trial takes places on nodes one by one (node_take) and remembers them. The caller ends it: trial_undo() gives
  * everything back, place.c turns it into bindings, hold_new() into places that are kept.
  */
 #ifndef SCHED_GANG_GANG_H
@@ -37,12 +37,12 @@ struct gang_options {
     bool has_extras; /* also pods beyond the minimum, as far as they fit */
     bool is_unkept;  /* as if nothing were kept for those who wait: only for gang_prefilter() */
     bool is_brief;   /* a refusal without the causes of each node will do (why.is_brief) */
-    bool shows;      /* this is the trial that pods are told about; the others only ask "what if" */
+    bool shows;      /* pods report the seats of this trial; the others only ask "what if" */
 };
 
-/* Try to place what the group of the trial lacks for its minimum: first each role's own minimum, then the rest in the order of task
- * priority and index. True: the gang stands with these places. False: everything was given back, and '*ret_why' (may be
- * NULL) says what was missing. */
+/* Try to place what the group of the trial lacks for its minimum: first each role's own minimum, then the rest in the
+ * order of task priority and index. True: the gang stands with these places. False: everything was given back, and
+ * '*ret_why' (may be NULL) says what was missing. */
 bool gang_try(struct trial *t, const struct gang_options *opt, struct why *ret_why);
 
 /* What gang_try() would say, by counting (prefilter.c): far cheaper, where it can be said. A refusal comes with

@@ -1,8 +1,8 @@
-/* gang_class.c - which groups are alike, and who of them is asked
+/* gang_class.c - which groups are alike, and which of them is asked
  *
  * The key of a class is the text of everything that a round looks at in a group, with two exceptions: its age and how
- * long it says it runs. Whatever is added to those questions must be added to gang_class_key(), or be a reason to stand
- * alone.
+ * long it says it runs. A change that makes a round look at more must add it to gang_class_key(), or let such a group
+ * stand alone.
  */
 #include "sched/gang/gang_class.h"
 
@@ -48,7 +48,7 @@ static bool is_untouched(const struct sched_group *g)
     if (g->hold && g->hold->kind == HOLD_ADMITTED) /* its pods are being made: it changes all the time */
         return false;
     return !g->spec.subgroups && !g->counts.n_gone &&
-           !has_placed_pods(g); /* sub-groups are told apart by labels, which no key has */
+           !has_placed_pods(g); /* labels, which no key has, tell sub-groups apart */
 }
 
 /* ---- keys ---- */
@@ -333,7 +333,7 @@ static void gang_gang_class_leave(struct sched_model *m, struct sched_group *g)
     if (!c)
         return;
     gang_class_unpark(m, c);
-    if (!gang_leads(g)) /* the first speaks for all: nobody held back for this one */
+    if (!gang_leads(g)) /* the first speaks for all: no group held back for this one */
         g->found.is_stuck = false;
     heap_remove(&c->members, &g->gang.in_class);
     heap_remove(&c->by_runtime, &g->gang.by_runtime);

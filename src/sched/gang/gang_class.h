@@ -5,16 +5,16 @@
  * templates, pods, wishes about topology. Only a group of which no pod has a place and for which no place is kept can
  * have a class; every other is asked for itself, as is one whose pods have rules about other pods.
  *
- * A round asks the first of a class (order_cmp). If it is refused, nobody else of the class is asked; if it is let in,
+ * A round asks the first of a class (order_cmp). If it is refused, no other of the class is asked; if it is let in,
  * the next is first. So what an event costs follows the number of classes, not of groups. Two things tell members apart
  * and are asked for apart: their age, by which the first is first, and how long they say they run, by which one of them
- * may use seats that are kept for somebody else (gang_class_shortest).
+ * may use seats that are kept for another group (gang_class_shortest).
  *
- * What a member waits for is what the first waits for. Members are asked for the sake of the answer as long as they are
+ * A member waits for the same as the first. Members are asked for the sake of the answer as long as they are
  * few; of many some in each round, in turn (gang_class_next_behind).
  *
- * Whoever is marked as changed (model_touch) leaves its class at once, and the round that looks at it finds its class
- * again: no member differs from what the class was made from.
+ * A group that is marked as changed (model_touch) leaves its class at once, and the round that looks at it finds its
+ * class again: no member differs from what the class was made from.
  */
 #ifndef SCHED_GANG_GANG_CLASS_H
 #define SCHED_GANG_GANG_CLASS_H
@@ -58,7 +58,7 @@ struct gang_classes { /* in the model */
 };
 
 void gang_classes_init(struct sched_model *m);
-void gang_classes_done(struct sched_model *m); /* all groups are gone */
+void gang_classes_done(struct sched_model *m); /* after all groups were freed */
 
 /* Put a group where it belongs as it is now: into its class or among those alone if it waits (model.waiting), else
  * nowhere. */
@@ -73,7 +73,7 @@ void gang_leaders(const struct sched_model *m, struct arena *a, struct group_lis
 bool gang_leads(const struct sched_group *g);
 
 struct sched_group *gang_class_first(const struct gang_class *c);    /* NULL: it is empty, and pinned */
-struct sched_group *gang_class_shortest(const struct gang_class *c); /* NULL: nobody says how long it runs */
+struct sched_group *gang_class_shortest(const struct gang_class *c); /* NULL: none says how long it runs */
 
 /* The member that was asked longest ago; it goes to the end of the line. NULL: there are none. */
 struct sched_group *gang_class_next_behind(struct sched_model *m);

@@ -13,8 +13,8 @@ static void change_sum(const struct sched_model *m, struct amounts *sum, const s
         (void)amounts_sub(sum, by, m->dims.n);
 }
 
-/* What is kept for a group is owed to it by its queue too, not only by the nodes: small jobs of the same queue must not
- * use up what the queue may have. */
+/* The queue owes a group what is kept for it, as the nodes do: small jobs of the same queue must not use up what the
+ * queue may have. */
 static void owe(struct sched_model *m, const struct hold *c, bool is_owed)
 {
     for (struct sched_queue *q = c->queue; q; q = q->parent) {
@@ -169,7 +169,7 @@ struct hold *hold_new(struct sched_model *m, struct trial *t, enum hold_kind kin
     struct hold *c;
 
     hold_drop(m, g);
-    if (kind == HOLD_ADMITTED) /* it is not like the others any more */
+    if (kind == HOLD_ADMITTED) /* it differs from the others now */
         gang_class_leave(m, g);
     else
         gang_class_set_apart(m, g);

@@ -45,7 +45,7 @@ struct hold *hold_new(struct sched_model *m, struct trial *t, enum hold_kind kin
 void hold_drop(struct sched_model *m, struct sched_group *g); /* nothing happens if it has none */
 
 /* Let go of the seats for a moment, and take them again. Its queue owes it nothing at once; the nodes hold the seats
- * until somebody wants to sit down there (holds_settle): mostly it is enough to count how many more pods would find
+ * until a trial wants to use them (holds_settle): mostly it is enough to count how many more pods would find
  * places, and nothing has to be put back. */
 void hold_lift(struct sched_model *m, struct hold *c);
 void hold_put_back(struct sched_model *m, struct hold *c);
@@ -64,7 +64,7 @@ struct hold_parts {
     uint32_t n, cap;
 };
 const struct hold_parts *holds_parts(struct sched_model *m, bool all);
-void holds_done(struct sched_model *m); /* all groups are gone */
+void holds_done(struct sched_model *m); /* after all groups were freed */
 
 /* Are all its nodes still there, and open to it? Cheap while no Node changed. */
 bool hold_is_valid(struct sched_model *m, struct hold *c);

@@ -49,7 +49,7 @@ static void pack_add(struct pack *p, struct slot *s)
     *vec_push(p->w->t->arena, &p->slots) = s;
 }
 
-/* What each role must have; of the rest the first, or ('is_small') the smallest. */
+/* Choose the pods that each role must have, then the first of the rest, or ('is_small') the smallest. */
 static bool pack_choose(struct pack *p, bool is_small)
 {
     struct gang_work *w = p->w;

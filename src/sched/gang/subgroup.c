@@ -114,7 +114,7 @@ static void count_ready(struct gang_work *w, struct subgroups *all)
 
 enum { INDICES_MAX = 1000000 }; /* replicas come from outside */
 
-/* Pods that Succeeded and were deleted are ready too. They have no labels any more, but an index. */
+/* Pods that Succeeded and were deleted are ready too. Their labels are lost, but their index is known. */
 static void count_gone(struct gang_work *w, struct subgroups *all, const struct sched_role *r)
 {
     uint32_t n = (uint32_t)MIN_OF(r->replicas, INDICES_MAX);
@@ -185,7 +185,7 @@ static struct subgroup_ranges ranges_of(struct gang_work *w, const struct subgro
     return ret;
 }
 
-/* What it is and where it is, with the seats from number 'from' on. How many of them are of 'role'. */
+/* Count the seats from number 'from' on for the sub-group: its pods, its domain. Returns how many are of 'role'. */
 static int64_t count_seats(struct gang_work *w, struct subgroup *s, size_t from, const struct sched_role *role,
                            bool is_extra)
 {

@@ -2,9 +2,9 @@
  *
  * Resource names become dimensions the first time a pod or a queue names them: cpu in milli-CPU, everything else in
  * whole units, rounded up. Comparisons are exact. There is room for AMOUNT_DIMS names; a request for one name more
- * cannot be met (dim_of gives -1) and the pod is told so.
+ * cannot be met (dim_of gives -1) and the pod's message says so.
  *
- * What a node has but nobody ever asks for takes no dimension.
+ * A resource that no pod or queue names takes no dimension, even if nodes have it.
  */
 #ifndef SCHED_MODEL_AMOUNT_H
 #define SCHED_MODEL_AMOUNT_H
@@ -17,7 +17,8 @@ enum { DIM_CPU, DIM_MEMORY, DIM_PODS, DIM_OTHERS, AMOUNT_DIMS = 32 };
 /* "No limit": large, but sums of a few million of them with real amounts do not overflow when added saturating. */
 #define AMOUNT_UNLIMITED (INT64_MAX / 4)
 
-/* A pod that asks for so much fits nowhere: no node is taken to have as much. Sums over thousands of pods stay exact. */
+/* A pod that asks for so much fits nowhere: no node is taken to have as much. Sums over thousands of pods stay
+ * exact. */
 #define AMOUNT_POD_MAX (INT64_C(1) << 50)
 
 struct dims {
@@ -65,7 +66,7 @@ static inline int64_t amount_add(int64_t a, int64_t b)
     return sum > AMOUNT_UNLIMITED ? AMOUNT_UNLIMITED : sum < -AMOUNT_UNLIMITED ? -AMOUNT_UNLIMITED : sum;
 }
 void amounts_add(struct amounts *a, const struct amounts *b, int n);
-/* False: 'a' had reached the bound, so that nobody knows what is left. A sum that is kept has to be counted again. */
+/* False: 'a' had reached the bound, so the rest is not known. A sum that is kept has to be counted again. */
 bool amounts_sub(struct amounts *a, const struct amounts *b, int n);
 void amounts_add_times(struct amounts *a, const struct amounts *b, int64_t times, int n);
 void amounts_fill(struct amounts *a, int64_t v); /* all dimensions, also those to come */

@@ -1,7 +1,7 @@
 /* config.c - settings of the scheduler, and Volcano's configuration file
  *
- * What each name in the file means here stands in four tables: actions, plugins, their switches and their arguments. A
- * name that Volcano knows but that changes nothing here is a warning, so that nobody waits for an effect.
+ * Four tables say what each name in the file means here: actions, plugins, their switches and their arguments. A
+ * name that Volcano knows but that changes nothing here is a warning, so that users do not wait for an effect.
  */
 #include "sched/model/config.h"
 

@@ -54,7 +54,7 @@ struct sched_config {
                            create the others; 30 s. 0: it lacks them at once */
     int64_t rewrite_ms; /* while there are more, least time between two writes of why one waits for its turn; 60 s */
     int max_depth;      /* of the queue tree; 5 */
-    bool knows_claims;  /* every PersistentVolumeClaim is told: one that was not does not exist. Off for a state that
+    bool knows_claims;  /* every PersistentVolumeClaim was put: one that is unknown does not exist. Off for a state that
                            leaves them out */
     bool waits_for_volumes; /* others bind claims and make volumes, as in a real cluster: a pod waits until its claims
                                have theirs. Off: that is nobody's business here */
@@ -64,7 +64,7 @@ struct sched_config {
  * leastrequested, which cancel out there). */
 void sched_config_default(struct sched_config *ret);
 
-/* From the tree of the file (null or NULL: an empty one). What the file does not speak of is as in the default:
+/* From the tree of the file (null or NULL: an empty one). Settings that the file leaves out have their default:
  * 'actions' and 'tiers' as a whole, each setting below 'configurations'. Of a file with 'tiers', plugins that are not
  * listed are off, except gang, priority, predicates, proportion, capacity and pdb, which are always on. Problems name
  * the place in the file; -1 if any is an error, '*ret' untouched then. The strings of '*ret' are constant.

@@ -93,7 +93,7 @@ void model_set_queue(struct sched_model *m, struct sched_group *g, struct str na
     if (old && str_eq(old->name, name))
         return;
     q = model_need_queue(m, name);
-    hold_drop(m, g); /* its old queue owes it nothing any more */
+    hold_drop(m, g); /* its old queue owes it nothing now */
     if (old) {
         gang_class_leave(m, g); /* while it is in the queue that its class belongs to */
         heap_remove(&old->waiting, &g->now.link);

@@ -1,4 +1,4 @@
-/* feed.h - from objects as they are told to the model
+/* feed.h - from objects to the model
  *
  * Any object at any time, in any order, again and again; what cannot be read counts as not set. An object that says
  * nothing new changes nothing: heartbeats of nodes and echoes of our own writes cost a comparison. News older than what

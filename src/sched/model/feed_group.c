@@ -111,7 +111,7 @@ static void read_group(struct sched_model *m, struct sched_group *g, const struc
     was_safe = !g->spec.is_preemptable;
     g->spec.is_preemptable = truth_of(annotation_of(meta, "volcano.sh/preemptable"), true);
     if (was_safe && g->spec.is_preemptable)
-        m->room_gen++; /* for whoever would have its places */
+        m->room_gen++; /* for groups that could use its places */
     g->spec.sla_ms = duration_of(str_empty(sla) ? json_member_text(notes, "sla-waiting-time") : sla);
     g->podgroup.runtime_ms = duration_of(json_member_text(notes, "pumice.dev/runtime"));
 }

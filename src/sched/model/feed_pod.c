@@ -27,7 +27,7 @@ static enum pod_state feed_pod_state_of(struct str phase, bool is_deleting, bool
         return POD_FAILED;
     if (str_is(phase, "Running"))
         return is_deleting ? POD_GOING : POD_RUNNING;
-    if (str_empty(phase) || str_is(phase, "Pending")) /* empty: nobody has looked at it yet */
+    if (str_empty(phase) || str_is(phase, "Pending")) /* empty: no kubelet has seen it yet */
         return is_deleting ? POD_GOING : has_node ? POD_BOUND : POD_PENDING;
     return POD_UNKNOWN;
 }
@@ -135,7 +135,7 @@ static bool set_traits(struct sched_model *m, struct sched_pod *p, const struct 
     was_safe = p->node && !p->is_preemptable;
     p->is_preemptable = truth_of(annotation_of(meta, "volcano.sh/preemptable"), true);
     if (was_safe && p->is_preemptable)
-        m->room_gen++; /* for whoever would have its place */
+        m->room_gen++; /* for groups that could use its place */
     p->is_critical = is_critical(news);
     p->has_own_policy = json_is(policy, JSON_STRING);
     p->never_preempts = str_is(json_text(policy, STR_NULL), "Never");
@@ -205,8 +205,8 @@ static void set_kind(struct sched_model *m, struct sched_pod *p, const struct po
 
 /* ---- news ---- */
 
-/* The pod this is about, NULL if it is not known; '*ret_is_old' if something newer is. Another pod of the same name is
- * gone, since this one is there. */
+/* The pod of these news, NULL if it is not known; '*ret_is_old': we have newer news of it. Another pod of the same name
+ * was deleted, since this one exists. */
 static struct sched_pod *feed_pod_find(struct sched_model *m, const struct pod_news *news, bool *ret_is_old)
 {
     struct sched_pod *p = map_get(&m->pods, news->head.uid), *same_name;

@@ -73,7 +73,7 @@ void queue_put(struct sched_model *m, const struct json *root)
     }
     q->rev = head.rev;
     said = hash_of_status(json_find(root, "status", "allocated", NULL));
-    m->shares_changed |= said != q->written; /* somebody wrote over it: an older write that came late, … */
+    m->shares_changed |= said != q->written; /* another write replaced ours: an older one that came late, … */
     q->written = said;
 }
 

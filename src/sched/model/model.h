@@ -4,7 +4,7 @@
  * any two calls (test/check.h tests them):
  *   - node.used is the sum over the pods on it, node.held over the places kept on it (hold.h);
  *   - a group's counters are those of its pods; a queue's those of its groups, and of the queues below it;
- *   - nothing depends on the order in which things were told, nor on the order of a hash table.
+ *   - nothing depends on the order in which objects came, nor on the order of a hash table.
  */
 #ifndef SCHED_MODEL_MODEL_H
 #define SCHED_MODEL_MODEL_H
@@ -90,7 +90,7 @@ enum queue_gate {
 struct sched_pod { /* made and freed by model_new_pod(), model_drop_pod(); its text is behind it */
     struct str uid, namespace, name;
     struct str key;            /* "namespace/name" */
-    struct sched_group *group; /* NULL: a pod of somebody else; it only takes room */
+    struct sched_group *group; /* NULL: a pod of another scheduler; it only takes room */
     struct sched_role *role;   /* in 'group'; NULL without group */
     const struct pod_class *class;
     struct sched_node *node;  /* POD_BINDING and later, if known; finished pods have none */
@@ -173,7 +173,7 @@ struct group_status {
     int64_t why_ms;         /* … and when that was */
     int64_t pods_ms;        /* when the conditions of its pods were last written … */
     enum why_kind pods_why; /* … and the gist of them */
-    uint64_t pods_said;     /* hash_of_condition() of what they were told, or are to be told when the time has come */
+    uint64_t pods_said;     /* hash_of_condition() of their condition, as written or to be written when it is due */
 };
 
 /* What earlier rounds found out about it, so that the next need not ask again. */
@@ -183,19 +183,19 @@ struct group_findings {
     bool is_tight;         /* its pods fit on empty nodes in some order only (pack.c) */
     bool is_stuck;         /* entitled, refused for want of room, nothing kept for it: others must not spread */
     bool is_blocked;       /* it was not let in because others were */
-    uint64_t futile;       /* model.node_gen when free places were of no use to its pods; 0: not so */
+    uint64_t futile;       /* model.node_gen when its pods could not use places that were free; 0: not so */
     uint64_t tried;        /* model.room_gen when it last found no place; 0: not tried … */
     uint64_t tried_yields; /* … and model.yields */
     uint64_t hunted;       /* model.room_gen when no victims were found for it; 0: not looked for … */
-    int64_t hunt_ms;       /* … and when somebody is old enough to be one; 0: that is no matter of time */
+    int64_t hunt_ms;       /* … and when a pod is old enough to be one; 0: time does not help */
 };
 
 /* Since when something is so; 0: it is not. */
 struct group_times {
-    int64_t unknown_ms; /* the last round before it was told */
+    int64_t unknown_ms; /* the last round before its object came */
     int64_t admitted_ms, waiting_ms;
     int64_t lacking_ms; /* there are fewer pods than its minimum needs */
-    int64_t grown_ms;   /* the youngest of its pods was made, by the clock of whoever made it; 0: it has had none */
+    int64_t grown_ms;   /* the youngest of its pods was made, by the clock of its maker; 0: it has had none */
     int64_t half_ms;    /* some members are bound and the rest is not, and none has started */
     int64_t ready_ms;   /* its minimum was last all placed; stays when that is no longer so */
 };
@@ -218,7 +218,7 @@ struct group_round {
 
 /* One of the two objects a group comes from, its PodGroup or its Job. Either may be there first, or alone. */
 struct group_source {
-    bool exists; /* it was told */
+    bool exists; /* its object came */
     uint64_t rev;
     uint64_t hash; /* of all but its status */
     char *text;    /* of the strings below, and of the PodGroup's uid and priority class */
@@ -292,7 +292,7 @@ struct sched_queue {
     struct str name;
     struct arena arena, spec_arena; /* name and children; what a change of the Queue replaces */
     uint64_t rev, hash;             /* of the Queue; hash of its spec and state */
-    bool exists;                    /* the Queue was told */
+    bool exists;                    /* its object came */
     bool is_open;                   /* status.state Open or empty */
     bool is_fifo, is_reclaimable;
     int64_t weight;
@@ -406,8 +406,8 @@ struct sched_model {
     uint64_t room_gen;      /* goes up when something happened that may let a waiting group in */
     uint64_t seen_room_gen; /* … when the last round ended */
     uint64_t admissions;    /* goes up when a promise to any group may be another one */
-    uint64_t yields;     /* goes up when nobody holds back any more for somebody: for those that their queue refuses */
-    bool shares_changed; /* a request, a queue or the total changed: share_update() */
+    uint64_t yields;        /* goes up when groups stop holding back for another: for groups that their queue refuses */
+    bool shares_changed;    /* a request, a queue or the total changed: share_update() */
     bool queues_changed; /* a Queue came, went or has another parent: share_link(), at the latest in share_update() */
     struct fit *fit;     /* fit.h: views of the nodes by class */
     struct topology *topology; /* topology.h */
@@ -444,7 +444,7 @@ struct sched_role *group_role(const struct sched_group *g, struct str name);
 /* ---- told objects ---- for feed.c ---- */
 
 /* A pod in state Pending, without class, group and node, in no counter; then model_pod_in(). Dropping takes it out.
- * What is left without pods and objects goes with it: its group, its node. */
+ * Its group and its node go with it if they have no other pods and no object. */
 struct pod_text { /* copied behind the pod */
     struct str uid, namespace, name, labels, priority_class;
 };
@@ -473,7 +473,7 @@ void model_set_queue(struct sched_model *m, struct sched_group *g, struct str na
 /* The PodGroup went, or another one has its name: what was decided for it is void. */
 void model_forget_group(struct sched_model *m, struct sched_group *g);
 
-/* As if no Queue had been told. */
+/* As if its object had never come. */
 void queue_reset(struct sched_queue *q);
 
 /* Names of new resources came up: what do the nodes have of them? Cheap when there are none. */
@@ -530,7 +530,7 @@ int64_t group_min(const struct sched_group *g);
 void group_say(struct sched_group *g, const struct why *why);
 /* Pods with a place: Binding, Bound, Running, Succeeded. */
 int64_t group_placed(const struct sched_group *g);
-/* … and those that Succeeded and were deleted: they are not made again, so nobody must wait for them. */
+/* … and those that Succeeded and were deleted: they are not made again, so no group must wait for them. */
 int64_t group_ready(const struct sched_group *g);
 int64_t role_ready(const struct sched_role *r);
 int64_t role_gone(const struct sched_role *r); /* the latter */

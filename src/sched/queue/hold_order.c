@@ -36,7 +36,7 @@ static bool is_idle_for(const struct hold *c, const struct sched_group *g)
 
 /* Several holds may wait for the same room. Then those that are not let in come after those they wait for, those for
  * which others were evicted have it first, those within their queue's share before those beyond it, and the oldest
- * before the others, or nobody ever would. 'is_later': the hold was made after that of the group. */
+ * before the others, or none ever starts. 'is_later': the hold was made after that of the group. */
 static bool is_junior(const struct sched_model *m, const struct hold *c, const struct sched_group *g, bool is_over,
                       bool is_later)
 {
@@ -63,7 +63,7 @@ void hold_order_lift_one(struct round *r, struct hold *c, struct lifted *ret)
     *vec_push(r->a, &ret->list) = c;
 }
 
-/* Is there room beside all that is kept, and is its queue free to give it? Then nobody needs to be disturbed. */
+/* Is there room beside all that is kept, and is its queue free to give it? Then no hold needs to be lifted. */
 static bool needs_no_lift(struct round *r, struct sched_group *g, bool is_over)
 {
     struct amounts needs;
@@ -166,7 +166,7 @@ struct sched_group *hold_order_beside(struct round *r, const struct gang_class *
         return NULL;
     g = gang_class_shortest(c);
     n = count_until(r, first);
-    if (!g || count_until(r, g) <= n || !fits_beside(r, g, limit)) /* where the shortest does not fit nobody does */
+    if (!g || count_until(r, g) <= n || !fits_beside(r, g, limit)) /* where the shortest does not fit none does */
         return NULL;
     do {
         g = first_beyond(r, c, n);

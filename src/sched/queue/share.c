@@ -69,7 +69,7 @@ static void sum_asks(struct share_columns *c, int dim)
 {
     for (size_t i = c->tree->n; i-- > 0;) {
         const struct spot *s = &c->tree->v[i];
-        int64_t below = 0, idle = 0; /* idle: guarantees that nobody asks for now; they are not lent */
+        int64_t below = 0, idle = 0; /* idle: guarantees that are not asked for now; they are not lent */
 
         c->own[i] = requested(s->q, dim);
         for (uint32_t k = s->first; k < s->first + s->n; k++) {
@@ -123,7 +123,7 @@ static void share_out(struct share_columns *c, size_t i)
         c->fair[s->first + k] = c->tubs[k].got;
 }
 
-/* True: somebody may use more than before. */
+/* True: a queue may use more than before. */
 static bool share_publish(const struct share_columns *c, int dim)
 {
     bool is_more = false;
@@ -221,7 +221,7 @@ struct queue_share_test {
     enum share_test kind;
 };
 
-/* What its children other than 'below' are guaranteed and do not use: nobody else may have it. */
+/* The guarantees of its children other than 'below' that are not in use: no other queue may have them. */
 static int64_t idle_promises(const struct sched_queue *q, const struct sched_queue *below, int dim)
 {
     int64_t sum = 0;
@@ -250,9 +250,8 @@ static bool is_bounded(const struct queue_share_test *t, const struct sched_queu
            (q->limit.v[dim] < root->limit.v[dim] || (t->kind == SHARE_FAIR && q->fair.v[dim] < q->limit.v[dim]));
 }
 
-/* What it may have by its limit, less what others below it are guaranteed. Where more is guaranteed than there is
- * (nodes were lost), that must not keep everybody from everything: within its own guarantee a queue may take what is
- * free. */
+/* The limit of the queue, less the guarantees of others below it. If the guarantees exceed the cluster (nodes were
+ * lost), they must not block every queue: within its own guarantee a queue may take what is free. */
 static int64_t most_of(const struct sched_queue *q, const struct sched_queue *below, int dim)
 {
     int64_t has = q->allocated.v[dim] + q->going.v[dim], own = 0;
@@ -262,8 +261,9 @@ static int64_t most_of(const struct sched_queue *q, const struct sched_queue *be
     return MIN_OF(q->limit.v[dim], MAX_OF(q->limit.v[dim] - idle_promises(q, below, dim), amount_add(has, own)));
 }
 
-/* What it may have is kept for others. Where only the nodes are the bound the seats that are kept say it better; where
- * it is the nodes less what is guaranteed to others, reservations on places that are in use would count twice. */
+/* How much of what the queue may have is kept for others. Where only the nodes are the bound, the seats that are kept
+ * say it better; where it is the nodes less the guarantees of others, reservations on places in use would count
+ * twice. */
 static int64_t kept_of(const struct queue_share_test *t, const struct sched_queue *q, const struct sched_queue *below,
                        int dim)
 {
@@ -280,7 +280,7 @@ static int64_t left_of(const struct queue_share_test *t, const struct sched_queu
     int64_t most = most_of(q, below, dim);
     int64_t left;
 
-    if (t->kind == SHARE_FAIR) /* somebody else may be above its share, and guarantees must be kept all the same. Where
+    if (t->kind == SHARE_FAIR) /* another queue may be above its share, and guarantees must be kept all the same. Where
                                   as much goes as comes, a queue above both has no more than before. */
         most = MIN_OF(most, MAX_OF(q->fair.v[dim], q->out.v[dim] ? q->allocated.v[dim] + q->out.v[dim] : 0));
     left = most - q->allocated.v[dim] - q->going.v[dim];
@@ -291,7 +291,7 @@ static int64_t left_of(const struct queue_share_test *t, const struct sched_queu
 }
 
 /* The queue on the way up that refuses and has least left in this resource, the lowest of several; NULL: none does.
- * Without a bound of its own in anybody it is the uppermost. */
+ * If none has a bound of its own, it is the uppermost. */
 static const struct sched_queue *refusing(const struct queue_share_test *t, const struct sched_queue *q, int dim,
                                           int64_t *ret_left)
 {
@@ -448,7 +448,7 @@ static bool can_lose(const struct sched_queue *q, const struct amounts *lose, co
     return is_above;
 }
 
-/* How much of its share it has of what is needed, without what it loses; in 1/2^20. */
+/* How much of its share it has, of the resources in 'need', without what it loses; in 1/2^20. */
 static int64_t share_without(const struct sched_model *m, const struct sched_queue *q, const struct amounts *lose,
                              const struct amounts *need)
 {

@@ -30,8 +30,8 @@ static struct sched_queue *wanted_parent(const struct sched_model *m, const stru
     return parent && (parent->exists || parent == m->root) ? parent : m->root;
 }
 
-/* Which queues have only root above them in the end? Take those away to whom nobody points, again and again: what is
- * left points in circles. Everybody on a circle hangs below root, whoever was told first. */
+/* Which queues are on a circle of parents? Take away the queues that are no queue's parent, again and again: only
+ * circles are left. All queues on a circle hang below root, in whatever order their objects came. */
 static bool *find_circles(const struct sched_model *m, struct arena *a, struct sched_queue *const *all, size_t n)
 {
     bool *is_on_circle = arena_array(a, bool, n);

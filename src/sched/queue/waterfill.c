@@ -1,7 +1,7 @@
 /* waterfill.c - water filling
  *
  * The levels at which a tub begins to rise or is full are sorted; between two of them the sum of all tubs is a straight
- * line, and somewhere on it the water is gone.
+ * line, and somewhere on it the water runs out.
  */
 #include "sched/queue/waterfill.h"
 

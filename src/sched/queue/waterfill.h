@@ -1,4 +1,4 @@
-/* waterfill.h - water filling: tubs of several widths that rise together until the water is gone
+/* waterfill.h - water filling: tubs of several widths that rise together until the water runs out
  *
  * Each tub holds clamp(base + weight × level, low, high), with one level for all. Whole numbers; the crumbs of rounding
  * go to the first tubs that rise, so nothing is lost.
