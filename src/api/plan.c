@@ -150,45 +150,55 @@ struct json *plan_event_ref(struct arena *a, const struct json *about)
     return ref;
 }
 
-static struct json *event_body(struct arena *a, const struct json *about, struct str reason, struct str message,
-                               const char *type, int64_t now_ms)
+struct op *plan_event(struct plan *p, const struct json *about, const char *type, const char *reason,
+                      struct str message)
 {
-    struct str namespace = object_namespace(about);
+    struct str namespace = object_namespace(about), why = str_of(reason);
+    struct arena *a = p->arena;
     struct json *event;
     autobuf now = { 0 };
+    struct op *op;
 
     /* Events have a namespace always; those about cluster-scoped objects live in "default". */
     event = object_new(a, "v1", "Event", namespace.n ? arena_str(a, namespace) : STR("default"),
-                       event_name(a, object_name(about), event_time(a, about, reason, message, now_ms)));
+                       event_name(a, object_name(about), event_time(a, about, why, message, p->now_ms)));
     json_add(event, STR("involvedObject"), plan_event_ref(a, about));
-    plan_add_text(a, event, "reason", reason);
+    plan_add_text(a, event, "reason", why);
     plan_add_text(a, event, "message", message);
     plan_add_text(a, event, "type", str_of(type));
-    clock_print(&now, now_ms);
+    clock_print(&now, p->now_ms);
     plan_add_text(a, event, "firstTimestamp", buf_view(&now));
     plan_add_text(a, event, "lastTimestamp", buf_view(&now));
     json_add(event, STR("count"), json_int(a, 1));
     buf_reset(&now);
-    clock_print_us(&now, now_ms * 1000);
+    clock_print_us(&now, p->now_ms * 1000);
     plan_add_text(a, event, "eventTime", buf_view(&now)); /* has parts of a second; with it "action" is required */
-    plan_add_text(a, event, "action", reason);
-    return event;
+    plan_add_text(a, event, "action", why);
+    op = plan_create(p, type_by_kind(STR("v1"), STR("Event")), event);
+    plan_event_from(p, op, STR(COMPONENT), STR_NULL);
+    return op;
 }
 
-struct op *plan_event(struct plan *p, const struct json *about, const char *type, const char *reason, int64_t now_ms,
-                      const char *fmt, ...)
+struct op *plan_event_normal(struct plan *p, const struct json *about, const char *reason, const char *fmt, ...)
 {
     struct str message;
-    struct op *op;
     va_list ap;
 
     va_start(ap, fmt);
     message = arena_vfmt(p->arena, fmt, ap);
     va_end(ap);
-    op = plan_create(p, type_by_kind(STR("v1"), STR("Event")),
-                     event_body(p->arena, about, str_of(reason), message, type, now_ms));
-    plan_event_from(p, op, STR(COMPONENT), STR_NULL);
-    return op;
+    return plan_event(p, about, "Normal", reason, message);
+}
+
+struct op *plan_event_warning(struct plan *p, const struct json *about, const char *reason, const char *fmt, ...)
+{
+    struct str message;
+    va_list ap;
+
+    va_start(ap, fmt);
+    message = arena_vfmt(p->arena, fmt, ap);
+    va_end(ap);
+    return plan_event(p, about, "Warning", reason, message);
 }
 
 void plan_event_from(struct plan *p, struct op *event, struct str component, struct str host)

@@ -59,6 +59,7 @@ struct op {
 
 struct plan {
     struct arena *arena; /* everything in the plan lives here, until it is applied */
+    int64_t now_ms;      /* the time it is made for; 0 where no writer of it needs one */
     VEC(struct op) ops;
     int64_t wake_ms; /* plan again at this time even if nothing happens; 0: no need */
 };
@@ -85,10 +86,14 @@ struct op *plan_bind(struct plan *p, struct str namespace, struct str name, stru
 /* Wake at 'ms' or earlier. */
 void plan_wake(struct plan *p, int64_t ms);
 
-/* A Kubernetes Event about 'about' (a Job …): type "Normal" or "Warning". An op like any other: OP_CREATE of an Event
- * whose name is the object's and the time, so that the Events of an object are listed in the order they happened. */
-struct op *plan_event(struct plan *p, const struct json *about, const char *type, const char *reason, int64_t now_ms,
-                      const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+/* A Kubernetes Event about 'about' (a Job …). An op like any other: OP_CREATE of an Event whose name is the object's and
+ * the time of the plan, so that the Events of an object are listed in the order they happened. */
+struct op *plan_event(struct plan *p, const struct json *about, const char *type, const char *reason,
+                      struct str message);
+struct op *plan_event_normal(struct plan *p, const struct json *about, const char *reason, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+struct op *plan_event_warning(struct plan *p, const struct json *about, const char *reason, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Who says so, where plan_event() says the controllers do: "kubelet" on "host"; host: may be empty. */
 void plan_event_from(struct plan *p, struct op *event, struct str component, struct str host);
 /* An object as involvedObject has it; and: the Event is about that one. */

@@ -46,10 +46,10 @@ struct namespace_end_observed {
 /* Delete its pods, then all else, then remove its finalizer "kubernetes". Pods go first, as in Kubernetes: a pod that is
  * ending still has its ConfigMaps, and the NetworkPolicies that guard it. Where something stays although it was deleted,
  * conditions tell what. A plan has writes of one of these steps only. */
-void namespace_end_plan(const struct namespace_end_observed *o, int64_t now_ms, struct plan *plan);
+void namespace_end_plan(const struct namespace_end_observed *o, struct plan *plan);
 
 /* An Event goes when it was not seen for an hour. */
-void event_expire_plan(const struct json *event, int64_t now_ms, struct plan *plan);
+void event_expire_plan(const struct json *event, struct plan *plan);
 
 /* ---- quota.c: what a ResourceQuota lets its namespace have, and what the namespace has ---- */
 
@@ -130,7 +130,7 @@ struct definition_observed {
 };
 
 /* The status: names accepted, established, versions that were stored. */
-void definition_plan(const struct definition_observed *o, int64_t now_ms, struct plan *plan);
+void definition_plan(const struct definition_observed *o, struct plan *plan);
 
 /* Of one that is being deleted: delete its objects, then remove its finalizer. */
 void definition_end_plan(const struct json *definition, const struct observed_objects *objects, struct plan *plan);
@@ -176,9 +176,9 @@ struct taint_observed {
 /* A pod that does not tolerate a NoExecute taint of its node is deleted, as Kubernetes' taint manager does; one that
  * tolerates it for a while when that has passed. True: it tolerates them for a while: count how long. Pods that have ended
  * stay: nothing of them runs on the node. */
-bool taint_plan(const struct taint_observed *o, int64_t now_ms, struct plan *plan);
+bool taint_plan(const struct taint_observed *o, struct plan *plan);
 /* The taints went before their time was up; NULL: so did the pod. */
-void taint_cancel_plan(const struct json *pod, int64_t now_ms, struct plan *plan);
+void taint_cancel_plan(const struct json *pod, struct plan *plan);
 
 /* A pod whose node does not exist for that long is deleted after 40 s, as in Kubernetes: no kubelet runs it, and none would
  * confirm that it has ended. */

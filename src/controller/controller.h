@@ -12,7 +12,7 @@
 
 /* Delete (foreground, uid precondition) a Completed, Failed or Terminated job whose ttlSecondsAfterFinished has passed;
  * else wake when it will. Aborted jobs stay, unless annotated pumice.dev/ttl-aborted: "true" (B57). */
-void ttl_plan(const struct job *job, int64_t now_ms, struct plan *plan);
+void ttl_plan(const struct job *job, struct plan *plan);
 
 /* ---- queue.c: state of a queue ---- */
 
@@ -32,7 +32,7 @@ struct controller_command {
 
 /* Open, Closing (closed with unfinished PodGroups left), Closed, Unknown; counters; parent "root" when empty; obeys
  * commands. A queue follows its parent: plan the children again when the state of a queue changed. */
-void queue_plan(const struct queue_observed *o, int64_t now_ms, struct plan *plan);
+void queue_plan(const struct queue_observed *o, struct plan *plan);
 
 /* The queues that must exist: root and default. */
 void queue_ensure(bool has_root, bool has_default, struct plan *plan);

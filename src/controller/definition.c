@@ -102,15 +102,15 @@ static struct definition_condition definition_established(const struct definitio
                                           STR("the initial names have been accepted") };
 }
 
-void definition_plan(const struct definition_observed *o, int64_t now_ms, struct plan *plan)
+void definition_plan(const struct definition_observed *o, struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct json *body = json_copy(a, o->definition), *status = json_need_object(a, body, "status");
     const struct json *before = json_get(o->definition, "status");
     struct definition_condition names = names_accepted(a, o->taken), established = definition_established(o);
 
-    set_condition(a, status, &names, now_ms);
-    set_condition(a, status, &established, now_ms);
+    set_condition(a, status, &names, plan->now_ms);
+    set_condition(a, status, &established, plan->now_ms);
     if (!o->taken)
         json_set(status, "acceptedNames", json_copy(a, json_find(o->definition, "spec", "names", NULL)));
     add_stored_version(a, status, o->version);

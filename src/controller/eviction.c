@@ -22,10 +22,10 @@ static bool eviction_is_deleting(const struct json *pod)
 
 /* ---- NoExecute taints ---- */
 
-static void plan_taint_event(const struct json *pod, const char *what, int64_t now_ms, struct plan *plan)
+static void plan_taint_event(const struct json *pod, const char *what, struct plan *plan)
 {
-    struct op *op = plan_event(plan, pod, "Normal", "TaintManagerEviction", now_ms, "%s Pod %.*s/%.*s", what,
-                               STR_ARG(object_namespace(pod)), STR_ARG(object_name(pod)));
+    struct op *op = plan_event_normal(plan, pod, "TaintManagerEviction", "%s Pod %.*s/%.*s", what,
+                                      STR_ARG(object_namespace(pod)), STR_ARG(object_name(pod)));
 
     plan_event_from(plan, op, STR("taint-eviction-controller"), STR_NULL);
 }
@@ -45,18 +45,18 @@ static struct json *taint_condition(struct arena *a, const struct json *pod, int
     return c;
 }
 
-static void plan_taint_eviction(const struct json *pod, int64_t now_ms, struct plan *plan)
+static void plan_taint_eviction(const struct json *pod, struct plan *plan)
 {
     struct object_id id = object_id_of(pod_type(), pod);
     struct json *status = json_object(plan->arena);
 
-    plan_taint_event(pod, "Marking for deletion", now_ms, plan);
-    json_push(json_set(status, "conditions", json_array(plan->arena)), taint_condition(plan->arena, pod, now_ms));
+    plan_taint_event(pod, "Marking for deletion", plan);
+    json_push(json_set(status, "conditions", json_array(plan->arena)), taint_condition(plan->arena, pod, plan->now_ms));
     plan_patch_status(plan, id, status);
     plan_delete(plan, id);
 }
 
-bool taint_plan(const struct taint_observed *o, int64_t now_ms, struct plan *plan)
+bool taint_plan(const struct taint_observed *o, struct plan *plan)
 {
     int64_t seconds, left_ms;
 
@@ -67,16 +67,16 @@ bool taint_plan(const struct taint_observed *o, int64_t now_ms, struct plan *pla
         return false;
     left_ms = MIN_OF(MAX_OF(seconds, 0), INT32_MAX) * 1000 - o->together_ms;
     if (seconds > 0 && left_ms > 0)
-        plan_wake(plan, now_ms + left_ms);
+        plan_wake(plan, plan->now_ms + left_ms);
     else
-        plan_taint_eviction(o->pod, now_ms, plan);
+        plan_taint_eviction(o->pod, plan);
     return seconds > 0;
 }
 
-void taint_cancel_plan(const struct json *pod, int64_t now_ms, struct plan *plan)
+void taint_cancel_plan(const struct json *pod, struct plan *plan)
 {
     if (pod && !eviction_is_deleting(pod))
-        plan_taint_event(pod, "Cancelling deletion of", now_ms, plan);
+        plan_taint_event(pod, "Cancelling deletion of", plan);
 }
 
 /* ---- nodes that were deleted ---- */

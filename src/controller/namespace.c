@@ -147,8 +147,7 @@ static void namespace_add_condition(struct arena *a, struct json *list, size_t r
 }
 
 /* People who wait for the end see what holds it. Written once for each reason: it would be news every time. */
-static void plan_remains(const struct json *namespace, const struct observed_objects *left, int64_t now_ms,
-                         struct plan *plan)
+static void plan_remains(const struct json *namespace, const struct observed_objects *left, struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct namespace_tally kinds = { 0 }, finalizers = { 0 };
@@ -169,7 +168,7 @@ static void plan_remains(const struct json *namespace, const struct observed_obj
     why[ENDING_CONDITIONS_FAILED] = tally_print(a, &kinds, "Some resources are remaining: ", " has ");
     why[ENDING_CONDITIONS_FAILED + 1] = tally_print(a, &finalizers,
                                                     "Some content in the namespace has finalizers remaining: ", " in ");
-    clock_print(&now, now_ms);
+    clock_print(&now, plan->now_ms);
     for (size_t i = 0; i < ARRAY_LEN(why); i++) {
         namespace_add_condition(a, list, i, why[i], arena_str(a, buf_view(&now)));
         is_news = is_news || !str_eq(json_member_text(json_at(before, i), "message"),
@@ -201,7 +200,7 @@ static void plan_let_go(const struct json *namespace, struct plan *plan)
     plan_update(plan, type_by_kind(STR("v1"), STR("Namespace")), body);
 }
 
-void namespace_end_plan(const struct namespace_end_observed *o, int64_t now_ms, struct plan *plan)
+void namespace_end_plan(const struct namespace_end_observed *o, struct plan *plan)
 {
     const struct observed_objects *left = o->pods.n ? &o->pods : &o->others;
 
@@ -214,7 +213,7 @@ void namespace_end_plan(const struct namespace_end_observed *o, int64_t now_ms, 
     if (plan->ops.n)
         return;
     if (left->n)
-        plan_remains(o->namespace, left, now_ms, plan);
+        plan_remains(o->namespace, left, plan);
     else
         plan_let_go(o->namespace, plan);
 }
@@ -235,8 +234,8 @@ static int64_t event_seen_ms(const struct json *event, int64_t now_ms)
     return at_ms;
 }
 
-void event_expire_plan(const struct json *event, int64_t now_ms, struct plan *plan)
+void event_expire_plan(const struct json *event, struct plan *plan)
 {
-    if (event_seen_ms(event, now_ms) < now_ms - EVENT_LIFE_MS)
+    if (event_seen_ms(event, plan->now_ms) < plan->now_ms - EVENT_LIFE_MS)
         plan_delete(plan, object_id_of(type_by_kind(STR("v1"), STR("Event")), event));
 }

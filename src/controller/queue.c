@@ -252,16 +252,16 @@ static bool plan_main(const struct queue_observed *o, enum queue_request command
 }
 
 /* The commands were obeyed or refused: tell, and forget them. */
-static void plan_answer(const struct queue_observed *o, enum queue_request request, const char *why_not, int64_t now_ms,
+static void plan_answer(const struct queue_observed *o, enum queue_request request, const char *why_not,
                         struct plan *plan)
 {
     if (o->n_commands == 0)
         return;
     if (why_not)
-        plan_event(plan, o->queue, "Warning", request_actions[request], now_ms, "%s refused: %s",
-                   request_actions[request], why_not);
+        plan_event_warning(plan, o->queue, request_actions[request], "%s refused: %s", request_actions[request],
+                           why_not);
     else if (request == REQUEST_CLOSE)
-        plan_event(plan, o->queue, "Normal", "CloseQueue", now_ms, "Close queue succeed");
+        plan_event_normal(plan, o->queue, "CloseQueue", "Close queue succeed");
     drop_commands(o, plan);
 }
 
@@ -272,20 +272,20 @@ static int64_t counters_every_ms(const struct queue_observed *o)
     return MAX_OF(MIN_OF(groups * COUNTERS_EACH_MS, COUNTERS_MAX_MS), COUNTERS_MIN_MS);
 }
 
-static void plan_counters(const struct queue_observed *o, int64_t now_ms, struct plan *plan)
+static void plan_counters(const struct queue_observed *o, struct plan *plan)
 {
     int64_t every_ms = counters_every_ms(o), due_ms = o->status_ms ? o->status_ms + every_ms : 0;
 
     if (!counters_differ(o))
         return;
     /* A clock that was set back must not silence them for long. */
-    if (now_ms < due_ms && due_ms - now_ms <= every_ms)
+    if (plan->now_ms < due_ms && due_ms - plan->now_ms <= every_ms)
         plan_wake(plan, due_ms);
     else
         write_counters(o, plan);
 }
 
-void queue_plan(const struct queue_observed *o, int64_t now_ms, struct plan *plan)
+void queue_plan(const struct queue_observed *o, struct plan *plan)
 {
     enum queue_request command = request_of_commands(o), request;
     const char *why_not = queue_refusal(o, command);
@@ -301,8 +301,8 @@ void queue_plan(const struct queue_observed *o, int64_t now_ms, struct plan *pla
         write_status(o, next, plan);
         return; /* commands are answered when it has come back */
     }
-    plan_counters(o, now_ms, plan);
-    plan_answer(o, command, why_not, now_ms, plan);
+    plan_counters(o, plan);
+    plan_answer(o, command, why_not, plan);
 }
 
 /* ---- the queues that must exist ---- */

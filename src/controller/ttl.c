@@ -19,7 +19,7 @@ static bool ttl_is_finished(const struct job *job)
            str_is(json_member_text(job->meta.annotations, TTL_ABORTED_KEY), "true");
 }
 
-void ttl_plan(const struct job *job, int64_t now_ms, struct plan *plan)
+void ttl_plan(const struct job *job, struct plan *plan)
 {
     struct str finished = json_member_text(json_get(job->status.raw, "state"), "lastTransitionTime");
     int64_t finished_ms, expires_ms;
@@ -30,7 +30,7 @@ void ttl_plan(const struct job *job, int64_t now_ms, struct plan *plan)
     if (clock_parse(finished, &finished_ms, NULL) < 0)
         return; /* nobody knows when; a job is not deleted on a guess */
     expires_ms = finished_ms + (int64_t)*job->spec.ttl_seconds * 1000;
-    if (now_ms < expires_ms) {
+    if (plan->now_ms < expires_ms) {
         plan_wake(plan, expires_ms);
         return;
     }

@@ -166,7 +166,7 @@ static uint32_t create_window(const struct driver *d, struct cache_job *j)
 }
 
 /* Trouble that is over without our doing: somebody else made the object, or it is no longer wanted. */
-static void look_at_trouble(struct driver *d, struct cache_job *j, int64_t now_ms, struct plan *plan)
+static void look_at_trouble(struct driver *d, struct cache_job *j, struct plan *plan)
 {
     const struct resource_type *type = j->drive.failed_type;
     struct str name = buf_view(&j->drive.failed_name);
@@ -181,7 +181,7 @@ static void look_at_trouble(struct driver *d, struct cache_job *j, int64_t now_m
     if (is_there || d->run_ms >= j->drive.trouble_until)
         driver_forget_failure(d, j);
     else
-        plan_wake(plan, now_ms + j->drive.trouble_until - d->run_ms);
+        plan_wake(plan, plan->now_ms + j->drive.trouble_until - d->run_ms);
 }
 
 /* The status remembers a pod that we have never met. Before a policy takes it for evicted, somebody must look. */
@@ -228,7 +228,7 @@ static struct job_observed observe_job(struct driver *d, struct cache_job *j, co
     return seen;
 }
 
-static void plan_job(struct driver *d, struct str uid, int64_t now_ms, struct plan *plan)
+static void plan_job(struct driver *d, struct str uid, struct plan *plan)
 {
     struct cache_job *j = cache_job(&d->cache, uid);
     struct priority_source priorities = { .ctx = &d->cache, .value = cache_priority };
@@ -240,33 +240,33 @@ static void plan_job(struct driver *d, struct str uid, int64_t now_ms, struct pl
     requests_mark(d, j);
     if (has_doubts(d, j))
         return;
-    look_at_trouble(d, j, now_ms, plan);
+    look_at_trouble(d, j, plan);
     seen = observe_job(d, j, &priorities, plan);
     d->stats.job_plans++;
-    outcome = job_plan(&seen, now_ms, plan);
+    outcome = job_plan(&seen, plan);
     j->drive.objects_are_fine = outcome.objects_are_fine;
-    driver_set_stale(d, j, !outcome.has_stale_status ? 0 : j->drive.stale_ms ? j->drive.stale_ms : now_ms);
+    driver_set_stale(d, j, !outcome.has_stale_status ? 0 : j->drive.stale_ms ? j->drive.stale_ms : plan->now_ms);
     if (outcome.has_looked)
         pods_looked(&j->pods);
     if (plan->ops.n == 0)
-        ttl_plan(&j->job, now_ms, plan);
+        ttl_plan(&j->job, plan);
     if (d->run_ms < j->drive.no_create_until) /* the wait may have been cut short by an event */
-        plan_wake(plan, now_ms + j->drive.no_create_until - d->run_ms);
+        plan_wake(plan, plan->now_ms + j->drive.no_create_until - d->run_ms);
 }
 
-void driver_preview_job(struct driver *d, struct cache_job *j, int64_t now_ms, struct plan *plan)
+void driver_preview_job(struct driver *d, struct cache_job *j, struct plan *plan)
 {
     struct priority_source priorities = { .ctx = &d->cache, .value = cache_priority };
     struct job_observed seen = observe_job(d, j, &priorities, plan);
 
-    (void)job_plan(&seen, now_ms, plan); /* what came of it is forgotten: this is only a look */
+    (void)job_plan(&seen, plan); /* what came of it is forgotten: this is only a look */
     if (plan->ops.n == 0)
-        ttl_plan(&j->job, now_ms, plan);
+        ttl_plan(&j->job, plan);
 }
 
 /* ---- queues, PodGroups, garbage ---- */
 
-static void plan_queue(struct driver *d, struct str name, int64_t now_ms, struct plan *plan)
+static void plan_queue(struct driver *d, struct str name, struct plan *plan)
 {
     const struct cache_queue *q = cache_queue(&d->cache, name), *parent;
     struct queue_observed seen = { 0 };
@@ -290,33 +290,33 @@ static void plan_queue(struct driver *d, struct str name, int64_t now_ms, struct
     seen.n_commands = commands.n;
     parent = cache_queue(&d->cache, json_member_text(json_get(seen.queue, "spec"), "parent"));
     seen.parent = parent && parent->self ? parent->self->object->root : NULL;
-    queue_plan(&seen, now_ms, plan);
+    queue_plan(&seen, plan);
 }
 
-static void plan_ensure(struct driver *d, struct str rest, int64_t now_ms, struct plan *plan)
+static void plan_ensure(struct driver *d, struct str rest, struct plan *plan)
 {
     const struct resource_type *queue = known_types()->queue;
 
-    (void)rest, (void)now_ms;
+    (void)rest, (void)plan->now_ms;
     queue_ensure(cache_find(&d->cache, queue, STR_NULL, STR("root")),
                  cache_find(&d->cache, queue, STR_NULL, STR("default")), plan);
 }
 
-static void controllers_plan_group(struct driver *d, struct str rest, int64_t now_ms, struct plan *plan)
+static void controllers_plan_group(struct driver *d, struct str rest, struct plan *plan)
 {
     const struct object *o;
     struct str namespace = STR_NULL;
 
-    (void)now_ms;
+    (void)plan->now_ms;
     (void)str_split(&rest, '/', &namespace);
     o = cache_find(&d->cache, known_types()->group, namespace, rest);
     if (o && !controllers_is_deleting(o))
         podgroup_plan(o->root, plan);
 }
 
-static void plan_garbage(struct driver *d, struct str uid, int64_t now_ms, struct plan *plan)
+static void plan_garbage(struct driver *d, struct str uid, struct plan *plan)
 {
-    (void)now_ms;
+    (void)plan->now_ms;
     if (d->opt.collects_garbage)
         garbage_plan(&d->garbage, uid, plan);
 }
@@ -325,7 +325,7 @@ static void plan_garbage(struct driver *d, struct str uid, int64_t now_ms, struc
 
 static const struct {
     const char *prefix;
-    void (*plan)(struct driver *d, struct str rest, int64_t now_ms, struct plan *plan);
+    void (*plan)(struct driver *d, struct str rest, struct plan *plan);
 } controllers[] = {
     { KEY_JOB, plan_job },
     { KEY_QUEUE, plan_queue },
@@ -400,8 +400,7 @@ static void all_is_well(struct driver *d, struct str key)
 
 void driver_plan_key(struct driver *d, struct str key)
 {
-    struct plan plan = { .arena = &d->arena };
-    int64_t now_ms = d->last_now_ms;
+    struct plan plan = { .arena = &d->arena, .now_ms = d->last_now_ms };
 
     if (request_is_busy(d, key)) /* it is added again when the last answer is there */
         return;
@@ -409,13 +408,13 @@ void driver_plan_key(struct driver *d, struct str key)
     d->planned = key;
     for (size_t i = 0; i < ARRAY_LEN(controllers); i++)
         if (str_starts(key, str_of(controllers[i].prefix))) {
-            controllers[i].plan(d, str_from(key, strlen(controllers[i].prefix)), now_ms, &plan);
+            controllers[i].plan(d, str_from(key, strlen(controllers[i].prefix)), &plan);
             break;
         }
     d->stats.plans++;
     if (plan.ops.n == 0)
         all_is_well(d, key);
     if (plan.wake_ms)
-        work_queue_add_at(&d->queue, key, d->run_ms + MAX_OF(plan.wake_ms - now_ms, 1));
+        work_queue_add_at(&d->queue, key, d->run_ms + MAX_OF(plan.wake_ms - plan.now_ms, 1));
     send_all(d, key, &plan);
 }

@@ -130,11 +130,11 @@ enum { WRITES_SHOWN = 100 };
 static struct json *describe_next(struct driver *d, struct arena *a, struct cache_job *j)
 {
     struct json *next = json_object(a), *writes = json_array(a);
-    struct plan plan = { .arena = a };
+    /* Not the time of the last turn, which may be long ago. */
+    struct plan plan = { .arena = a, .now_ms = cluster_now_ms(d->cluster) };
     autobuf at = { 0 };
 
-    /* Not the time of the last turn, which may be long ago. */
-    driver_preview_job(d, j, cluster_now_ms(d->cluster), &plan);
+    driver_preview_job(d, j, &plan);
     for (size_t i = 0; i < plan.ops.n && i < WRITES_SHOWN; i++) {
         const struct op *op = &plan.ops.v[i];
         struct str name = op->name.n || !op->body ? op->name : object_name(op->body);

@@ -168,6 +168,6 @@ void driver_forget_failure(struct driver *d, struct cache_job *j);
 void driver_plan_key(struct driver *d, struct str key);
 
 /* What would be planned for the job now. Nothing is changed by it and nothing is sent. */
-void driver_preview_job(struct driver *d, struct cache_job *j, int64_t now_ms, struct plan *plan);
+void driver_preview_job(struct driver *d, struct cache_job *j, struct plan *plan);
 
 #endif

@@ -446,7 +446,7 @@ static bool answers(void *ctx, const struct flow_question *q)
     return o && probe_task(v->driver, v->key, cache_job(&v->driver->cache, o->uid), q, &v->again_ms);
 }
 
-void flow_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan)
+void flow_plan_key(struct driver *d, struct str key_rest, struct plan *plan)
 {
     struct jobflow_observed seen = { .find_template = flows_find_template,
                                      .find_job = flows_find_job,
@@ -461,16 +461,16 @@ void flow_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct
     seen.ctx = &v;
     seen.trouble = take_trouble(&v, plan->arena);
     seen.scheduler_name = d->opt.scheduler_name;
-    jobflow_plan(&seen, now_ms, plan);
+    jobflow_plan(&seen, plan);
     if (v.again_ms != INT64_MAX)
-        plan_wake(plan, now_ms + v.again_ms);
+        plan_wake(plan, plan->now_ms + v.again_ms);
 }
 
-void template_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan)
+void template_plan_key(struct driver *d, struct str key_rest, struct plan *plan)
 {
     struct maker_view v;
 
-    (void)now_ms;
+    (void)plan->now_ms;
     if (flows_look(d, known_types()->template, key_rest, plan->arena, &v))
         jobtemplate_plan(v.object->root, v.jobs.v, v.jobs.n, plan);
 }
@@ -495,7 +495,7 @@ static void read_zone(struct arena *a, const struct json *cron, struct cronjob_o
         seen->zone = zone;
 }
 
-void cron_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan)
+void cron_plan_key(struct driver *d, struct str key_rest, struct plan *plan)
 {
     struct cronjob_observed seen = { .find_job = flows_find_job };
     struct maker_view v;
@@ -510,5 +510,5 @@ void cron_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct
     seen.trouble = take_trouble(&v, plan->arena);
     seen.scheduler_name = d->opt.scheduler_name;
     read_zone(plan->arena, seen.cron, &seen);
-    cronjob_plan(&seen, now_ms, plan);
+    cronjob_plan(&seen, plan);
 }

@@ -39,8 +39,8 @@ void flows_gone(struct driver *d, const struct resource_type *type, struct str n
 void flows_written(struct driver *d, struct str key, const struct err *e);
 
 /* For controllers.c. */
-void flow_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan);
-void template_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan);
-void cron_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan);
+void flow_plan_key(struct driver *d, struct str key_rest, struct plan *plan);
+void template_plan_key(struct driver *d, struct str key_rest, struct plan *plan);
+void cron_plan_key(struct driver *d, struct str key_rest, struct plan *plan);
 
 #endif

@@ -246,8 +246,7 @@ static void add_revision(struct arena *a, struct op *op, const struct sched_know
 }
 
 /* Write the conditions first, best effort; the answer has the revision that may be deleted. */
-static void plan_evict(struct driver *d, struct sched_write *e, const struct sched_known *known, int64_t now_ms,
-                       struct plan *plan)
+static void plan_evict(struct driver *d, struct sched_write *e, const struct sched_known *known, struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct json *status = json_object(a), *list = json_add(status, STR("conditions"), json_array(a));
@@ -257,23 +256,24 @@ static void plan_evict(struct driver *d, struct sched_write *e, const struct sch
         plan_delete(plan, sched_write_id(e))->rev = known->rev;
         return;
     }
-    add_observed(a, sched_write_add_condition(a, list, "Ready", "False", STR("Evict"), why, now_ms), known);
+    add_observed(a, sched_write_add_condition(a, list, "Ready", "False", STR("Evict"), why, plan->now_ms), known);
     why = arena_fmt(a, "%.*s: preempting to accommodate a higher priority pod", STR_ARG(d->opt.scheduler_name));
     add_observed(
-        a, sched_write_add_condition(a, list, "DisruptionTarget", "True", STR("PreemptionByScheduler"), why, now_ms),
+        a,
+        sched_write_add_condition(a, list, "DisruptionTarget", "True", STR("PreemptionByScheduler"), why, plan->now_ms),
         known);
     add_revision(a, plan_patch_status(plan, sched_write_id(e), status), known);
     e->is_marked = true;
 }
 
 /* The eviction is cancelled. */
-static void plan_unmark(struct sched_write *e, int64_t now_ms, struct plan *plan)
+static void plan_unmark(struct sched_write *e, struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct json *status = json_object(a), *list = json_add(status, STR("conditions"), json_array(a));
 
     sched_write_add_condition(a, list, "DisruptionTarget", "False", STR("PreemptionByScheduler"),
-                              STR("the pod changed before it was evicted"), now_ms);
+                              STR("the pod changed before it was evicted"), plan->now_ms);
     plan_patch_status(plan, sched_write_id(e), status)->is_best_effort = true;
     e->is_marked = false;
 }
@@ -288,7 +288,7 @@ static void plan_open(const struct sched_write *e, struct plan *plan)
 }
 
 /* A refusal belongs to the pod as it was seen: were it bound meanwhile, the condition would be wrong. */
-static void plan_pod_status(struct sched_write *e, const struct sched_known *known, int64_t now_ms, struct plan *plan)
+static void plan_pod_status(struct sched_write *e, const struct sched_known *known, struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct json *status = json_object(a);
@@ -298,7 +298,7 @@ static void plan_pod_status(struct sched_write *e, const struct sched_known *kno
         add_observed(a,
                      sched_write_add_condition(a, json_add(status, STR("conditions"), json_array(a)), "PodScheduled",
                                                "False", buf_view(&e->refusal_reason), buf_view(&e->refusal_message),
-                                               known->refused_ms ? known->refused_ms : now_ms),
+                                               known->refused_ms ? known->refused_ms : plan->now_ms),
                      known);
     if (e->has_nominee)
         json_add(status, STR("nominatedNodeName"), e->nominee.n ? text_node(a, buf_view(&e->nominee)) : json_null(a));
@@ -363,7 +363,7 @@ static void give_up_bind(struct driver *d, struct sched_write *e, const char *wh
 }
 
 /* Does it have its volumes? If not, request them, or wait for them. */
-static bool has_volumes(struct driver *d, struct sched_write *e, int64_t now_ms, struct plan *plan)
+static bool has_volumes(struct driver *d, struct sched_write *e, struct plan *plan)
 {
     enum claims_state state = sched_claims_plan(d, e->namespace, e->uid, buf_view(&e->node), &e->is_told, plan);
 
@@ -376,7 +376,7 @@ static bool has_volumes(struct driver *d, struct sched_write *e, int64_t now_ms,
         give_up_bind(d, e, "timed out after 10 minutes waiting for the volumes of its claims");
     else if (state == CLAIMS_WAIT) {
         list_push(&d->schedule.waiting, &e->waits);
-        plan_wake(plan, now_ms + e->patience_until - d->run_ms);
+        plan_wake(plan, plan->now_ms + e->patience_until - d->run_ms);
         return false;
     }
     e->is_told = false;
@@ -392,8 +392,7 @@ void sched_write_claim_told(struct driver *d, struct str namespace)
 }
 
 /* The binding comes first, but for what is to be said about the one that failed. */
-static void plan_pod(struct driver *d, struct sched_write *e, const struct sched_known *known, int64_t now_ms,
-                     struct plan *plan)
+static void plan_pod(struct driver *d, struct sched_write *e, const struct sched_known *known, struct plan *plan)
 {
     bool rests = d->run_ms < e->rests_until;
 
@@ -401,22 +400,22 @@ static void plan_pod(struct driver *d, struct sched_write *e, const struct sched
     if (!rests)
         review(d, e);
     if (e->is_marked && !e->evicts && !known->is_going && !known->is_over) {
-        plan_unmark(e, now_ms, plan);
+        plan_unmark(e, plan);
     } else if (e->has_refusal && !e->evicts && e->failed == OP_BIND) {
-        plan_pod_status(e, known, now_ms, plan);
+        plan_pod_status(e, known, plan);
     } else if (rests) {
         return;
     } else if (e->evicts) {
-        plan_evict(d, e, known, now_ms, plan);
+        plan_evict(d, e, known, plan);
     } else if (e->opens) {
         plan_open(e, plan);
-    } else if (e->node.n && !has_volumes(d, e, now_ms, plan)) {
+    } else if (e->node.n && !has_volumes(d, e, plan)) {
         return;
     } else if (e->node.n) {
         sched_write_set_text(&e->sent_node, buf_view(&e->node));
         plan_bind(plan, e->namespace, e->name, e->uid, buf_view(&e->node));
     } else if (e->has_refusal || e->has_nominee) {
-        plan_pod_status(e, known, now_ms, plan);
+        plan_pod_status(e, known, plan);
     }
 }
 
@@ -472,7 +471,7 @@ static void counters_are_told(struct driver *d, struct sched_write *e)
 
 /* Pods start and end one by one; a write for each of them would cost as much as placing it. So counters alone go by the
  * rule of those of Jobs: one in so long, of all PodGroups together. */
-static bool may_counters_wait(struct driver *d, struct sched_write *e, int64_t now_ms, struct plan *plan)
+static bool may_counters_wait(struct driver *d, struct sched_write *e, struct plan *plan)
 {
     int64_t wait_ms;
 
@@ -483,11 +482,11 @@ static bool may_counters_wait(struct driver *d, struct sched_write *e, int64_t n
     wait_ms = MIN_OF((int64_t)d->schedule.n_behind * COUNTERS_APART_MS, COUNTERS_MOST_MS);
     if (d->run_ms >= e->behind_ms + wait_ms)
         return false;
-    plan_wake(plan, now_ms + e->behind_ms + wait_ms - d->run_ms);
+    plan_wake(plan, plan->now_ms + e->behind_ms + wait_ms - d->run_ms);
     return true;
 }
 
-static void sched_write_plan_group(struct driver *d, struct sched_write *e, int64_t now_ms, struct plan *plan)
+static void sched_write_plan_group(struct driver *d, struct sched_write *e, struct plan *plan)
 {
     const struct object *group = cache_find(&d->cache, e->type, e->namespace, e->name);
     const struct json *now = group ? json_get(group->root, "status") : NULL;
@@ -499,8 +498,7 @@ static void sched_write_plan_group(struct driver *d, struct sched_write *e, int6
         return;
     }
     if (json_is(now, JSON_OBJECT) && same_text(now, status, "phase") &&
-        json_equal(json_get(now, "conditions"), json_get(status, "conditions")) &&
-        may_counters_wait(d, e, now_ms, plan))
+        json_equal(json_get(now, "conditions"), json_get(status, "conditions")) && may_counters_wait(d, e, plan))
         return;
     counters_are_told(d, e);
     if (json_is(now, JSON_OBJECT))
@@ -513,7 +511,7 @@ static void sched_write_plan_group(struct driver *d, struct sched_write *e, int6
 
 /* The first state of a queue is written onto the version that the controller has looked at: we do not get in between.
  */
-static void plan_queue(struct driver *d, struct sched_write *e, int64_t now_ms, struct plan *plan)
+static void plan_queue(struct driver *d, struct sched_write *e, struct plan *plan)
 {
     const struct object *queue = cache_find(&d->cache, e->type, STR_NULL, e->name);
     struct json *status = wished_status(e, plan->arena), *new = json_get(status, "allocated");
@@ -524,7 +522,7 @@ static void plan_queue(struct driver *d, struct sched_write *e, int64_t now_ms, 
         return;
     }
     if (queue && !json_member_text(json_get(queue->root, "status"), "state").n) {
-        plan_wake(plan, now_ms + STATELESS_MS);
+        plan_wake(plan, plan->now_ms + STATELESS_MS);
         return;
     }
     if (json_is(new, JSON_OBJECT) && json_is(now, JSON_OBJECT))
@@ -554,7 +552,7 @@ static bool has_wishes(const struct sched_write *e)
     return e->evicts || e->opens || e->node.n || e->has_refusal || e->has_nominee || e->status.n;
 }
 
-void sched_write_plan(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan)
+void sched_write_plan(struct driver *d, struct str key_rest, struct plan *plan)
 {
     struct sched_write *e = map_get(&d->schedule.writes, driver_key(d, KEY_SCHED, key_rest));
     const struct sched_known *known = e ? sched_feed_find(d, e->type, e->namespace, e->name, e->uid) : NULL;
@@ -563,15 +561,15 @@ void sched_write_plan(struct driver *d, struct str key_rest, int64_t now_ms, str
     if (!e)
         return;
     if (known && e->type == known_types()->pod)
-        plan_pod(d, e, known, now_ms, plan);
+        plan_pod(d, e, known, plan);
     else if (known && !rests && e->type == known_types()->group)
-        sched_write_plan_group(d, e, now_ms, plan);
+        sched_write_plan_group(d, e, plan);
     else if (known && !rests)
-        plan_queue(d, e, now_ms, plan);
+        plan_queue(d, e, plan);
     if (!known || (!has_wishes(e) && e->failed == OP_KIND_MAX)) /* there is no such object any more, or all is done */
         sched_write_end(d, e);
     else if (rests)
-        plan_wake(plan, now_ms + e->rests_until - d->run_ms);
+        plan_wake(plan, plan->now_ms + e->rests_until - d->run_ms);
 }
 
 /* ---- answers ---- each says whether what was wanted is so ---- */

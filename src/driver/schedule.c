@@ -201,12 +201,12 @@ static struct json *notice_about(struct driver *d, const char *kind, struct str 
 
 static void send_notice(struct driver *d, const struct notice *n)
 {
-    struct plan plan = { .arena = &d->arena };
+    struct plan plan = { .arena = &d->arena, .now_ms = d->last_now_ms };
     struct op *op;
 
     arena_reset(&d->arena);
     op = plan_event(&plan, notice_about(d, n->kind, n->namespace, n->name, notice_uid(d, n)), n->type,
-                    arena_cstr(&d->arena, n->reason), d->last_now_ms, "%.*s", STR_ARG(n->message));
+                    arena_cstr(&d->arena, n->reason), n->message);
     plan_event_from(&plan, op, d->opt.scheduler_name, STR_NULL); /* tools look for the scheduler's name */
     op->count = COUNT_EACH;                                      /* the scheduler tells what has changed */
     if (n->group.n)

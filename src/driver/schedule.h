@@ -96,7 +96,7 @@ void sched_write_add(struct driver *d, const struct decision *what);
 void sched_write_object_gone(struct driver *d, const struct resource_type *type, const struct sched_known *object);
 
 /* For controllers.c: the next writes to an object. */
-void sched_write_plan(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan);
+void sched_write_plan(struct driver *d, struct str key_rest, struct plan *plan);
 
 /* For request.c: the answer to such a write. 'e' is NULL on success; 'seen' (may be NULL) is the current object. */
 void sched_write_answered(struct driver *d, struct str key, enum op_kind kind, const struct err *e,

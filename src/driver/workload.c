@@ -374,14 +374,14 @@ static bool must_ask(struct driver *d, const struct workload *w, size_t n_pods)
     return true;
 }
 
-void workload_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan)
+void workload_plan_key(struct driver *d, struct str key_rest, struct plan *plan)
 {
     struct workload *w = map_get(&d->workloads.by_key, key_rest);
     struct workload_observed seen = { 0 };
     VEC(const struct json *) pods = { 0 };
     size_t n_new = 0;
 
-    (void)now_ms;
+    (void)plan->now_ms;
     if (!w || !d->workloads.is_synced)
         return;
     LIST_FOREACH(struct workload_pod, p, &w->pods, link) {

@@ -42,6 +42,6 @@ void workload_gone(struct driver *d, const struct resource_type *type, struct st
 void workload_owner_hidden(struct driver *d, struct str key_rest);
 
 /* For controllers.c. */
-void workload_plan_key(struct driver *d, struct str key_rest, int64_t now_ms, struct plan *plan);
+void workload_plan_key(struct driver *d, struct str key_rest, struct plan *plan);
 
 #endif

@@ -54,8 +54,8 @@ void flow_create_job(struct json *job, struct str scheduler_name, struct plan *p
     plan_create(plan, job_type(), job);
 }
 
-void flow_tell_trouble(const struct json *object, struct str trouble, int64_t now_ms, struct plan *plan)
+void flow_tell_trouble(const struct json *object, struct str trouble, struct plan *plan)
 {
     if (trouble.n)
-        plan_event(plan, object, "Warning", "FailedCreate", now_ms, "%.*s", STR_ARG(trouble));
+        plan_event_warning(plan, object, "FailedCreate", "%.*s", STR_ARG(trouble));
 }

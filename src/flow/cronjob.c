@@ -133,45 +133,44 @@ static const struct json *job_of(const struct cronjob_view *v, struct str uid)
     return NULL;
 }
 
-static void tell_changes(const struct cronjob_view *v, int64_t now_ms, struct plan *plan)
+static void tell_changes(const struct cronjob_view *v, struct plan *plan)
 {
     bool replaces = str_is(json_member_text(v->spec, "concurrencyPolicy"), "Replace");
 
     for (size_t i = 0; i < v->n_jobs; i++)
         if (is_active(v->jobs[i]) && !cronjob_is_listed(v, object_uid(v->jobs[i])))
-            plan_event(plan, v->o->cron, "Normal", "SuccessfulCreate", now_ms, "Created job %.*s",
-                       STR_ARG(object_name(v->jobs[i])));
+            plan_event_normal(plan, v->o->cron, "SuccessfulCreate", "Created job %.*s",
+                              STR_ARG(object_name(v->jobs[i])));
     JSON_FOREACH(ref, json_get(v->status, "active")) {
         const struct json *job = job_of(v, json_member_text(ref, "uid"));
         struct str name = json_member_text(ref, "name");
 
         if (job && cronjob_is_finished(job))
-            plan_event(plan, v->o->cron, "Normal", "SawCompletedJob", now_ms, "Saw completed job: %.*s, status: %.*s",
-                       STR_ARG(name), STR_ARG(job_phase_text(job)));
+            plan_event_normal(plan, v->o->cron, "SawCompletedJob", "Saw completed job: %.*s, status: %.*s",
+                              STR_ARG(name), STR_ARG(job_phase_text(job)));
         else if (!job && !replaces)
-            plan_event(plan, v->o->cron, "Warning", "StaleReference", now_ms, "job %.*s was deleted before it ended",
-                       STR_ARG(name));
+            plan_event_warning(plan, v->o->cron, "StaleReference", "job %.*s was deleted before it ended",
+                               STR_ARG(name));
     }
 }
 
 /* True: it has to be written before anything else. */
-static bool plan_status(const struct cronjob_view *v, int64_t now_ms, struct plan *plan)
+static bool plan_status(const struct cronjob_view *v, struct plan *plan)
 {
-    struct json *status = new_status(v, now_ms);
+    struct json *status = new_status(v, plan->now_ms);
 
     if (flow_same(v->status, status, "active") && flow_same(v->status, status, "lastScheduleTime") &&
         flow_same(v->status, status, "lastSuccessfulTime"))
         return false;
     flow_write_status(v->o->cron, CRON_API_VERSION, "CronJob", status, plan);
-    tell_changes(v, now_ms, plan);
+    tell_changes(v, plan);
     return true;
 }
 
 /* ---- history ---- */
 
 /* Delete the oldest of those that ended so, down to the limit; no limit: keep all. */
-static void cronjob_trim(const struct cronjob_view *v, const char *limit, bool are_completed, int64_t now_ms,
-                         struct plan *plan)
+static void cronjob_trim(const struct cronjob_view *v, const char *limit, bool are_completed, struct plan *plan)
 {
     const struct json *most = json_get(v->spec, limit);
     int64_t n = 0, max;
@@ -185,8 +184,7 @@ static void cronjob_trim(const struct cronjob_view *v, const char *limit, bool a
             is_deleting(job) || n++ < max)
             continue;
         plan_delete(plan, object_id_of(job_type(), job));
-        plan_event(plan, v->o->cron, "Normal", "SuccessfulDelete", now_ms, "Deleted job %.*s",
-                   STR_ARG(object_name(job)));
+        plan_event_normal(plan, v->o->cron, "SuccessfulDelete", "Deleted job %.*s", STR_ARG(object_name(job)));
     }
 }
 
@@ -257,7 +255,7 @@ static void cronjob_make_job(const struct cronjob_view *v, int64_t slot_s, struc
 }
 
 /* True: the slot may have its job. */
-static bool cronjob_make_room(const struct cronjob_view *v, int64_t now_ms, struct plan *plan)
+static bool cronjob_make_room(const struct cronjob_view *v, struct plan *plan)
 {
     struct str policy = json_member_text(v->spec, "concurrencyPolicy");
 
@@ -267,78 +265,79 @@ static bool cronjob_make_room(const struct cronjob_view *v, int64_t now_ms, stru
         if (!is_active(job))
             continue;
         if (str_is(policy, "Forbid")) {
-            plan_event(plan, v->o->cron, "Warning", "ForbidConcurrent", now_ms,
-                       "Not starting job because prior execution is running and concurrency policy is Forbid: %.*s",
-                       STR_ARG(object_name(job)));
+            plan_event_warning(
+                plan, v->o->cron, "ForbidConcurrent",
+                "Not starting job because prior execution is running and concurrency policy is Forbid: %.*s",
+                STR_ARG(object_name(job)));
             return false;
         }
         if (!str_is(policy, "Replace") || is_deleting(job))
             continue;
-        plan_event(plan, v->o->cron, "Warning", "ReplaceConcurrent", now_ms,
-                   "Job %.*s is deleted to start the next one", STR_ARG(object_name(job)));
+        plan_event_warning(plan, v->o->cron, "ReplaceConcurrent", "Job %.*s is deleted to start the next one",
+                           STR_ARG(object_name(job)));
         plan_delete(plan, object_id_of(job_type(), job));
     }
     return true;
 }
 
 /* The slot's job is there already: as ours it is known by its slot, unless that was taken off it. */
-static bool cronjob_is_taken(const struct cronjob_view *v, int64_t slot_s, int64_t now_ms, struct plan *plan)
+static bool cronjob_is_taken(const struct cronjob_view *v, int64_t slot_s, struct plan *plan)
 {
     const struct json *other = v->o->find_job(v->o->ctx, job_name(v, slot_s));
 
     if (flow_time(json_get(v->status, "lastScheduleTime")) / 1000 == slot_s)
         return true;
     if (other && !job_of(v, object_uid(other)))
-        plan_event(plan, v->o->cron, "Warning", "ForeignJob", now_ms,
-                   "job %.*s exists and is not owned by this CronJob; skipped this start", STR_ARG(object_name(other)));
+        plan_event_warning(plan, v->o->cron, "ForeignJob",
+                           "job %.*s exists and is not owned by this CronJob; skipped this start",
+                           STR_ARG(object_name(other)));
     return other != NULL;
 }
 
-static void plan_slot(const struct cronjob_view *v, const struct cronjob_slots *s, int64_t now_ms, struct plan *plan)
+static void plan_slot(const struct cronjob_view *v, const struct cronjob_slots *s, struct plan *plan)
 {
     if (s->n_missed > CRON_MANY)
-        plan_event(plan, v->o->cron, "Warning", "TooManyMissedTimes", now_ms,
-                   "missed more than %d starts since %.*s; starting only the last one", CRON_MANY,
-                   STR_ARG(json_text(json_get(v->status, "lastScheduleTime"), STR("its creation"))));
-    if (!cronjob_is_taken(v, s->due_s, now_ms, plan) && cronjob_make_room(v, now_ms, plan))
+        plan_event_warning(plan, v->o->cron, "TooManyMissedTimes",
+                           "missed more than %d starts since %.*s; starting only the last one", CRON_MANY,
+                           STR_ARG(json_text(json_get(v->status, "lastScheduleTime"), STR("its creation"))));
+    if (!cronjob_is_taken(v, s->due_s, plan) && cronjob_make_room(v, plan))
         cronjob_make_job(v, s->due_s, plan);
 }
 
 /* ---- the plan ---- */
 
-static bool read_schedule(const struct cronjob_view *v, struct cron *ret, int64_t now_ms, struct plan *plan)
+static bool read_schedule(const struct cronjob_view *v, struct cron *ret, struct plan *plan)
 {
     struct str text = json_member_text(v->spec, "schedule");
     struct err e;
 
     if (v->o->zone_problem.n)
-        plan_event(plan, v->o->cron, "Warning", "InvalidTimeZone", now_ms, "spec.timeZone: %.*s",
-                   STR_ARG(v->o->zone_problem));
+        plan_event_warning(plan, v->o->cron, "InvalidTimeZone", "spec.timeZone: %.*s", STR_ARG(v->o->zone_problem));
     else if (cron_parse(text, ret, &e) < 0)
-        plan_event(plan, v->o->cron, "Warning", "UnsupportedSchedule", now_ms, "spec.schedule: %s", e.text);
+        plan_event_warning(plan, v->o->cron, "UnsupportedSchedule", "spec.schedule: %s", e.text);
     else
         return true;
     return false; /* until somebody writes another */
 }
 
-void cronjob_plan(const struct cronjob_observed *o, int64_t now_ms, struct plan *plan)
+void cronjob_plan(const struct cronjob_observed *o, struct plan *plan)
 {
     struct cronjob_view v = cronjob_look(o, plan->arena);
     struct cronjob_slots s;
     struct cron c;
 
-    if (is_deleting(o->cron) || plan_status(&v, now_ms, plan))
+    if (is_deleting(o->cron) || plan_status(&v, plan))
         return;
-    cronjob_trim(&v, "successfulJobsHistoryLimit", true, now_ms, plan);
-    cronjob_trim(&v, "failedJobsHistoryLimit", false, now_ms, plan);
-    if (json_bool(json_get(v.spec, "suspend"), false) || !read_schedule(&v, &c, now_ms, plan))
+    cronjob_trim(&v, "successfulJobsHistoryLimit", true, plan);
+    cronjob_trim(&v, "failedJobsHistoryLimit", false, plan);
+    if (json_bool(json_get(v.spec, "suspend"), false) || !read_schedule(&v, &c, plan))
         return;
-    s = cronjob_slots_of(&v, &c, now_ms);
+    s = cronjob_slots_of(&v, &c, plan->now_ms);
     if (s.next_s != CRON_NEVER)
         plan_wake(plan, s.next_s * 1000);
     else
-        plan_event(plan, o->cron, "Warning", "InvalidSchedule", now_ms, "spec.schedule matches no date");
+        plan_event_warning(plan, o->cron, "InvalidSchedule", "spec.schedule matches no date");
     if (s.due_s != CRON_NEVER)
-        plan_slot(&v, &s, now_ms, plan);
-    flow_tell_trouble(o->cron, o->trouble, now_ms, plan);
+        plan_slot(&v, &s, plan);
+    flow_tell_trouble(o->cron, o->trouble, plan);
 }

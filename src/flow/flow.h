@@ -54,7 +54,7 @@ struct jobflow_observed {
 /* Creates the job "FLOW-VERTEX" of each vertex when its targets have completed, or its probes pass. The status keeps
  * the result of each job, so that a job which was deleted after its end is not run again. Succeed and Failed are final;
  * with jobRetainPolicy "delete" the jobs of a flow that has succeeded are deleted. */
-void jobflow_plan(const struct jobflow_observed *o, int64_t now_ms, struct plan *plan);
+void jobflow_plan(const struct jobflow_observed *o, struct plan *plan);
 
 struct flow_why { /* of a vertex */
     struct str vertex, job;
@@ -90,6 +90,6 @@ struct cronjob_observed {
 
 /* Creates a job for the last slot that has passed, unless it has one already, is too old, or concurrencyPolicy forbids
  * it, and wakes at the next slot. Which jobs are active, and when it last ran, follows from the existing jobs. */
-void cronjob_plan(const struct cronjob_observed *o, int64_t now_ms, struct plan *plan);
+void cronjob_plan(const struct cronjob_observed *o, struct plan *plan);
 
 #endif

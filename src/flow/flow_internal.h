@@ -44,6 +44,6 @@ void flow_set_authors(struct arena *a, struct json *job, const struct json *make
 void flow_create_job(struct json *job, struct str scheduler_name, struct plan *plan);
 
 /* What was refused is told on the object. */
-void flow_tell_trouble(const struct json *object, struct str trouble, int64_t now_ms, struct plan *plan);
+void flow_tell_trouble(const struct json *object, struct str trouble, struct plan *plan);
 
 #endif

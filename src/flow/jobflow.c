@@ -240,7 +240,7 @@ static void set_origin(struct arena *a, struct json *job, const char *key, struc
     object_set_annotation(a, job, key, whole);
 }
 
-static void jobflow_make_job(const struct flow_view *f, const struct flow_vertex *v, int64_t now_ms, struct plan *plan)
+static void jobflow_make_job(const struct flow_view *f, const struct flow_vertex *v, struct plan *plan)
 {
     const struct json *flow = f->o->flow, *template = f->o->find_template(f->o->ctx, v->in_graph->name);
     struct str namespace = object_namespace(flow);
@@ -248,19 +248,18 @@ static void jobflow_make_job(const struct flow_view *f, const struct flow_vertex
     struct err e;
 
     if (f->o->find_job(f->o->ctx, v->job_name)) {
-        plan_event(plan, flow, "Warning", "ForeignJob", now_ms,
-                   "job %.*s exists and is not owned by this flow; delete it, or rename the flow",
-                   STR_ARG(v->job_name));
+        plan_event_warning(plan, flow, "ForeignJob",
+                           "job %.*s exists and is not owned by this flow; delete it, or rename the flow",
+                           STR_ARG(v->job_name));
         return;
     }
     if (!template || is_deleting(template)) {
-        plan_event(plan, flow, "Warning", "TemplateNotFound", now_ms, "waiting for JobTemplate %.*s",
-                   STR_ARG(v->in_graph->name));
+        plan_event_warning(plan, flow, "TemplateNotFound", "waiting for JobTemplate %.*s", STR_ARG(v->in_graph->name));
         return;
     }
     if (jobflow_patch(plan->arena, json_get(template, "spec"), json_find(v->in_graph->spec, "patch", "jobSpec", NULL),
                       &spec, &e) < 0) {
-        plan_event(plan, flow, "Warning", "InvalidPatch", now_ms, "flow %.*s: %s", STR_ARG(v->in_graph->name), e.text);
+        plan_event_warning(plan, flow, "InvalidPatch", "flow %.*s: %s", STR_ARG(v->in_graph->name), e.text);
         return;
     }
     job = object_new(plan->arena, JOB_API_VERSION, JOB_KIND, namespace, v->job_name);
@@ -281,15 +280,14 @@ static void delete_jobs(const struct flow_view *f, struct plan *plan)
 
 /* ---- the plan ---- */
 
-static void tell_created(const struct flow_view *f, int64_t now_ms, struct plan *plan)
+static void tell_created(const struct flow_view *f, struct plan *plan)
 {
     for (size_t i = 0; i < f->n; i++)
         if (f->v[i].job && !f->v[i].row)
-            plan_event(plan, f->o->flow, "Normal", "Created", now_ms, "Successfully created job %.*s",
-                       STR_ARG(f->v[i].job_name));
+            plan_event_normal(plan, f->o->flow, "Created", "Successfully created job %.*s", STR_ARG(f->v[i].job_name));
 }
 
-void jobflow_plan(const struct jobflow_observed *o, int64_t now_ms, struct plan *plan)
+void jobflow_plan(const struct jobflow_observed *o, struct plan *plan)
 {
     struct flow_view f = flow_look(plan->arena, o);
     bool differs, is_over = f.phase >= FLOW_SUCCEED;
@@ -297,10 +295,10 @@ void jobflow_plan(const struct jobflow_observed *o, int64_t now_ms, struct plan 
 
     if (is_deleting(o->flow) || f.phase == FLOW_TERMINATING)
         return;
-    status = flow_status(&f, now_ms, &differs);
+    status = flow_status(&f, plan->now_ms, &differs);
     if (differs) {
         flow_write_status(o->flow, FLOW_API_VERSION, "JobFlow", status, plan);
-        tell_created(&f, now_ms, plan);
+        tell_created(&f, plan);
         return;
     }
     if (f.phase == FLOW_SUCCEED &&
@@ -309,6 +307,6 @@ void jobflow_plan(const struct jobflow_observed *o, int64_t now_ms, struct plan 
     for (size_t i = 0; i < f.n && !is_over; i++)
         if (f.v[i].in_graph && !f.v[i].in_graph->is_double && f.v[i].in_graph->name.n && !f.v[i].phase.n &&
             flow_is_ready(&f, &f.v[i]))
-            jobflow_make_job(&f, &f.v[i], now_ms, plan);
-    flow_tell_trouble(o->flow, o->trouble, now_ms, plan);
+            jobflow_make_job(&f, &f.v[i], plan);
+    flow_tell_trouble(o->flow, o->trouble, plan);
 }

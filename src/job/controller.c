@@ -5,7 +5,7 @@
 #include "job/steps.h"
 #include "job/wanted.h"
 
-typedef struct job_outcome (*job_step_f)(struct status_draft *d, int64_t now_ms, struct plan *plan);
+typedef struct job_outcome (*job_step_f)(struct status_draft *d, struct plan *plan);
 
 static const job_step_f steps[JOB_PHASE_MAX] = {
     [PHASE_PENDING] = step_active,    [PHASE_RUNNING] = step_active,      [PHASE_RESTARTING] = step_restarting,
@@ -15,11 +15,11 @@ static const job_step_f steps[JOB_PHASE_MAX] = {
 };
 
 /* The first write of a job's life: it waits, and what its plugins will make is marked. */
-static void controller_begin(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static void controller_begin(struct status_draft *d, struct plan *plan)
 {
-    status_set_phase(d, PHASE_PENDING, now_ms, NULL, "%s", "");
+    status_set_phase(d, PHASE_PENDING, plan->now_ms, NULL, "%s", "");
     status_count(d);
-    status_send(d, now_ms, plan);
+    status_send(d, plan);
 }
 
 /* What a marker says follows from its key: one that is there is right. */
@@ -29,7 +29,7 @@ static void mark_objects(struct status_draft *d)
         json_add_missing(d->arena, d->controlled, job_markers(d->arena, d->o->job, d->o->set));
 }
 
-struct job_outcome job_plan(const struct job_observed *o, int64_t now_ms, struct plan *plan)
+struct job_outcome job_plan(const struct job_observed *o, struct plan *plan)
 {
     struct job_outcome nothing = { .objects_are_fine = o->objects_are_fine }, outcome;
     struct status_draft d;
@@ -39,15 +39,15 @@ struct job_outcome job_plan(const struct job_observed *o, int64_t now_ms, struct
     status_begin(&d, plan->arena, o);
     mark_objects(&d);
     if (d.phase == PHASE_NONE) {
-        controller_begin(&d, now_ms, plan);
+        controller_begin(&d, plan);
         return nothing;
     }
-    if (job_decide(&d, now_ms, plan)) { /* durable first; what it means is planned when the status is stored */
+    if (job_decide(&d, plan)) { /* durable first; what it means is planned when the status is stored */
         status_count(&d);
-        status_send(&d, now_ms, plan);
+        status_send(&d, plan);
         return nothing;
     }
-    outcome = steps[d.phase](&d, now_ms, plan);
+    outcome = steps[d.phase](&d, plan);
     outcome.has_stale_status = d.is_stale;
     return outcome;
 }

@@ -72,6 +72,6 @@ struct job_outcome {
 };
 
 /* Add the next writes for this job to 'plan'. */
-struct job_outcome job_plan(const struct job_observed *o, int64_t now_ms, struct plan *plan);
+struct job_outcome job_plan(const struct job_observed *o, struct plan *plan);
 
 #endif

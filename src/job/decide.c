@@ -99,7 +99,7 @@ static bool decide_give_up(struct status_draft *d, struct str cause, int32_t bud
 
 /* Apply the action; false if it has no effect in this phase. 'charged': a policy asked, so it costs a retry. */
 static bool carry_out(struct status_draft *d, enum job_action action, const struct decide_cause *c, bool charged,
-                      int64_t now_ms, struct plan *plan)
+                      struct plan *plan)
 {
     struct transition t = job_transition(d->phase, action);
     struct str cause = why(d, c);
@@ -111,7 +111,7 @@ static bool carry_out(struct status_draft *d, enum job_action action, const stru
     if (t.next == PHASE_NONE)
         return false;
     if (t.is_retry && charged && d->retry_count >= budget)
-        return decide_give_up(d, cause, budget, now_ms);
+        return decide_give_up(d, cause, budget, plan->now_ms);
     if (d->phase == PHASE_RESTARTING)
         restart_forget(d); /* what it was to run again has not run yet, however far it got */
     set_target(d, action, c);
@@ -120,17 +120,17 @@ static bool carry_out(struct status_draft *d, enum job_action action, const stru
     d->retry_count += t.is_retry && charged;
     d->forgets_done = action == ACTION_RESTART;
     if (t.is_retry && charged && d->retry_count < budget) /* the last one is counted and not made (B31) */
-        status_set_phase(d, t.next, now_ms, job_action_name(action), "%.*s: %s, retry %d of %d", STR_ARG(cause),
+        status_set_phase(d, t.next, plan->now_ms, job_action_name(action), "%.*s: %s, retry %d of %d", STR_ARG(cause),
                          job_action_name(action), d->retry_count, budget - 1);
     else if (t.is_retry && charged)
-        status_set_phase(d, t.next, now_ms, job_action_name(action), "%.*s: %s, " NO_RETRY_LEFT, STR_ARG(cause),
+        status_set_phase(d, t.next, plan->now_ms, job_action_name(action), "%.*s: %s, " NO_RETRY_LEFT, STR_ARG(cause),
                          job_action_name(action), budget);
     else
-        status_set_phase(d, t.next, now_ms, job_action_name(action), "%.*s: %s", STR_ARG(cause),
+        status_set_phase(d, t.next, plan->now_ms, job_action_name(action), "%.*s: %s", STR_ARG(cause),
                          job_action_name(action));
     d->is_urgent = true;
-    plan_event(plan, d->o->job->raw, "Normal", "ExecuteAction", now_ms, "Start to execute action %s: %.*s",
-               job_action_name(action), STR_ARG(cause))
+    plan_event_normal(plan, d->o->job->raw, "ExecuteAction", "Start to execute action %s: %.*s",
+                      job_action_name(action), STR_ARG(cause))
         ->count = COUNT_DECISION;
     return true;
 }
@@ -166,7 +166,7 @@ static void remember_command(struct status_draft *d, struct str uid, int64_t now
     *vec_push(d->arena, &d->memo.commands) = (struct memo_command){ uid, now_ms };
 }
 
-static bool decide_command(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static bool decide_command(struct status_draft *d, struct plan *plan)
 {
     static const struct decide_cause by_command = { EVENT_COMMAND, SIZE_MAX, -1 };
 
@@ -179,18 +179,18 @@ static bool decide_command(struct status_draft *d, int64_t now_ms, struct plan *
             continue;
         }
         if (action == ACTION_NONE || action_is_targeted(action)) {
-            plan_event(plan, d->o->job->raw, "Warning", "CommandIssued", now_ms,
-                       "Command %.*s: \"%.*s\" is not an action on a job and is ignored", STR_ARG(c->name),
-                       STR_ARG(c->action))
+            plan_event_warning(plan, d->o->job->raw, "CommandIssued",
+                               "Command %.*s: \"%.*s\" is not an action on a job and is ignored", STR_ARG(c->name),
+                               STR_ARG(c->action))
                 ->count = COUNT_DECISION;
             delete_command(d, c, plan);
             continue;
         }
-        plan_event(plan, d->o->job->raw, "Normal", "CommandIssued", now_ms, "Start to execute command %.*s: %s",
-                   STR_ARG(c->name), job_action_name(action))
+        plan_event_normal(plan, d->o->job->raw, "CommandIssued", "Start to execute command %.*s: %s", STR_ARG(c->name),
+                          job_action_name(action))
             ->count = COUNT_DECISION;
-        if (carry_out(d, action, &by_command, false, now_ms, plan)) {
-            remember_command(d, c->uid, now_ms);
+        if (carry_out(d, action, &by_command, false, plan)) {
+            remember_command(d, c->uid, plan->now_ms);
             return true;
         }
         delete_command(d, c, plan); /* no effect in this phase */
@@ -237,7 +237,7 @@ static struct decide_cause cause_of_timer(struct status_draft *d, const struct m
     return c;
 }
 
-static bool decide_timer(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static bool decide_timer(struct status_draft *d, struct plan *plan)
 {
     size_t kept = 0, due = SIZE_MAX;
 
@@ -246,7 +246,7 @@ static bool decide_timer(struct status_draft *d, int64_t now_ms, struct plan *pl
             d->memo.timers.v[kept++] = d->memo.timers.v[i];
     d->memo.timers.n = kept;
     for (size_t i = 0; i < kept; i++) {
-        if (d->memo.timers.v[i].deadline_ms > now_ms)
+        if (d->memo.timers.v[i].deadline_ms > plan->now_ms)
             plan_wake(plan, d->memo.timers.v[i].deadline_ms);
         else if (due == SIZE_MAX || d->memo.timers.v[i].deadline_ms < d->memo.timers.v[due].deadline_ms)
             due = i;
@@ -256,7 +256,7 @@ static bool decide_timer(struct status_draft *d, int64_t now_ms, struct plan *pl
         struct decide_cause c = cause_of_timer(d, &t);
 
         d->memo.timers.v[due] = d->memo.timers.v[--d->memo.timers.n];
-        return carry_out(d, t.action, &c, true, now_ms, plan);
+        return carry_out(d, t.action, &c, true, plan);
     }
     return false;
 }
@@ -264,7 +264,7 @@ static bool decide_timer(struct status_draft *d, int64_t now_ms, struct plan *pl
 /* ---- policies ---- */
 
 /* A policy with a timeout arms a timer; one without acts. A timer that runs already is left alone. */
-static bool decide_act(struct status_draft *d, const struct decide_cause *c, int64_t now_ms, struct plan *plan)
+static bool decide_act(struct status_draft *d, const struct decide_cause *c, struct plan *plan)
 {
     struct policy_choice choice = policy_choose(d->o->job, task_at(d->o->job, c->task), c->event, c->exit_codes,
                                                 c->n_exit_codes);
@@ -273,15 +273,15 @@ static bool decide_act(struct status_draft *d, const struct decide_cause *c, int
     if (choice.action == ACTION_NONE || (action_is_targeted(choice.action) && c->task == SIZE_MAX)) /* B9 */
         return false;
     if (choice.delay_ms == 0 || c->event == EVENT_POD_PENDING) /* PodPending is only told when its time is up */
-        return carry_out(d, choice.action, c, true, now_ms, plan);
+        return carry_out(d, choice.action, c, true, plan);
     name = decide_about(d, c);
     if (job_transition(d->phase, choice.action).next == PHASE_NONE || memo_timer_find(&d->memo, name))
         return false;
-    *vec_push(d->arena, &d->memo.timers) = (struct memo_timer){ name, c->event, choice.action, now_ms + choice.delay_ms,
-                                                                c->uid };
+    *vec_push(d->arena, &d->memo.timers) = (struct memo_timer){ name, c->event, choice.action,
+                                                                plan->now_ms + choice.delay_ms, c->uid };
     d->is_urgent = true;
-    plan_event(plan, d->o->job->raw, "Normal", "ExecuteAction", now_ms, "Execute action %s after %lld ms: %.*s",
-               job_action_name(choice.action), (long long)choice.delay_ms, STR_ARG(why(d, c)))
+    plan_event_normal(plan, d->o->job->raw, "ExecuteAction", "Execute action %s after %lld ms: %.*s",
+                      job_action_name(choice.action), (long long)choice.delay_ms, STR_ARG(why(d, c)))
         ->count = COUNT_DECISION;
     return true;
 }
@@ -295,7 +295,7 @@ static bool is_lost(const struct job_pod *pod, const struct job_pods *pods)
 }
 
 /* Pods that changed since the last look: one that failed, or one that somebody is taking away (B7). */
-static bool decide_pods(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static bool decide_pods(struct status_draft *d, struct plan *plan)
 {
     const struct job_pods *pods = d->o->pods;
 
@@ -309,14 +309,14 @@ static bool decide_pods(struct status_draft *d, int64_t now_ms, struct plan *pla
             c.event = EVENT_POD_EVICTED, c.n_exit_codes = 0;
         else if (!is_failed)
             continue;
-        if (decide_act(d, &c, now_ms, plan))
+        if (decide_act(d, &c, plan))
             return true;
     }
     return false;
 }
 
 /* Indices that had a pod and have none: it went without our doing. */
-static bool decide_missing(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static bool decide_missing(struct status_draft *d, struct plan *plan)
 {
     const struct job_pods *pods = d->o->pods;
 
@@ -325,7 +325,7 @@ static bool decide_missing(struct status_draft *d, int64_t now_ms, struct plan *
              at = pods_next_evicted(&pods->tasks[i], at + 1)) {
             struct decide_cause c = { EVENT_POD_EVICTED, i, at };
 
-            if (decide_act(d, &c, now_ms, plan))
+            if (decide_act(d, &c, plan))
                 return true;
             if (policy_choose(d->o->job, task_at(d->o->job, i), EVENT_POD_EVICTED, NULL, 0).action == ACTION_NONE)
                 break; /* nobody cares about this task's */
@@ -333,7 +333,7 @@ static bool decide_missing(struct status_draft *d, int64_t now_ms, struct plan *
     return false;
 }
 
-static bool decide_tasks(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static bool decide_tasks(struct status_draft *d, struct plan *plan)
 {
     const struct job_pods *pods = d->o->pods;
 
@@ -344,24 +344,24 @@ static bool decide_tasks(struct status_draft *d, int64_t now_ms, struct plan *pl
 
         if (t->n == 0)
             continue;
-        if (limit != -1 && t->restarts >= (limit ? limit : 3) && decide_act(d, &failed, now_ms, plan))
+        if (limit != -1 && t->restarts >= (limit ? limit : 3) && decide_act(d, &failed, plan))
             return true;
-        if (t->n_done >= t->n && decide_act(d, &completed, now_ms, plan))
+        if (t->n_done >= t->n && decide_act(d, &completed, plan))
             return true;
     }
     return false;
 }
 
-static bool decide_group(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static bool decide_group(struct status_draft *d, struct plan *plan)
 {
     static const struct decide_cause unknown = { EVENT_UNKNOWN, SIZE_MAX, -1 };
 
     return d->o->group.exists && !d->o->group.is_deleting && str_is(d->o->group.phase, "Unknown") &&
-           decide_act(d, &unknown, now_ms, plan);
+           decide_act(d, &unknown, plan);
 }
 
 /* Only looked at when a policy asks for it: the wait of a pod is counted from its creation (B2). */
-static bool decide_pending(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static bool decide_pending(struct status_draft *d, struct plan *plan)
 {
     const struct job_pods *pods = d->o->pods;
     bool any = false;
@@ -377,26 +377,26 @@ static bool decide_pending(struct status_draft *d, int64_t now_ms, struct plan *
 
         if (!limit_ms)
             continue;
-        if (pod->view.created_ms + limit_ms > now_ms)
+        if (pod->view.created_ms + limit_ms > plan->now_ms)
             plan_wake(plan, pod->view.created_ms + limit_ms);
-        else if (decide_act(d, &c, now_ms, plan))
+        else if (decide_act(d, &c, plan))
             return true;
     }
     return false;
 }
 
-bool job_decide(struct status_draft *d, int64_t now_ms, struct plan *plan)
+bool job_decide(struct status_draft *d, struct plan *plan)
 {
-    static bool (*const deciders[])(struct status_draft *, int64_t, struct plan *) = {
+    static bool (*const deciders[])(struct status_draft *, struct plan *) = {
         decide_timer, decide_pods, decide_missing, decide_tasks, decide_group, decide_pending,
     };
 
-    if (decide_command(d, now_ms, plan))
+    if (decide_command(d, plan))
         return true;
     if (!phase_is_active(d->phase)) /* while a restart or a kill is under way, pods come and go by our own doing */
         return false;
     for (size_t i = 0; i < ARRAY_LEN(deciders); i++)
-        if (deciders[i](d, now_ms, plan))
+        if (deciders[i](d, plan))
             return true;
     return false;
 }

@@ -10,7 +10,7 @@
 
 /* True if the draft now holds a decision. Adds Events about it, and deletes of Commands that were obeyed, to the
  * plan. */
-bool job_decide(struct status_draft *d, int64_t now_ms, struct plan *plan);
+bool job_decide(struct status_draft *d, struct plan *plan);
 
 /* Is this pod a target of the restart? Pods created after the restart are not, so that a controller with an old view
  * does not kill the pods of a newer attempt. */

@@ -27,11 +27,11 @@ static struct json *with_label(struct status_draft *d, struct json *obj)
     return obj;
 }
 
-static enum ensured blocked(struct status_draft *d, const char *reason, struct str message, int64_t now_ms,
-                            struct plan *plan, const char *event)
+static enum ensured blocked(struct status_draft *d, const char *reason, struct str message, struct plan *plan,
+                            const char *event)
 {
     status_explain(d, reason, "%.*s", STR_ARG(message));
-    plan_event(plan, d->o->job->raw, "Warning", event, now_ms, "%.*s", STR_ARG(message));
+    plan_event_warning(plan, d->o->job->raw, event, "%.*s", STR_ARG(message));
     return ENSURED_BLOCKED;
 }
 
@@ -191,7 +191,7 @@ static enum ensured ensure_volcano_group(struct status_draft *d, struct plan *pl
     return ENSURED_FINE; /* pods need not wait for it */
 }
 
-static enum ensured ensure_group(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static enum ensured ensure_group(struct status_draft *d, struct plan *plan)
 {
     const struct podgroup_view *g = &d->o->group;
 
@@ -201,7 +201,7 @@ static enum ensured ensure_group(struct status_draft *d, int64_t now_ms, struct 
         job_group_delete(d, plan);
         return ENSURED_WORKING;
     }
-    return g->exists && !g->raw ? ENSURED_FINE : native_ensure(d, now_ms, plan);
+    return g->exists && !g->raw ? ENSURED_FINE : native_ensure(d, plan);
 }
 
 /* ---- claims ---- */
@@ -225,7 +225,7 @@ static enum ensured ensure_claim_names(struct status_draft *d, struct plan *plan
     return ENSURED_FINE;
 }
 
-static enum ensured ensure_foreign_claims(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static enum ensured ensure_foreign_claims(struct status_draft *d, struct plan *plan)
 {
     for (size_t i = 0; i < d->o->job->spec.volumes.n; i++) {
         const struct job_volume *v = &d->o->job->spec.volumes.v[i];
@@ -235,7 +235,7 @@ static enum ensured ensure_foreign_claims(struct status_draft *d, int64_t now_ms
         return blocked(d, "WaitingForClaim",
                        arena_fmt(d->arena, "the PersistentVolumeClaim %.*s does not exist; the job starts when it does",
                                  STR_ARG(v->claim_name)),
-                       now_ms, plan, "PVCError");
+                       plan, "PVCError");
     }
     return ENSURED_FINE;
 }
@@ -253,7 +253,7 @@ static bool is_older_job(const struct job *job, const struct json *obj)
 
 /* What has the name, but is not ours, or not for long. */
 static enum ensured ensure_foreign(struct status_draft *d, const struct json *want, const struct json *have,
-                                   int64_t now_ms, struct plan *plan)
+                                   struct plan *plan)
 {
     struct str kind = object_kind(want), name = object_name(want);
     bool is_ours = str_eq(object_controller_uid(have), d->o->job->meta.uid);
@@ -262,12 +262,12 @@ static enum ensured ensure_foreign(struct status_draft *d, const struct json *wa
     if (is_ours || is_older_job(d->o->job, have))
         return blocked(
             d, "WaitingForCleanup",
-            arena_fmt(d->arena, "the %.*s %.*s of an earlier job is still there", STR_ARG(kind), STR_ARG(name)), now_ms,
-            plan, "PluginError");
+            arena_fmt(d->arena, "the %.*s %.*s of an earlier job is still there", STR_ARG(kind), STR_ARG(name)), plan,
+            "PluginError");
     if (json_find(have, "metadata", "deletionTimestamp", NULL))
         return blocked(d, "WaitingForCleanup",
-                       arena_fmt(d->arena, "the %.*s %.*s is being deleted", STR_ARG(kind), STR_ARG(name)), now_ms,
-                       plan, "PluginError");
+                       arena_fmt(d->arena, "the %.*s %.*s is being deleted", STR_ARG(kind), STR_ARG(name)), plan,
+                       "PluginError");
     why = foreign_problem(d->arena, d->o->job, want, have);
     if (!why)
         return ENSURED_FINE;
@@ -276,7 +276,7 @@ static enum ensured ensure_foreign(struct status_draft *d, const struct json *wa
                              "%.*s %.*s exists, is not owned by this job and cannot replace its own: %s; change or "
                              "delete it, or rename the job",
                              STR_ARG(kind), STR_ARG(name), why),
-                   now_ms, plan, "PluginError");
+                   plan, "PluginError");
 }
 
 /* What is to be merged into a ConfigMap when its files change; NULL: nothing. The generation alone is no reason to write.
@@ -299,7 +299,7 @@ static struct json *files_patch(struct arena *a, const struct json *want, const 
     return whole;
 }
 
-static enum ensured ensure_one(struct status_draft *d, struct json *want, int64_t now_ms, struct plan *plan)
+static enum ensured ensure_one(struct status_draft *d, struct json *want, struct plan *plan)
 {
     struct str kind = object_kind(want), name = object_name(want);
     const struct json *have = d->o->find(d->o->find_ctx, arena_cstr(d->arena, kind), name);
@@ -311,7 +311,7 @@ static enum ensured ensure_one(struct status_draft *d, struct json *want, int64_
     }
     if (!str_eq(object_controller_uid(have), d->o->job->meta.uid) ||
         json_find(have, "metadata", "deletionTimestamp", NULL))
-        return ensure_foreign(d, want, have, now_ms, plan);
+        return ensure_foreign(d, want, have, plan);
     if (!str_is(kind, "ConfigMap")) /* keys are never replaced, and a Service is as good as new */
         return ENSURED_FINE;
     patch = files_patch(d->arena, want, have);
@@ -326,7 +326,7 @@ static enum ensured worse(enum ensured a, enum ensured b)
     return MAX_OF(a, b);
 }
 
-enum ensured job_ensure(struct status_draft *d, int64_t now_ms, struct plan *plan)
+enum ensured job_ensure(struct status_draft *d, struct plan *plan)
 {
     struct plugin_objects wanted = { .arena = d->arena };
     enum ensured result = ensure_claim_names(d, plan);
@@ -336,18 +336,17 @@ enum ensured job_ensure(struct status_draft *d, int64_t now_ms, struct plan *pla
     if (result != ENSURED_FINE)
         return result;
     if (d->o->objects_are_fine)
-        return has_dependencies(d->o->job) || !d->o->group.exists || native_is_short(d->o)
-                   ? ensure_group(d, now_ms, plan)
-                   : ENSURED_FINE;
-    result = ensure_foreign_claims(d, now_ms, plan);
+        return has_dependencies(d->o->job) || !d->o->group.exists || native_is_short(d->o) ? ensure_group(d, plan)
+                                                                                           : ENSURED_FINE;
+    result = ensure_foreign_claims(d, plan);
     if (plugin_set_objects(d->o->set, &wanted, &e) < 0)
-        return blocked(d, "WaitingForPlugin", str_of(e.text), now_ms, plan, "PluginError");
+        return blocked(d, "WaitingForPlugin", str_of(e.text), plan, "PluginError");
     if (wanted.is_waiting)
         result = ENSURED_WORKING; /* whoever makes it says when to plan again */
     job_volumes_claims(&job, &wanted);
     VEC_FOREACH(want, &wanted.list)
-        result = worse(result, ensure_one(d, *want, now_ms, plan));
-    return result == ENSURED_FINE ? ensure_group(d, now_ms, plan) : result;
+        result = worse(result, ensure_one(d, *want, plan));
+    return result == ENSURED_FINE ? ensure_group(d, plan) : result;
 }
 
 /* Once the job has ended nobody waits for what is taken away. */

@@ -14,7 +14,7 @@ enum ensured {
     ENSURED_BLOCKED, /* an external change is needed; the draft has the reason */
 };
 
-enum ensured job_ensure(struct status_draft *d, int64_t now_ms, struct plan *plan);
+enum ensured job_ensure(struct status_draft *d, struct plan *plan);
 
 /* Delete the PodGroup, unless it is on its way out. */
 void job_group_delete(struct status_draft *d, struct plan *plan);

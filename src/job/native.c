@@ -190,7 +190,7 @@ static void native_let_go(struct status_draft *d, const struct json *group, stru
         patch);
 }
 
-static enum ensured ensure_workload(struct status_draft *d, const struct json *want, int64_t now_ms, struct plan *plan)
+static enum ensured ensure_workload(struct status_draft *d, const struct json *want, struct plan *plan)
 {
     const struct json *have = d->o->find(d->o->find_ctx, "Workload", object_name(want));
 
@@ -201,8 +201,9 @@ static enum ensured ensure_workload(struct status_draft *d, const struct json *w
     if (!str_eq(object_controller_uid(have), d->o->job->meta.uid)) {
         status_explain(d, "WaitingForName", "the Workload %.*s exists and is not owned by this job; delete it",
                        STR_ARG(object_name(want)));
-        plan_event(plan, d->o->job->raw, "Warning", "PodGroupError", now_ms,
-                   "the Workload %.*s exists and is not owned by this job; delete it", STR_ARG(object_name(want)));
+        plan_event_warning(plan, d->o->job->raw, "PodGroupError",
+                           "the Workload %.*s exists and is not owned by this job; delete it",
+                           STR_ARG(object_name(want)));
         return ENSURED_BLOCKED;
     }
     if (json_find(have, "metadata", "deletionTimestamp", NULL))
@@ -226,7 +227,7 @@ static bool waits_for_queue(struct status_draft *d)
     return true;
 }
 
-enum ensured native_ensure(struct status_draft *d, int64_t now_ms, struct plan *plan)
+enum ensured native_ensure(struct status_draft *d, struct plan *plan)
 {
     const struct podgroup_view *g = &d->o->group;
     int64_t size = wanted_size(d->o);
@@ -243,7 +244,7 @@ enum ensured native_ensure(struct status_draft *d, int64_t now_ms, struct plan *
         job_group_delete(d, plan);
         return ENSURED_WORKING;
     }
-    workload = ensure_workload(d, native_workload_new(d->arena, d->o->job, size), now_ms, plan);
+    workload = ensure_workload(d, native_workload_new(d->arena, d->o->job, size), plan);
     if (workload != ENSURED_FINE || g->exists) /* a PodGroup is refused where its template is not */
         return workload;
     plan_create(plan, type_native("PodGroup"), want);

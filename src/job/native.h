@@ -29,7 +29,7 @@ const struct json *native_refusal(const struct json *group);
 /* Create or replace both. A gang of another size is deleted and created again under the same name, which its pods keep.
  * The cluster has a finalizer on a PodGroup until the last of its pods has ended; because a new PodGroup follows at
  * once, the finalizer is removed. A job whose queue is not open gets neither. */
-enum ensured native_ensure(struct status_draft *d, int64_t now_ms, struct plan *plan);
+enum ensured native_ensure(struct status_draft *d, struct plan *plan);
 
 /* kube-scheduler does not count pods that have ended. Is there a pending pod whose gang can no longer be complete? Then
  * call native_ensure(), even if nothing else changed. */

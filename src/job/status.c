@@ -280,10 +280,10 @@ void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_
 
 /* ---- sending ---- */
 
-bool status_send(struct status_draft *d, int64_t now_ms, struct plan *plan)
+bool status_send(struct status_draft *d, struct plan *plan)
 {
     const struct json *old = json_get(d->o->job->raw, "status");
-    int64_t due_ms = (d->o->stale_ms ? d->o->stale_ms : now_ms) + counters_every_ms(d->o);
+    int64_t due_ms = (d->o->stale_ms ? d->o->stale_ms : plan->now_ms) + counters_every_ms(d->o);
 
     memo_write(d->arena, &d->memo, d->controlled);
     set_int(d, d->status, "version", d->version);
@@ -292,7 +292,7 @@ bool status_send(struct status_draft *d, int64_t now_ms, struct plan *plan)
         json_remove(d->status, "controlledResources");
     if (json_equal(old, d->status) || (!old && json_count(d->status) == 0))
         return false;
-    if (!d->is_urgent && now_ms < due_ms) {
+    if (!d->is_urgent && plan->now_ms < due_ms) {
         d->is_stale = true;
         plan_wake(plan, due_ms);
         return false;

@@ -42,6 +42,6 @@ void status_explain(struct status_draft *d, const char *reason, const char *fmt,
 
 /* Add the write if the draft differs from the stored status. If only counters differ, it is delayed by a second (more
  * for large jobs), so that 10,000 pods do not cause 10,000 writes. True if a write was added. */
-bool status_send(struct status_draft *d, int64_t now_ms, struct plan *plan);
+bool status_send(struct status_draft *d, struct plan *plan);
 
 #endif

@@ -121,7 +121,7 @@ static bool pods_are_allowed(const struct podgroup_view *g)
     return g->exists && !g->is_deleting && !str_empty(g->phase) && !str_is(g->phase, "Pending");
 }
 
-static void create_pods(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static void create_pods(struct status_draft *d, struct plan *plan)
 {
     struct str default_group = job_group_name(d->arena, d->o->job);
     struct str group = d->o->group.raw ? object_name(d->o->group.raw) : default_group;
@@ -138,7 +138,7 @@ static void create_pods(struct status_draft *d, int64_t now_ms, struct plan *pla
             struct err e;
 
             if (job_pod_new(d->arena, d->o->job, d->o->set, i, at, &pod, &e) < 0) {
-                plan_event(plan, d->o->job->raw, "Warning", "PluginError", now_ms, "%s", e.text);
+                plan_event_warning(plan, d->o->job->raw, "PluginError", "%s", e.text);
                 return;
             }
             if (!str_eq(group, default_group)) /* B46: a PodGroup of the older naming */
@@ -150,17 +150,17 @@ static void create_pods(struct status_draft *d, int64_t now_ms, struct plan *pla
     }
 }
 
-static void tell_waiting(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static void tell_waiting(struct status_draft *d, struct plan *plan)
 {
     const struct job_observed *o = d->o;
 
     if (o->group.exists && !str_empty(o->group.condition) && d->phase == PHASE_PENDING)
-        plan_event(plan, o->job->raw, "Warning", "PodGroupPending", now_ms, "PodGroup %.*s:%.*s %.*s: %.*s",
-                   STR_ARG(o->job->meta.namespace), STR_ARG(o->job->meta.name),
-                   STR_ARG(arena_lower(d->arena, o->group.condition)), STR_ARG(o->group.condition_message));
+        plan_event_warning(plan, o->job->raw, "PodGroupPending", "PodGroup %.*s:%.*s %.*s: %.*s",
+                           STR_ARG(o->job->meta.namespace), STR_ARG(o->job->meta.name),
+                           STR_ARG(arena_lower(d->arena, o->group.condition)), STR_ARG(o->group.condition_message));
     if (!str_empty(o->trouble)) {
         status_explain(d, "WaitingForRetry", "%.*s", STR_ARG(o->trouble));
-        plan_event(plan, o->job->raw, "Warning", "FailedCreate", now_ms, "%.*s", STR_ARG(o->trouble));
+        plan_event_warning(plan, o->job->raw, "FailedCreate", "%.*s", STR_ARG(o->trouble));
     } else if (o->queue == QUEUE_UNKNOWN && d->phase == PHASE_PENDING) {
         status_explain(d, "WaitingForQueue", "the queue %.*s does not exist", STR_ARG(o->job->spec.queue)); /* B26 */
     }
@@ -187,7 +187,7 @@ static struct str unknown_dependency(const struct job *job)
 }
 
 /* Objects, then pods. A spec that cannot be carried out makes nothing new, but what is there is still looked after. */
-static enum ensured steps_make(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static enum ensured steps_make(struct status_draft *d, struct plan *plan)
 {
     enum ensured ensured;
 
@@ -201,29 +201,29 @@ static enum ensured steps_make(struct status_draft *d, int64_t now_ms, struct pl
                            STR_ARG(ghost));
         return ENSURED_BLOCKED;
     }
-    ensured = job_ensure(d, now_ms, plan);
+    ensured = job_ensure(d, plan);
     if (ensured == ENSURED_FINE && pods_are_allowed(&d->o->group))
-        create_pods(d, now_ms, plan);
+        create_pods(d, plan);
     if (ensured != ENSURED_BLOCKED)
-        tell_waiting(d, now_ms, plan);
+        tell_waiting(d, plan);
     return ensured;
 }
 
-struct job_outcome step_active(struct status_draft *d, int64_t now_ms, struct plan *plan)
+struct job_outcome step_active(struct status_draft *d, struct plan *plan)
 {
     struct job_outcome out = { .has_looked = true };
     enum job_phase next;
     const char *why;
 
     clear_waiting(d);
-    out.objects_are_fine = steps_make(d, now_ms, plan) == ENSURED_FINE;
+    out.objects_are_fine = steps_make(d, plan) == ENSURED_FINE;
     (void)kill_pods(d, POD_OLD, plan); /* what is left of an earlier attempt or a larger size */
     next = settle(d->o, d->phase, &why);
     if (next != d->phase)
-        status_set_phase(d, next, now_ms, phase_is_final(next) ? job_phase_name(next) : NULL, "%s",
+        status_set_phase(d, next, plan->now_ms, phase_is_final(next) ? job_phase_name(next) : NULL, "%s",
                          phase_is_final(next) ? why : "");
     status_count(d);
-    status_send(d, now_ms, plan);
+    status_send(d, plan);
     return out;
 }
 
@@ -232,7 +232,7 @@ struct job_outcome step_active(struct status_draft *d, int64_t now_ms, struct pl
 /* People and scripts wait for an object that says both: what is being done to the job, and that its pods are ending. A
  * decision says so itself; of pods that came to light since, the status tells before any is deleted. Pods can go between
  * two looks at them, so that what was not written by then never would be. */
-static bool tell_ending(struct status_draft *d, int64_t now_ms, struct plan *plan)
+static bool tell_ending(struct status_draft *d, struct plan *plan)
 {
     if (json_i64(json_find(d->o->job->raw, "status", "terminating", NULL), 0) > 0 || !kill_is_on(d->phase))
         return false;
@@ -240,7 +240,7 @@ static bool tell_ending(struct status_draft *d, int64_t now_ms, struct plan *pla
     if (json_i64(json_get(d->status, "terminating"), 0) == 0)
         return false;
     d->is_urgent = true;
-    status_send(d, now_ms, plan);
+    status_send(d, plan);
     return true;
 }
 
@@ -274,7 +274,7 @@ static struct str steps_state_text(const struct status_draft *d, const char *key
     return json_text(json_find(d->status, "state", key, NULL), STR(""));
 }
 
-struct job_outcome step_restarting(struct status_draft *d, int64_t now_ms, struct plan *plan)
+struct job_outcome step_restarting(struct status_draft *d, struct plan *plan)
 {
     struct job_outcome out = { .objects_are_fine = d->o->objects_are_fine };
     bool is_busy;
@@ -282,19 +282,19 @@ struct job_outcome step_restarting(struct status_draft *d, int64_t now_ms, struc
     /* B31: nothing is prepared for an attempt that will not be made; pods are kept to look at */
     if (restart_is_exhausted(d)) {
         d->memo.scope = RESTART_NONE;
-        status_set_phase(d, PHASE_FAILED, now_ms, "RetriesExhausted", NO_RETRY_LEFT, d->o->job->spec.max_retry);
+        status_set_phase(d, PHASE_FAILED, plan->now_ms, "RetriesExhausted", NO_RETRY_LEFT, d->o->job->spec.max_retry);
     } else {
-        if (tell_ending(d, now_ms, plan))
+        if (tell_ending(d, plan))
             return out;
         is_busy = d->memo.scope != RESTART_NONE ? kill_target(d, plan) : steps_kill_all(d, plan);
         if (!is_busy) {
             restart_forget(d);
             d->memo.scope = RESTART_NONE;
-            status_set_phase(d, PHASE_PENDING, now_ms, NULL, "%s", "");
+            status_set_phase(d, PHASE_PENDING, plan->now_ms, NULL, "%s", "");
         }
     }
     status_count(d);
-    status_send(d, now_ms, plan);
+    status_send(d, plan);
     return out;
 }
 
@@ -312,20 +312,20 @@ static void remove_markers(struct status_draft *d)
     }
 }
 
-struct job_outcome step_killing(struct status_draft *d, int64_t now_ms, struct plan *plan)
+struct job_outcome step_killing(struct status_draft *d, struct plan *plan)
 {
     enum job_phase next = phase_after_kill(d->phase);
     uint32_t left = d->o->pods->n_class[POD_TERMINATING];
 
-    if (tell_ending(d, now_ms, plan))
+    if (tell_ending(d, plan))
         return (struct job_outcome){ .objects_are_fine = d->o->objects_are_fine };
     left += kill_pods(d, POD_LIVE, plan);
     job_dismantle(d, plan);
     remove_markers(d);
     if (next != PHASE_NONE && left == 0) /* why it was killed is still why it rests */
-        status_set_phase(d, next, now_ms, arena_cstr(d->arena, steps_state_text(d, "reason")), "%.*s",
+        status_set_phase(d, next, plan->now_ms, arena_cstr(d->arena, steps_state_text(d, "reason")), "%.*s",
                          STR_ARG(steps_state_text(d, "message")));
     status_count(d);
-    status_send(d, now_ms, plan);
+    status_send(d, plan);
     return (struct job_outcome){ .has_looked = true };
 }

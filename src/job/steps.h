@@ -4,9 +4,9 @@
 
 #include "job/status.h"
 
-struct job_outcome step_active(struct status_draft *d, int64_t now_ms, struct plan *plan); /* Pending, Running */
-struct job_outcome step_restarting(struct status_draft *d, int64_t now_ms, struct plan *plan);
-struct job_outcome step_killing(struct status_draft *d, int64_t now_ms, struct plan *plan); /* all others */
+struct job_outcome step_active(struct status_draft *d, struct plan *plan); /* Pending, Running */
+struct job_outcome step_restarting(struct status_draft *d, struct plan *plan);
+struct job_outcome step_killing(struct status_draft *d, struct plan *plan); /* all others */
 
 /* Which phase follows from the counters: what sync and what kill write. Pure; the same phase: no change.
  * '*ret_why' is one line. */

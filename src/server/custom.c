@@ -111,12 +111,12 @@ static void custom_drop(struct server *s, struct custom_kind *k)
 static void custom_tell(struct server *s, const struct object *o, struct custom_kind *k, const char *taken)
 {
     autoarena a = { 0 };
-    struct plan plan = { .arena = &a };
+    struct plan plan = { .arena = &a, .now_ms = server_now_ms(s) };
     struct definition_observed seen = { .definition = o->root, .taken = taken };
 
     seen.version = str_of(custom_version_stored(k)->type.version);
     seen.has_no_room = !taken && !k->type && !definition_is_builtin(k);
-    definition_plan(&seen, server_now_ms(s), &plan);
+    definition_plan(&seen, &plan);
     (void)control_apply(s, &plan); /* it has changed since: then it is looked at again */
 }
 

@@ -162,13 +162,13 @@ static struct observed_objects namespace_observe(const struct server *s, struct 
 static bool namespace_end_step(struct server *s, const struct object *namespace)
 {
     autoarena a = { 0 };
-    struct plan plan = { .arena = &a };
+    struct plan plan = { .arena = &a, .now_ms = server_now_ms(s) };
     struct namespace_end_observed seen = { .namespace = namespace->root };
 
     seen.pods = namespace_observe(s, &a, namespace->name, true);
     if (!seen.pods.n)
         seen.others = namespace_observe(s, &a, namespace->name, false);
-    namespace_end_plan(&seen, server_now_ms(s), &plan);
+    namespace_end_plan(&seen, &plan);
     (void)control_apply(s, &plan); /* else again when something changes */
     return plan.ops.n && plan.ops.v[0].kind == OP_DELETE;
 }
@@ -210,25 +210,18 @@ int64_t namespaces_turn(struct server *s)
 
 /* ---- old Events ---- */
 
-struct event_expiry {
-    struct plan plan;
-    int64_t now_ms;
-};
-
-static void event_look_at(void *ctx, const struct object *o)
+static void event_look_at(void *plan, const struct object *o)
 {
-    struct event_expiry *x = ctx;
-
-    event_expire_plan(o->root, x->now_ms, &x->plan);
+    event_expire_plan(o->root, plan);
 }
 
 void events_expire(struct server *s)
 {
     autoarena a = { 0 };
-    struct event_expiry x = { .plan.arena = &a, .now_ms = server_now_ms(s) };
+    struct plan plan = { .arena = &a, .now_ms = server_now_ms(s) };
 
-    store_list(s->opt.store, type_by_kind(STR("v1"), STR("Event")), STR_NULL, event_look_at, &x);
-    (void)control_apply(s, &x.plan);
+    store_list(s->opt.store, type_by_kind(STR("v1"), STR("Event")), STR_NULL, event_look_at, &plan);
+    (void)control_apply(s, &plan);
 }
 
 int64_t events_turn(struct server *s)

@@ -64,9 +64,9 @@ static void taint_cancel(struct server *s, const struct tainted_pod *t)
 {
     const struct object *pod = store_get(s->opt.store, type_by_kind(STR("v1"), STR("Pod")), t->namespace, t->name);
     autoarena a = { 0 };
-    struct plan plan = { .arena = &a };
+    struct plan plan = { .arena = &a, .now_ms = clock_now_ms(s->opt.clock) };
 
-    taint_cancel_plan(pod && str_eq(pod->uid, t->uid) ? pod->root : NULL, clock_now_ms(s->opt.clock), &plan);
+    taint_cancel_plan(pod && str_eq(pod->uid, t->uid) ? pod->root : NULL, &plan);
     (void)control_apply(s, &plan); /* an Event that is lost is lost */
 }
 
@@ -91,7 +91,6 @@ static void taint_look_at(void *ctx, const struct object *pod)
     struct server *s = look->server;
     struct str node = json_member_text(json_get(pod->root, "spec"), "nodeName");
     const struct tainted_pod *before = map_get(&s->taints.waiting, pod->uid);
-    int64_t now_ms = clock_now_ms(s->opt.clock);
     struct taint_observed seen = { .pod = pod->root };
     size_t n = look->plan.ops.n;
 
@@ -100,10 +99,10 @@ static void taint_look_at(void *ctx, const struct object *pod)
     seen.taints = taints_of(store_get(s->opt.store, node_type(), STR_NULL, node));
     seen.together_ms = before ? look->now_ms - before->since_ms : 0;
     look->plan.wake_ms = 0;
-    if (taint_plan(&seen, now_ms, &look->plan))
+    if (taint_plan(&seen, &look->plan))
         tainted_need(s, pod, look->now_ms)->seen = s->taints.looks;
     if (look->plan.wake_ms)
-        look->due_ms = MIN_OF(look->due_ms, look->now_ms + look->plan.wake_ms - now_ms);
+        look->due_ms = MIN_OF(look->due_ms, look->now_ms + look->plan.wake_ms - look->plan.now_ms);
     if (look->plan.ops.n > n)
         log_info("Deleting a pod that does not tolerate a NoExecute taint", LOG_STR("namespace", pod->namespace),
                  LOG_STR("pod", pod->name), LOG_STR("node", node));
@@ -130,7 +129,9 @@ static bool taints_have_changed(struct server *s)
 int64_t taints_turn(struct server *s)
 {
     autoarena a = { 0 };
-    struct taint_look look = { s, { .arena = &a }, clock_mono_ms(s->opt.clock), 0 };
+    struct taint_look look = {
+        s, { .arena = &a, .now_ms = clock_now_ms(s->opt.clock) }, clock_mono_ms(s->opt.clock), 0
+    };
 
     if (taints_have_changed(s)) {
         s->taints.is_on = false;

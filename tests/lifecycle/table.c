@@ -296,8 +296,8 @@ static void make_plan(struct world *w, int64_t now_ms)
     o.n_commands = w->c->event == EVENT_COMMAND;
     o.find = find_nothing;
     o.objects_are_fine = true;
-    w->plan = (struct plan){ .arena = &w->arena };
-    if (job_plan(&o, now_ms, &w->plan).has_looked)
+    w->plan = (struct plan){ .arena = &w->arena, .now_ms = now_ms };
+    if (job_plan(&o, &w->plan).has_looked)
         pods_looked(&w->pods);
 }
 

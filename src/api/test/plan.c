@@ -119,8 +119,8 @@ static void earliest_wake_wins(void **state)
 
 static struct json *event_of(const struct json *about, const char *reason, int64_t now_ms, const char *message)
 {
-    struct plan p = { .arena = &arena };
-    struct op *op = plan_event(&p, about, "Warning", reason, now_ms, "%s", message);
+    struct plan p = { .arena = &arena, .now_ms = now_ms };
+    struct op *op = plan_event_warning(&p, about, reason, "%s", message);
 
     assert_int_equal(op->kind, OP_CREATE);
     assert_string_equal(op->type->kind, "Event");
@@ -151,8 +151,8 @@ static void event_says_all(void **state)
 
 static void event_of_another(void **state)
 {
-    struct plan p = { .arena = &arena };
-    struct op *op = plan_event(&p, job(STR("j")), "Normal", "Started", 1000, "it runs");
+    struct plan p = { .arena = &arena, .now_ms = 1000 };
+    struct op *op = plan_event_normal(&p, job(STR("j")), "Started", "it runs");
 
     (void)state;
     plan_event_from(&p, op, STR("kubelet"), STR("n1"));

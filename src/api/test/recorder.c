@@ -48,8 +48,8 @@ struct told { /* one Event, and what comes of it */
 
 static struct op take(const struct told *t, const char *name, const struct json *whole)
 {
-    struct plan p = { .arena = &arena };
-    struct op op = *plan_event(&p, object_at("Pod", name, t->version), "Normal", "R", t->ms, "%s", t->message);
+    struct plan p = { .arena = &arena, .now_ms = t->ms };
+    struct op op = *plan_event_normal(&p, object_at("Pod", name, t->version), "R", "%s", t->message);
 
     op.count = t->count;
     op.whole = whole;
@@ -116,8 +116,8 @@ static void a_burst_is_few_writes(void **state)
 
 static struct op take_about(const struct json *object, int64_t ms)
 {
-    struct plan p = { .arena = &arena };
-    struct op op = *plan_event(&p, object, "Normal", "Started", ms, "started");
+    struct plan p = { .arena = &arena, .now_ms = ms };
+    struct op op = *plan_event_normal(&p, object, "Started", "started");
 
     op.count = COUNT_EACH;
     if (!recorder_take(&recorder, &arena, &op, ms))

@@ -105,12 +105,12 @@ static void test_plan(void **state)
     assert_int_equal(clock_parse(STR(NOW), &now_ms, NULL), 0);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autoarena a = { 0 };
-        struct plan plan = { .arena = &a };
+        struct plan plan = { .arena = &a, .now_ms = now_ms };
         struct json *definition = definition_new(&a, "example.com", "Thing", "things", "thing");
         struct definition_observed seen = { definition, STR("v1"), cases[i].taken, cases[i].has_no_room };
 
         json_set(definition, "status", parse(&a, cases[i].status));
-        definition_plan(&seen, now_ms, &plan);
+        definition_plan(&seen, &plan);
         assert_plan(cases[i].label, &plan, cases[i].want[0] ? arena_fmt(&a, WRITTEN "%s\n", cases[i].want).p : "");
     }
 }

@@ -70,12 +70,12 @@ static void test_taints(void **state)
     assert_int_equal(clock_parse(STR(NOW), &now_ms, NULL), 0);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autoarena a = { 0 };
-        struct plan plan = { .arena = &a };
+        struct plan plan = { .arena = &a, .now_ms = now_ms };
         struct taint_observed seen = { .together_ms = cases[i].together_ms };
 
         seen.pod = pod_new(&a, cases[i].meta, cases[i].spec, cases[i].phase);
         seen.taints = cases[i].taints[0] ? parse(&a, arena_fmt(&a, "[%s]", cases[i].taints).p) : NULL;
-        if (taint_plan(&seen, now_ms, &plan) != cases[i].waits)
+        if (taint_plan(&seen, &plan) != cases[i].waits)
             fail_msg("%s: waits: %d", cases[i].label, !cases[i].waits);
         if (plan.wake_ms)
             plan.wake_ms -= now_ms;
@@ -98,9 +98,9 @@ static void test_cancel(void **state)
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autoarena a = { 0 };
-        struct plan plan = { .arena = &a };
+        struct plan plan = { .arena = &a, .now_ms = 1 };
 
-        taint_cancel_plan(cases[i].exists ? pod_new(&a, cases[i].meta, "", "Running") : NULL, 1, &plan);
+        taint_cancel_plan(cases[i].exists ? pod_new(&a, cases[i].meta, "", "Running") : NULL, &plan);
         assert_plan(cases[i].label, &plan, cases[i].want);
     }
 }

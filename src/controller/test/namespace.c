@@ -162,7 +162,7 @@ static void test_end(void **state)
     assert_int_equal(clock_parse(STR(NOW), &now_ms, NULL), 0);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autoarena a = { 0 };
-        struct plan plan = { .arena = &a };
+        struct plan plan = { .arena = &a, .now_ms = now_ms };
         struct namespace_end_observed seen = { 0 };
         struct json *namespace = parse(&a, arena_fmt(&a, NAMESPACE("\"finalizers\":[%s]"), cases[i].finalizers).p);
 
@@ -171,7 +171,7 @@ static void test_end(void **state)
         seen.namespace = namespace;
         read_contents(&a, str_of(cases[i].pods), &seen.pods);
         read_contents(&a, str_of(cases[i].others), &seen.others);
-        namespace_end_plan(&seen, now_ms, &plan);
+        namespace_end_plan(&seen, &plan);
         assert_plan(cases[i].label, &plan, cases[i].want);
     }
 }
@@ -200,13 +200,13 @@ static void test_events(void **state)
     assert_int_equal(clock_parse(STR(NOW), &now_ms, NULL), 0);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autoarena a = { 0 };
-        struct plan plan = { .arena = &a };
+        struct plan plan = { .arena = &a, .now_ms = now_ms };
         struct str text = arena_fmt(&a,
                                     "{\"metadata\":{\"namespace\":\"n\",\"name\":\"e\",\"uid\":\"u\","
                                     "\"creationTimestamp\":\"2026-03-01T08:00:00Z\"}%s}",
                                     cases[i].more);
 
-        event_expire_plan(parse(&a, text.p), now_ms, &plan);
+        event_expire_plan(parse(&a, text.p), &plan);
         assert_plan(cases[i].label, &plan, cases[i].goes ? "delete Event n/e uid u background\n" : "");
     }
 }

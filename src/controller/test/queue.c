@@ -69,7 +69,8 @@ static void check(const struct scene *s)
         o.parent = queue_make(&a, parent, "root", s->parent_state, NULL);
     if (s->state)
         set_counters(&a, queue, &o);
-    queue_plan(&o, 1000000, &plan);
+    plan.now_ms = 1000000;
+    queue_plan(&o, &plan);
     assert_plan(s->label, &plan, s->want);
 }
 
@@ -294,7 +295,8 @@ static void test_counters(void **state)
         };
 
         json_set(queue, "status", parse(&a, cases[i].status));
-        queue_plan(&o, 1000000, &plan);
+        plan.now_ms = 1000000;
+        queue_plan(&o, &plan);
         assert_plan(cases[i].label, &plan, cases[i].want);
         if (plan.ops.n && plan.ops.v[0].kind == OP_UPDATE_STATUS) /* the precondition */
             assert_true(str_is(json_member_text(json_get(plan.ops.v[0].body, "metadata"), "resourceVersion"), "7"));
@@ -318,7 +320,8 @@ static void test_counters_of_many_wait_longer(void **state)
                                         .running = cases[i].running,
                                         .status_ms = 1000000 - cases[i].waits_ms + !is_due };
 
-            queue_plan(&o, 1000000, &plan);
+            plan.now_ms = 1000000;
+            queue_plan(&o, &plan);
             assert_int_equal(plan.ops.n, is_due);
             assert_int_equal(plan.wake_ms, is_due ? 0 : 1000001);
         }
@@ -335,7 +338,8 @@ static void test_unfinished_ones_hold_a_queue(void **state)
         struct str want = i < 4 ? STR("Closing") : STR("Closed"), got;
 
         *counters[i] = UINT32_MAX;
-        queue_plan(&o, 1, &plan);
+        plan.now_ms = 1;
+        queue_plan(&o, &plan);
         assert_int_equal(plan.ops.n, 1);
         got = plan.ops.v[0].kind == OP_PATCH_STATUS ? STR("Closing") /* counters only: the state stays */
                                                     : json_member_text(json_get(plan.ops.v[0].body, "status"), "state");
@@ -354,7 +358,8 @@ static void test_deleting(void **state)
     (void)state;
 
     json_set(json_get(queue, "metadata"), "deletionTimestamp", json_str(&a, STR("2026-03-01T09:30:00Z")));
-    queue_plan(&o, 1, &plan);
+    plan.now_ms = 1;
+    queue_plan(&o, &plan);
     assert_plan("deleting", &plan, "");
 }
 
@@ -444,7 +449,8 @@ static void test_settles(void **state)
                                         .n_commands = w.n_commands,
                                         .parent = w.parent };
 
-            queue_plan(&o, steps, &plan);
+            plan.now_ms = steps;
+            queue_plan(&o, &plan);
             quiet = plan.ops.n ? 0 : quiet + 1;
             if (plan.ops.n && rand_chance(&r, 3, 4))
                 apply(&a, &w, &plan.ops.v[rand_below(&r, plan.ops.n)]);

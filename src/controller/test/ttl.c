@@ -28,7 +28,8 @@ static void check(const char *label, const char *meta, const char *spec, const c
         "\"namespace\":\"n\",\"uid\":\"u-1\",\"resourceVersion\":\"7\"%s},\"spec\":{%s},\"status\":{\"state\":{%s}}}",
         meta, spec, state);
     job_decode(&a, parse(&a, text.p), &job);
-    ttl_plan(&job, finished_ms + after_ms, &plan);
+    plan.now_ms = finished_ms + after_ms;
+    ttl_plan(&job, &plan);
     if (plan.wake_ms)
         plan.wake_ms -= finished_ms;
     assert_plan(label, &plan, want);

@@ -174,7 +174,7 @@ static void check_ensure(const struct seen *seen, enum ensured want, const char 
     o.group.exists = o.group.is_native = seen->group != NULL;
     o.group.is_deleting = json_find(o.group.raw, "metadata", "deletionTimestamp", NULL);
     status_begin(&d, &f.arena, &o);
-    assert_int_equal(native_ensure(&d, 0, &plan), want);
+    assert_int_equal(native_ensure(&d, &plan), want);
     next_of(&plan, &text);
     if (!str_is(buf_view(&text), next))
         fail_msg("want \"%s\", got \"%.*s\"", next, STR_ARG(buf_view(&text)));

@@ -34,14 +34,13 @@ void agent_pod_dirty(struct agent_pod *p)
 void agent_event(struct agent *g, const struct json *about, bool is_warning, const char *reason, struct str message)
 {
     autoarena a = { 0 };
-    struct plan plan = { .arena = &a };
-    struct op *op = plan_event(&plan, about, is_warning ? "Warning" : "Normal", reason, cluster_now_ms(g->cluster),
-                               "%.*s", STR_ARG(message));
+    struct plan plan = { .arena = &a, .now_ms = cluster_now_ms(g->cluster) };
+    struct op *op = plan_event(&plan, about, is_warning ? "Warning" : "Normal", reason, message);
 
     plan_event_from(&plan, op, STR("kubelet"), g->node_name);
     op->is_best_effort = true;
     op->count = COUNT_EACH;
-    if (recorder_take(&g->recorder, &a, op, cluster_now_ms(g->cluster)))
+    if (recorder_take(&g->recorder, &a, op, plan.now_ms))
         cluster_write(g->cluster, op);
 }
 

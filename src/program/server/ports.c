@@ -114,9 +114,9 @@ static const char *protocol_name(int type)
 static void tell_pod(const struct node_port *p, const char *address, const char *why)
 {
     autoarena a = { 0 };
-    struct plan plan = { .arena = &a };
-    struct op *op = plan_event(&plan, p->pod->root, "Warning", "FailedHostPort", clock_now_ms(&p->serve->clock.clock),
-                               "hostPort %u/%s is not open at %s: %s", p->port, protocol_name(p->type), address, why);
+    struct plan plan = { .arena = &a, .now_ms = clock_now_ms(&p->serve->clock.clock) };
+    struct op *op = plan_event_warning(&plan, p->pod->root, "FailedHostPort", "hostPort %u/%s is not open at %s: %s",
+                                       p->port, protocol_name(p->type), address, why);
 
     plan_event_from(&plan, op, STR("kubelet"), p->serve->node_name);
     (void)store_apply(p->serve->store, op, NULL, NULL); /* an Event that is lost is lost */

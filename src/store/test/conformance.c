@@ -604,7 +604,7 @@ static void propagation_adds_finalizers(void **state)
 
 static void apply_a_plan(void **state)
 {
-    struct plan p = { .arena = &arena };
+    struct plan p = { .arena = &arena, .now_ms = START_MS };
     struct json *job;
 
     (void)state;
@@ -621,8 +621,8 @@ static void apply_a_plan(void **state)
     assert_string_equal(printed(json_get(job, "status")), "{\"x\":1}");
 
     p.ops.n = 0;
-    plan_event(&p, job, "Normal", "Because", START_MS, "told %d times", 1);
-    plan_event(&p, job, "Normal", "Because", START_MS, "told %d times", 1);
+    plan_event_normal(&p, job, "Because", "told %d times", 1);
+    plan_event_normal(&p, job, "Because", "told %d times", 1);
     plan_delete(&p, (struct object_id){ jobs, STR("a"), STR("j"), STR("wrong") });
     plan_delete(&p, (struct object_id){ jobs, STR("a"), STR("j"), object_uid(job) })->propagation = PROPAGATE_ORPHAN;
     assert_int_equal(store_apply(store, &p.ops.v[0], NULL, &err), 0);
