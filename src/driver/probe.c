@@ -254,8 +254,9 @@ static struct probe *probe_need(struct driver *d, struct str asker, struct str u
     return p;
 }
 
-static bool probe_pod(struct driver *d, struct str key, const struct cache_job *job, const struct job_pod *pod,
-                      const struct flow_question *q, int64_t *again_ms)
+/* When to look again, in milliseconds; 0: it has passed. */
+static int64_t probe_pod(struct driver *d, struct str key, const struct cache_job *job, const struct job_pod *pod,
+                         const struct flow_question *q)
 {
     struct str uid = str_of(pod->view.uid);
     struct probe *p = probe_need(d, key, uid, q);
@@ -263,18 +264,17 @@ static bool probe_pod(struct driver *d, struct str key, const struct cache_job *
     int64_t now_ms = clock_mono_ms(&clock_real);
 
     if (p->state == PROBE_PASSED)
-        return true;
-    *again_ms = MIN_OF(*again_ms, (int64_t)REST_MS);
+        return 0;
     if (!at && now_ms >= p->due_ms) {
         p->due_ms = now_ms + REST_MS; /* it may have none yet */
         request_read(d, key, (struct object_id){ known_types()->pod, job->object->namespace, pod->name, uid });
     }
     if (!at)
-        return false;
+        return REST_MS;
     probe_look(d, p, at->ip, q, now_ms);
-    if (p->state == PROBE_CONNECTS || p->state == PROBE_READS)
-        *again_ms = MIN_OF(*again_ms, (int64_t)LOOK_MS);
-    return p->state == PROBE_PASSED;
+    if (p->state == PROBE_PASSED)
+        return 0;
+    return p->state == PROBE_CONNECTS || p->state == PROBE_READS ? LOOK_MS : REST_MS;
 }
 
 bool probe_task(struct driver *d, struct str key, const struct cache_job *job, const struct flow_question *q,
@@ -292,8 +292,12 @@ bool probe_task(struct driver *d, struct str key, const struct cache_job *job, c
                 do_all = false; /* there will be news of it */
                 continue;
             }
-            if (pod->view.phase == POD_RUNNING && !d->opt.assumes_answers)
-                do_all &= probe_pod(d, key, job, pod, q, again_ms);
+            if (pod->view.phase == POD_RUNNING && !d->opt.assumes_answers) {
+                int64_t ms = probe_pod(d, key, job, pod, q);
+
+                do_all &= ms == 0;
+                *again_ms = ms ? MIN_OF(*again_ms, ms) : *again_ms;
+            }
         }
     }
     return do_all;

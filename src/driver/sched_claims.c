@@ -15,8 +15,7 @@
 
 struct claims_look {
     struct driver *d;
-    struct str namespace, node;
-    bool was_told;
+    const struct claims_of_pod *pod;
     enum claims_state state;
     struct plan *plan;
 };
@@ -26,10 +25,11 @@ static void tell_node(struct claims_look *l, const struct object *claim)
     struct arena *a = l->plan->arena;
     struct json *patch = json_object(a);
 
-    object_set_annotation(a, patch, SELECTED_NODE_KEY, arena_str(a, l->node));
-    plan_patch(l->plan,
-               (struct object_id){ claim->type, l->namespace, arena_str(a, claim->name), arena_str(a, claim->uid) },
-               patch);
+    object_set_annotation(a, patch, SELECTED_NODE_KEY, arena_str(a, l->pod->node));
+    plan_patch(
+        l->plan,
+        (struct object_id){ claim->type, l->pod->namespace, arena_str(a, claim->name), arena_str(a, claim->uid) },
+        patch);
 }
 
 /* The annotation says that nobody but us chose this very volume: its claimRef goes with the claim. */
@@ -61,9 +61,9 @@ static enum claims_state claim_state(struct claims_look *l, const struct object 
     const struct sched_known *volume =
         claim->volume.n ? sched_feed_find(l->d, known_types()->volume, STR_NULL, claim->volume, STR_NULL) : NULL;
 
-    if (claim->is_named || (!claim->volume.n && str_eq(object_annotation(o->root, SELECTED_NODE_KEY), l->node)))
+    if (claim->is_named || (!claim->volume.n && str_eq(object_annotation(o->root, SELECTED_NODE_KEY), l->pod->node)))
         return CLAIMS_WAIT;
-    if (l->was_told || claim->is_lost || (claim->volume.n && !volume))
+    if (l->pod->are_told || claim->is_lost || (claim->volume.n && !volume))
         return CLAIMS_LOST;
     if (volume)
         tell_volume(l, o, volume, claim->is_reserved);
@@ -75,21 +75,19 @@ static enum claims_state claim_state(struct claims_look *l, const struct object 
 static void look_at_claim(void *ctx, const struct sched_claim *claim)
 {
     struct claims_look *l = ctx;
-    const struct object *o = cache_find(&l->d->cache, known_types()->claim, l->namespace, claim->name);
+    const struct object *o = cache_find(&l->d->cache, known_types()->claim, l->pod->namespace, claim->name);
 
     if (!o || json_member_text(json_get(o->root, "spec"), "volumeName").n)
         return;
     l->state = MAX_OF(l->state, claim_state(l, o, claim));
 }
 
-enum claims_state sched_claims_plan(struct driver *d, struct str namespace, struct str pod_uid, struct str node,
-                                    bool *is_told, struct plan *plan)
+enum claims_state sched_claims_plan(struct driver *d, const struct claims_of_pod *pod, struct plan *plan)
 {
-    struct claims_look l = { d, namespace, node, *is_told, CLAIMS_FINE, plan };
+    struct claims_look l = { d, pod, CLAIMS_FINE, plan };
 
-    sched_claims(d->schedule.sched, pod_uid, look_at_claim, &l);
+    sched_claims(d->schedule.sched, pod->uid, look_at_claim, &l);
     if (l.state == CLAIMS_LOST)
         plan->ops.n = 0; /* the pod may go elsewhere */
-    *is_told = l.state == CLAIMS_WAIT;
     return l.state;
 }

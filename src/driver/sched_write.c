@@ -217,24 +217,24 @@ static struct json *time_node(struct arena *a, int64_t ms)
     return text_node(a, buf_view(&text));
 }
 
-static struct json *sched_write_add_condition(struct arena *a, struct json *list, const char *type, const char *status,
-                                              struct str reason, struct str message, int64_t since_ms)
+struct written_condition {
+    const char *type, *status;
+    struct str reason, message;
+    int64_t since_ms;
+    int64_t generation; /* of the pod that it is about; 0: not known */
+};
+
+static void sched_write_add_condition(struct arena *a, struct json *list, const struct written_condition *is)
 {
     struct json *c = json_push(list, json_object(a));
 
-    json_add(c, STR("type"), json_str(a, str_of(type)));
-    json_add(c, STR("status"), json_str(a, str_of(status)));
-    json_add(c, STR("reason"), text_node(a, reason));
-    json_add(c, STR("message"), text_node(a, message));
-    json_add(c, STR("lastTransitionTime"), time_node(a, since_ms));
-    return c;
-}
-
-/* The generation of the pod that the condition is about. */
-static void add_observed(struct arena *a, struct json *condition, const struct sched_known *known)
-{
-    if (known->generation)
-        json_add(condition, STR("observedGeneration"), json_int(a, known->generation));
+    json_add(c, STR("type"), json_str(a, str_of(is->type)));
+    json_add(c, STR("status"), json_str(a, str_of(is->status)));
+    json_add(c, STR("reason"), text_node(a, is->reason));
+    json_add(c, STR("message"), text_node(a, is->message));
+    json_add(c, STR("lastTransitionTime"), time_node(a, is->since_ms));
+    if (is->generation)
+        json_add(c, STR("observedGeneration"), json_int(a, is->generation));
 }
 
 /* Require the pod to be unchanged: if it has ended or started meanwhile, the scheduler decides again. */
@@ -250,18 +250,20 @@ static void plan_evict(struct driver *d, struct sched_write *e, const struct sch
 {
     struct arena *a = plan->arena;
     struct json *status = json_object(a), *list = json_add(status, STR("conditions"), json_array(a));
-    struct str why = arena_fmt(a, "Pod is evicted, because of %.*s", STR_ARG(buf_view(&e->evict_reason)));
+    struct written_condition ready = { "Ready", "False", STR("Evict"), .since_ms = plan->now_ms,
+                                       .generation = known->generation };
+    struct written_condition disrupted = { "DisruptionTarget", "True", STR("PreemptionByScheduler"),
+                                           .since_ms = plan->now_ms, .generation = known->generation };
 
     if (e->is_marked) {
         plan_delete(plan, sched_write_id(e))->rev = known->rev;
         return;
     }
-    add_observed(a, sched_write_add_condition(a, list, "Ready", "False", STR("Evict"), why, plan->now_ms), known);
-    why = arena_fmt(a, "%.*s: preempting to accommodate a higher priority pod", STR_ARG(d->opt.scheduler_name));
-    add_observed(
-        a,
-        sched_write_add_condition(a, list, "DisruptionTarget", "True", STR("PreemptionByScheduler"), why, plan->now_ms),
-        known);
+    ready.message = arena_fmt(a, "Pod is evicted, because of %.*s", STR_ARG(buf_view(&e->evict_reason)));
+    disrupted.message = arena_fmt(a, "%.*s: preempting to accommodate a higher priority pod",
+                                  STR_ARG(d->opt.scheduler_name));
+    sched_write_add_condition(a, list, &ready);
+    sched_write_add_condition(a, list, &disrupted);
     add_revision(a, plan_patch_status(plan, sched_write_id(e), status), known);
     e->is_marked = true;
 }
@@ -271,9 +273,10 @@ static void plan_unmark(struct sched_write *e, struct plan *plan)
 {
     struct arena *a = plan->arena;
     struct json *status = json_object(a), *list = json_add(status, STR("conditions"), json_array(a));
+    struct written_condition spared = { "DisruptionTarget", "False", STR("PreemptionByScheduler"),
+                                        STR("the pod changed before it was evicted"), plan->now_ms };
 
-    sched_write_add_condition(a, list, "DisruptionTarget", "False", STR("PreemptionByScheduler"),
-                              STR("the pod changed before it was evicted"), plan->now_ms);
+    sched_write_add_condition(a, list, &spared);
     plan_patch_status(plan, sched_write_id(e), status)->is_best_effort = true;
     e->is_marked = false;
 }
@@ -292,14 +295,16 @@ static void plan_pod_status(struct sched_write *e, const struct sched_known *kno
 {
     struct arena *a = plan->arena;
     struct json *status = json_object(a);
+    struct written_condition refused = { "PodScheduled",
+                                         "False",
+                                         buf_view(&e->refusal_reason),
+                                         buf_view(&e->refusal_message),
+                                         known->refused_ms ? known->refused_ms : plan->now_ms,
+                                         known->generation };
     struct op *op;
 
     if (e->has_refusal)
-        add_observed(a,
-                     sched_write_add_condition(a, json_add(status, STR("conditions"), json_array(a)), "PodScheduled",
-                                               "False", buf_view(&e->refusal_reason), buf_view(&e->refusal_message),
-                                               known->refused_ms ? known->refused_ms : plan->now_ms),
-                     known);
+        sched_write_add_condition(a, json_add(status, STR("conditions"), json_array(a)), &refused);
     if (e->has_nominee)
         json_add(status, STR("nominatedNodeName"), e->nominee.n ? text_node(a, buf_view(&e->nominee)) : json_null(a));
     op = plan_patch_status(plan, sched_write_id(e), status);
@@ -365,8 +370,10 @@ static void give_up_bind(struct driver *d, struct sched_write *e, const char *wh
 /* Does it have its volumes? If not, request them, or wait for them. */
 static bool has_volumes(struct driver *d, struct sched_write *e, struct plan *plan)
 {
-    enum claims_state state = sched_claims_plan(d, e->namespace, e->uid, buf_view(&e->node), &e->is_told, plan);
+    struct claims_of_pod claims = { e->namespace, e->uid, buf_view(&e->node), e->is_told };
+    enum claims_state state = sched_claims_plan(d, &claims, plan);
 
+    e->is_told = state == CLAIMS_WAIT;
     list_remove(&e->waits);
     if (state == CLAIMS_WAIT && !e->patience_until)
         e->patience_until = d->run_ms + VOLUMES_MS;

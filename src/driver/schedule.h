@@ -115,9 +115,14 @@ enum claims_state {
     CLAIMS_STATE_MAX,
 };
 
-/* Plan the claims of a pod for 'node'. '*is_told': they were annotated before; set when they are annotated now. */
-enum claims_state sched_claims_plan(struct driver *d, struct str namespace, struct str pod_uid, struct str node,
-                                    bool *is_told, struct plan *plan);
+struct claims_of_pod {
+    struct str namespace, uid; /* of the pod */
+    struct str node;           /* the node chosen for it */
+    bool are_told;             /* the claims were annotated with that node before */
+};
+
+/* Plan the claims of a pod for its node. After CLAIMS_WAIT they are annotated. */
+enum claims_state sched_claims_plan(struct driver *d, const struct claims_of_pod *pod, struct plan *plan);
 
 /* ---- schedule.c ---- */
 
