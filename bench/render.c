@@ -100,17 +100,18 @@ static void render(int pods, struct result *ret)
         err_set(&e, ERR_INVALID, "%.*s", STR_ARG(problems_join(&a, &ps)));
         goto failed;
     }
-    if (job_wanted(&job, set, NULL, false, &objects, &e) < 0)
+    if (job_wanted(&job, set, &objects, &e) < 0)
         goto failed;
+    job_wanted_group(&job, NULL, false, &objects);
     VEC_FOREACH(o, &objects.list)
         ret->bytes += print_and_drop(&out, *o);
     for (size_t t = 0; t < job.spec.tasks.n; t++)
         for (int32_t i = 0; i < job.spec.tasks.v[t].replicas; i++) {
-            struct json *pod;
+            struct pod_draft pod = { .task_pos = t, .index = (uint32_t)i };
 
-            if (job_pod_new(&scratch, &job, set, t, (uint32_t)i, &pod, &e) < 0)
+            if (job_pod_new(&scratch, &job, set, &pod, &e) < 0)
                 goto failed;
-            ret->bytes += print_and_drop(&out, pod);
+            ret->bytes += print_and_drop(&out, pod.root);
             arena_reset(&scratch);
         }
     ret->cpu_s = cpu_now() - start - keys_s;

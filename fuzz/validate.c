@@ -28,15 +28,18 @@ static int make_keys(void *ctx, struct arena *a, const char *type, struct ssh_ke
 static void build(struct arena *a, struct job *job, struct plugin_set *set)
 {
     struct plugin_objects objects = { .arena = a };
-    struct json *pod;
     struct err e;
 
-    if (job_wanted(job, set, NULL, false, &objects, &e) < 0)
+    if (job_wanted(job, set, &objects, &e) < 0)
         abort();
+    job_wanted_group(job, NULL, false, &objects);
     for (size_t t = 0; t < job->spec.tasks.n; t++)
-        for (int32_t i = 0; i < job->spec.tasks.v[t].replicas && i < 3; i++)
-            if (job_pod_new(a, job, set, t, (uint32_t)i, &pod, &e) < 0)
+        for (int32_t i = 0; i < job->spec.tasks.v[t].replicas && i < 3; i++) {
+            struct pod_draft pod = { .task_pos = t, .index = (uint32_t)i };
+
+            if (job_pod_new(a, job, set, &pod, &e) < 0)
                 abort();
+        }
 }
 
 static void admit(struct arena *a, struct json *root)

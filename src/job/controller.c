@@ -17,7 +17,7 @@ static const job_step_f steps[JOB_PHASE_MAX] = {
 /* The first write of a job's life: it waits, and what its plugins will make is marked. */
 static void controller_begin(struct status_draft *d, struct plan *plan)
 {
-    status_set_phase(d, PHASE_PENDING, plan->now_ms, NULL, "%s", "");
+    status_set_phase(d, PHASE_PENDING, plan->now_ms);
     status_count(d);
     status_send(d, plan);
 }

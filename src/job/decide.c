@@ -93,44 +93,45 @@ static bool decide_give_up(struct status_draft *d, struct str cause, int32_t bud
     d->memo.scope = RESTART_NONE;
     d->memo.timers.n = 0;
     d->is_urgent = true;
-    status_set_phase(d, PHASE_FAILED, now_ms, "RetriesExhausted", "%.*s: " NO_RETRY_LEFT, STR_ARG(cause), budget);
+    status_explain(d, "RetriesExhausted", "%.*s: " NO_RETRY_LEFT, STR_ARG(cause), budget);
+    status_set_phase(d, PHASE_FAILED, now_ms);
     return true;
 }
 
-/* Apply the action; false if it has no effect in this phase. 'charged': a policy asked, so it costs a retry. */
-static bool carry_out(struct status_draft *d, enum job_action action, const struct decide_cause *c, bool charged,
-                      struct plan *plan)
+/* Apply the action; false if it has no effect in this phase. */
+static bool carry_out(struct status_draft *d, enum job_action action, const struct decide_cause *c, struct plan *plan)
 {
     struct transition t = job_transition(d->phase, action);
-    struct str cause = why(d, c);
+    bool costs_retry = t.is_retry && c->event != EVENT_COMMAND;
+    const char *name = job_action_name(action);
     int32_t budget = d->o->job->spec.max_retry;
+    struct str cause = why(d, c);
 
-    if (d->phase == PHASE_RESTARTING && action == ACTION_RESTART && d->memo.scope != RESTART_NONE)
+    if (d->phase == PHASE_RESTARTING && action == ACTION_RESTART && d->memo.scope != RESTART_NONE) {
         t = (struct transition){ PHASE_RESTARTING,
                                  .bumps_version = true }; /* a part is being restarted; now all of it */
+        costs_retry = false;
+    }
     if (t.next == PHASE_NONE)
         return false;
-    if (t.is_retry && charged && d->retry_count >= budget)
+    if (costs_retry && d->retry_count >= budget)
         return decide_give_up(d, cause, budget, plan->now_ms);
     if (d->phase == PHASE_RESTARTING)
         restart_forget(d); /* what it was to run again has not run yet, however far it got */
     set_target(d, action, c);
     cancel_timers(d, action, c);
     d->version += t.bumps_version;
-    d->retry_count += t.is_retry && charged;
+    d->retry_count += costs_retry;
     d->forgets_done = action == ACTION_RESTART;
-    if (t.is_retry && charged && d->retry_count < budget) /* the last one is counted and not made (B31) */
-        status_set_phase(d, t.next, plan->now_ms, job_action_name(action), "%.*s: %s, retry %d of %d", STR_ARG(cause),
-                         job_action_name(action), d->retry_count, budget - 1);
-    else if (t.is_retry && charged)
-        status_set_phase(d, t.next, plan->now_ms, job_action_name(action), "%.*s: %s, " NO_RETRY_LEFT, STR_ARG(cause),
-                         job_action_name(action), budget);
+    if (costs_retry && d->retry_count < budget) /* the last one is counted and not made (B31) */
+        status_explain(d, name, "%.*s: %s, retry %d of %d", STR_ARG(cause), name, d->retry_count, budget - 1);
+    else if (costs_retry)
+        status_explain(d, name, "%.*s: %s, " NO_RETRY_LEFT, STR_ARG(cause), name, budget);
     else
-        status_set_phase(d, t.next, plan->now_ms, job_action_name(action), "%.*s: %s", STR_ARG(cause),
-                         job_action_name(action));
+        status_explain(d, name, "%.*s: %s", STR_ARG(cause), name);
+    status_set_phase(d, t.next, plan->now_ms);
     d->is_urgent = true;
-    plan_event_normal(plan, d->o->job->raw, "ExecuteAction", "Start to execute action %s: %.*s",
-                      job_action_name(action), STR_ARG(cause))
+    plan_event_normal(plan, d->o->job->raw, "ExecuteAction", "Start to execute action %s: %.*s", name, STR_ARG(cause))
         ->count = COUNT_DECISION;
     return true;
 }
@@ -189,7 +190,7 @@ static bool decide_command(struct status_draft *d, struct plan *plan)
         plan_event_normal(plan, d->o->job->raw, "CommandIssued", "Start to execute command %.*s: %s", STR_ARG(c->name),
                           job_action_name(action))
             ->count = COUNT_DECISION;
-        if (carry_out(d, action, &by_command, false, plan)) {
+        if (carry_out(d, action, &by_command, plan)) {
             remember_command(d, c->uid, plan->now_ms);
             return true;
         }
@@ -256,7 +257,7 @@ static bool decide_timer(struct status_draft *d, struct plan *plan)
         struct decide_cause c = cause_of_timer(d, &t);
 
         d->memo.timers.v[due] = d->memo.timers.v[--d->memo.timers.n];
-        return carry_out(d, t.action, &c, true, plan);
+        return carry_out(d, t.action, &c, plan);
     }
     return false;
 }
@@ -273,7 +274,7 @@ static bool decide_act(struct status_draft *d, const struct decide_cause *c, str
     if (choice.action == ACTION_NONE || (action_is_targeted(choice.action) && c->task == SIZE_MAX)) /* B9 */
         return false;
     if (choice.delay_ms == 0 || c->event == EVENT_POD_PENDING) /* PodPending is only told when its time is up */
-        return carry_out(d, choice.action, c, true, plan);
+        return carry_out(d, choice.action, c, plan);
     name = decide_about(d, c);
     if (job_transition(d->phase, choice.action).next == PHASE_NONE || memo_timer_find(&d->memo, name))
         return false;

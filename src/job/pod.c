@@ -126,15 +126,11 @@ static void draft_init(struct arena *a, const struct job *job, struct pod_draft 
     job_pod_default_text(a, pod->spec, "priorityClassName", job->spec.priority_class_name);
 }
 
-int job_pod_new(struct arena *a, const struct job *job, const struct plugin_set *set, size_t task_pos, uint32_t index,
-                struct json **ret, struct err *e)
+int job_pod_new(struct arena *a, const struct job *job, const struct plugin_set *set, struct pod_draft *pod,
+                struct err *e)
 {
-    struct pod_draft pod = { .task = &job->spec.tasks.v[task_pos], .task_pos = task_pos, .index = index };
-
-    draft_init(a, job, &pod);
-    job_volumes_mount(a, job, pod.spec);
-    if (plugin_set_pod(set, a, &pod, e) < 0)
-        return err_wrap(e, "pod %.*s", STR_ARG(pod.name));
-    *ret = pod.root;
-    return 0;
+    pod->task = &job->spec.tasks.v[pod->task_pos];
+    draft_init(a, job, pod);
+    job_volumes_mount(a, job, pod->spec);
+    return plugin_set_pod(set, a, pod, e) < 0 ? err_wrap(e, "pod %.*s", STR_ARG(pod->name)) : 0;
 }

@@ -7,9 +7,10 @@
 
 #include "plugin/plugin.h"
 
-/* Build pod 'index' of the task at 'task_pos' in 'a'. Only a plugin can fail it, and its name is in the error. */
-int job_pod_new(struct arena *a, const struct job *job, const struct plugin_set *set, size_t task_pos, uint32_t index,
-                struct json **ret, struct err *e);
+/* Build pod 'index' of the task at 'task_pos', both set in 'pod', in 'a'; pod->root is the result. Only a plugin can fail
+ * it, and its name is in the error. */
+int job_pod_new(struct arena *a, const struct job *job, const struct plugin_set *set, struct pod_draft *pod,
+                struct err *e);
 
 /* The labels that all pods of the task have. */
 struct json *job_task_labels(struct arena *a, const struct job *job, const struct job_task *task);

@@ -239,41 +239,29 @@ static void note_duration(struct status_draft *d, int64_t now_ms)
     json_set(d->status, "runningDuration", json_str(d->arena, arena_str(d->arena, buf_view(&text))));
 }
 
-/* A new reason is news: it does not wait as counters do. */
-static void job_status_explain(struct status_draft *d, const char *reason, const char *fmt, va_list ap)
+void status_explain(struct status_draft *d, const char *reason, const char *fmt, ...)
 {
     struct json *state = status_state_of(d);
-    struct str text = fmt ? arena_vfmt(d->arena, fmt, ap) : STR_NULL;
+    struct str text;
+    va_list ap;
 
+    va_start(ap, fmt);
+    text = arena_vfmt(d->arena, fmt, ap);
+    va_end(ap);
     d->is_urgent |= !str_eq(json_member_text(state, "reason"), str_of(reason));
     status_set_text(d, state, "reason", str_of(reason));
     status_set_text(d, state, "message", text);
 }
 
-void status_explain(struct status_draft *d, const char *reason, const char *fmt, ...)
+void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_ms)
 {
-    va_list ap;
-
-    va_start(ap, fmt);
-    job_status_explain(d, reason, fmt, ap);
-    va_end(ap);
-}
-
-void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_ms, const char *reason, const char *fmt,
-                      ...)
-{
-    struct json *state = status_state_of(d);
-    va_list ap;
-
-    va_start(ap, fmt);
-    job_status_explain(d, reason, fmt, ap);
-    va_end(ap);
     if (phase == d->phase)
         return;
     d->phase = phase;
     d->is_urgent = true;
-    json_set(state, "phase", json_str(d->arena, str_of(job_phase_name(phase))));
-    json_set(state, "lastTransitionTime", timestamp(d->arena, now_ms)); /* B38: only when the phase changes */
+    json_set(status_state_of(d), "phase", json_str(d->arena, str_of(job_phase_name(phase))));
+    json_set(status_state_of(d), "lastTransitionTime",
+             timestamp(d->arena, now_ms)); /* B38: only when the phase changes */
     status_add_condition(d, now_ms);
     note_duration(d, now_ms);
 }

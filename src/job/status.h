@@ -31,12 +31,10 @@ void status_count(struct status_draft *d);
 /* The message of a job whose last failure reaches maxRetry. */
 #define NO_RETRY_LEFT "no retry is left (maxRetry %d)"
 
-/* A new phase: state, condition, time; runningDuration when it ends. The same phase again changes only reason and
- * message. */
-void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_ms, const char *reason, const char *fmt,
-                      ...) __attribute__((format(printf, 5, 6)));
+/* A new phase: state, condition, time; runningDuration when it ends. The same phase again changes nothing. */
+void status_set_phase(struct status_draft *d, enum job_phase phase, int64_t now_ms);
 
-/* Reason and message of the phase it is in. */
+/* Reason (NULL: none) and message of the phase. A new reason is written at once, without the delay of counters. */
 void status_explain(struct status_draft *d, const char *reason, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

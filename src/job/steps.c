@@ -134,18 +134,18 @@ static void create_pods(struct status_draft *d, struct plan *plan)
         if (at == UINT32_MAX || !task_is_released(d->o, i))
             continue;
         for (; at != UINT32_MAX && left; at = pods_next_missing(t, at + 1), left--) {
-            struct json *pod;
+            struct pod_draft pod = { .task_pos = i, .index = at };
             struct err e;
 
-            if (job_pod_new(d->arena, d->o->job, d->o->set, i, at, &pod, &e) < 0) {
+            if (job_pod_new(d->arena, d->o->job, d->o->set, &pod, &e) < 0) {
                 plan_event_warning(plan, d->o->job->raw, "PluginError", "%s", e.text);
                 return;
             }
             if (!str_eq(group, default_group)) /* B46: a PodGroup of the older naming */
-                object_set_annotation(d->arena, pod, "scheduling.k8s.io/group-name", group);
+                object_set_annotation(d->arena, pod.root, "scheduling.k8s.io/group-name", group);
             if (d->o->group.is_native)
-                native_join(d->arena, pod, group, d->o->own_scheduler);
-            plan_create(plan, pod_type(), pod);
+                native_join(d->arena, pod.root, group, d->o->own_scheduler);
+            plan_create(plan, pod_type(), pod.root);
         }
     }
 }
@@ -219,9 +219,10 @@ struct job_outcome step_active(struct status_draft *d, struct plan *plan)
     out.objects_are_fine = steps_make(d, plan) == ENSURED_FINE;
     (void)kill_pods(d, POD_OLD, plan); /* what is left of an earlier attempt or a larger size */
     next = settle(d->o, d->phase, &why);
-    if (next != d->phase)
-        status_set_phase(d, next, plan->now_ms, phase_is_final(next) ? job_phase_name(next) : NULL, "%s",
-                         phase_is_final(next) ? why : "");
+    if (next != d->phase) {
+        status_explain(d, phase_is_final(next) ? job_phase_name(next) : NULL, "%s", phase_is_final(next) ? why : "");
+        status_set_phase(d, next, plan->now_ms);
+    }
     status_count(d);
     status_send(d, plan);
     return out;
@@ -269,11 +270,6 @@ static bool steps_kill_all(struct status_draft *d, struct plan *plan)
            job_total_replicas(d->o->job) - pods->n_class[POD_TERMINATING] < d->o->job->spec.min_available;
 }
 
-static struct str steps_state_text(const struct status_draft *d, const char *key)
-{
-    return json_text(json_find(d->status, "state", key, NULL), STR(""));
-}
-
 struct job_outcome step_restarting(struct status_draft *d, struct plan *plan)
 {
     struct job_outcome out = { .objects_are_fine = d->o->objects_are_fine };
@@ -282,7 +278,8 @@ struct job_outcome step_restarting(struct status_draft *d, struct plan *plan)
     /* B31: nothing is prepared for an attempt that will not be made; pods are kept to look at */
     if (restart_is_exhausted(d)) {
         d->memo.scope = RESTART_NONE;
-        status_set_phase(d, PHASE_FAILED, plan->now_ms, "RetriesExhausted", NO_RETRY_LEFT, d->o->job->spec.max_retry);
+        status_explain(d, "RetriesExhausted", NO_RETRY_LEFT, d->o->job->spec.max_retry);
+        status_set_phase(d, PHASE_FAILED, plan->now_ms);
     } else {
         if (tell_ending(d, plan))
             return out;
@@ -290,7 +287,8 @@ struct job_outcome step_restarting(struct status_draft *d, struct plan *plan)
         if (!is_busy) {
             restart_forget(d);
             d->memo.scope = RESTART_NONE;
-            status_set_phase(d, PHASE_PENDING, plan->now_ms, NULL, "%s", "");
+            status_explain(d, NULL, "%s", "");
+            status_set_phase(d, PHASE_PENDING, plan->now_ms);
         }
     }
     status_count(d);
@@ -322,9 +320,8 @@ struct job_outcome step_killing(struct status_draft *d, struct plan *plan)
     left += kill_pods(d, POD_LIVE, plan);
     job_dismantle(d, plan);
     remove_markers(d);
-    if (next != PHASE_NONE && left == 0) /* why it was killed is still why it rests */
-        status_set_phase(d, next, plan->now_ms, arena_cstr(d->arena, steps_state_text(d, "reason")), "%.*s",
-                         STR_ARG(steps_state_text(d, "message")));
+    if (next != PHASE_NONE && left == 0) /* reason and message stay those of the kill */
+        status_set_phase(d, next, plan->now_ms);
     status_count(d);
     status_send(d, plan);
     return (struct job_outcome){ .has_looked = true };

@@ -10,9 +10,12 @@
 #include "job/podgroup.h"
 #include "plugin/plugin.h"
 
-/* All but the pods, appended to 'out'. Names the job's claims first (see job_volumes_name). */
-int job_wanted(struct job *job, const struct plugin_set *set, const struct priority_source *priorities, bool is_native,
-               struct plugin_objects *out, struct err *e);
+/* Append the objects of plugins and the claims to 'out'. Names the job's claims first (see job_volumes_name). */
+int job_wanted(struct job *job, const struct plugin_set *set, struct plugin_objects *out, struct err *e);
+
+/* Then append its PodGroup. */
+void job_wanted_group(const struct job *job, const struct priority_source *priorities, bool is_native,
+                      struct plugin_objects *out);
 
 /* status.controlledResources once all of it exists. */
 struct json *job_markers(struct arena *a, const struct job *job, const struct plugin_set *set);

@@ -136,25 +136,24 @@ static void show_object(struct render *r, struct json *object)
 }
 
 /* A pod that exists is left as it is; the controller would not touch it either. */
-static int make_pod(const struct render *r, const struct load *l, struct arena *a, size_t task_pos, uint32_t index,
-                    struct json **ret, struct err *e)
+static int make_pod(const struct render *r, const struct load *l, struct arena *a, struct pod_draft *pod, struct err *e)
 {
     const struct loaded *doc = r->doc;
-    const struct job_task *task = &doc->job.spec.tasks.v[task_pos];
+    const struct job_task *task = &doc->job.spec.tasks.v[pod->task_pos];
     struct json *found = NULL;
 
     if (l->state)
-        found = load_find(l->state, "Pod", doc->job.meta.namespace, job_pod_name(a, &doc->job, task, index));
+        found = load_find(l->state, "Pod", doc->job.meta.namespace, job_pod_name(a, &doc->job, task, pod->index));
     if (found && str_eq(object_controller_uid(found), doc->job.meta.uid)) {
-        *ret = json_copy(a, found);
+        pod->root = json_copy(a, found);
         return 0;
     }
-    if (job_pod_new(a, &doc->job, doc->set, task_pos, index, ret, e) < 0)
+    if (job_pod_new(a, &doc->job, doc->set, pod, e) < 0)
         return -1;
     if (r->is_native)
-        native_join(a, *ret, job_group_name(a, &doc->job), STR("volcano"));
+        native_join(a, pod->root, job_group_name(a, &doc->job), STR("volcano"));
     if (found)
-        (void)settle_foreign(l, doc, *ret); /* a pod never fits: only the warning counts */
+        (void)settle_foreign(l, doc, pod->root); /* a pod never fits: only the warning counts */
     return 0;
 }
 
@@ -167,13 +166,13 @@ static int show_task(struct render *r, const struct load *l, size_t task_pos, st
     if (r->form->task && render_wants(r, STR("Pod"), STR_NULL))
         r->form->task(r, task);
     for (int32_t i = 0; i < task->replicas; i++) {
-        struct json *pod;
+        struct pod_draft pod = { .task_pos = task_pos, .index = (uint32_t)i };
 
-        if (make_pod(r, l, &scratch, task_pos, (uint32_t)i, &pod, e) < 0)
+        if (make_pod(r, l, &scratch, &pod, e) < 0)
             return -1;
         r->n_pods++, r->n_in_task++;
-        if (render_wants(r, STR("Pod"), object_name(pod))) {
-            r->form->pod(r, pod, task);
+        if (render_wants(r, STR("Pod"), object_name(pod.root))) {
+            r->form->pod(r, pod.root, task);
             r->n_shown++;
             render_flush(r);
         }
@@ -206,8 +205,9 @@ static int show_job(struct render *r, const struct load *l, struct loaded *doc, 
 
     r->doc = doc;
     r->n_objects = r->n_pods = 0;
-    if (job_wanted(&doc->job, doc->set, &priorities, r->is_native, &objects, e) < 0)
+    if (job_wanted(&doc->job, doc->set, &objects, e) < 0)
         return -1;
+    job_wanted_group(&doc->job, &priorities, r->is_native, &objects);
     show_job_itself(r, doc);
     VEC_FOREACH(object, &objects.list)
         show_object(r, settle_foreign(l, doc, *object));

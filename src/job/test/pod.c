@@ -47,12 +47,12 @@ static const char full_job[] = "apiVersion: batch.volcano.sh/v1alpha1\n"
 
 static struct json *make(struct fixture *f, size_t task, uint32_t index)
 {
-    struct json *pod;
+    struct pod_draft pod = { .task_pos = task, .index = index };
     struct err e;
 
-    if (job_pod_new(&f->arena, &f->job, f->set, task, index, &pod, &e) < 0)
+    if (job_pod_new(&f->arena, &f->job, f->set, &pod, &e) < 0)
         fail_msg("%s", e.text);
-    return pod;
+    return pod.root;
 }
 
 static void test_metadata(void **state)

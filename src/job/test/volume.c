@@ -74,14 +74,15 @@ static void test_claim_names_follow_the_uid(void **state)
 static void test_mounts(void **state)
 {
     struct fixture f;
-    struct json *pod, *spec, *volumes, *c, *i;
+    struct json *spec, *volumes, *c, *i;
+    struct pod_draft pod = { 0 };
     struct err e;
 
     (void)state;
     fixture_init(&f, two_volumes);
     job_volumes_name(&f.arena, &f.job);
-    assert_int_equal(job_pod_new(&f.arena, &f.job, f.set, 0, 0, &pod, &e), 0);
-    spec = json_get(pod, "spec");
+    assert_int_equal(job_pod_new(&f.arena, &f.job, f.set, &pod, &e), 0);
+    spec = pod.spec;
     volumes = json_get(spec, "volumes");
     assert_int_equal(json_count(volumes), 3); /* mine, data, and one for both mounts of 'shared' (B48) */
     JSON_FOREACH(v, volumes)

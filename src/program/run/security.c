@@ -16,11 +16,11 @@ static void visit_task(struct arena *a, const struct pod_spec *p, visit_f *visit
                  tasks = place_member(&spec, "tasks"),
                  task = place_item(&tasks, json_at(tasks.node, p->task_index), p->task_index),
                  template = place_member(&task, "template");
-    struct json *pod;
+    struct pod_draft pod = { .task_pos = p->task_index };
     struct err ignored; /* a plugin that fails says so when the pod is made */
 
-    if (p->replicas > 0 && job_pod_new(a, job, p->doc->set, p->task_index, 0, &pod, &ignored) == 0)
-        template.node = pod;
+    if (p->replicas > 0 && job_pod_new(a, job, p->doc->set, &pod, &ignored) == 0)
+        template.node = pod.root;
     visit(ctx, &template, p->doc);
 }
 
