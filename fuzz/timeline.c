@@ -47,7 +47,7 @@ static void tell(struct story *h, const struct json *doc)
     if (json_get(doc, "usage")) {
         int64_t used = number(doc, "usage", INT64_MAX);
 
-        history_usage(h->run, uid, used, used, used, h->now_ms);
+        history_usage(h->run, uid, (struct history_sample){ h->now_ms, used, used }, used);
         return;
     }
     type = type_by_kind(json_member_text(doc, "apiVersion"), json_member_text(doc, "kind"));

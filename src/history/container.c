@@ -190,8 +190,7 @@ static void thin(struct history_pod *p)
     p->samples.n = n;
 }
 
-void history_usage(struct history *h, struct str pod_uid, int64_t cpu_us, int64_t memory_bytes, int64_t peak_bytes,
-                   int64_t now_ms)
+void history_usage(struct history *h, struct str pod_uid, struct history_sample now, int64_t peak_bytes)
 {
     struct history_pod *p = map_get(&h->pods_uid, pod_uid);
     struct history_sample *last;
@@ -199,16 +198,16 @@ void history_usage(struct history *h, struct str pod_uid, int64_t cpu_us, int64_
     if (!p)
         return;
     last = p->samples.n ? &p->samples.v[p->samples.n - 1] : NULL;
-    p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, MAX_OF(peak_bytes, memory_bytes));
-    if (cpu_us < 0 && memory_bytes < 0)
+    p->memory_peak_bytes = MAX_OF(p->memory_peak_bytes, MAX_OF(peak_bytes, now.memory_bytes));
+    if (now.cpu_us < 0 && now.memory_bytes < 0)
         return;
-    if (!last || now_ms > last->at_ms) {
+    if (!last || now.at_ms > last->at_ms) {
         if (p->samples.n >= HISTORY_SAMPLES)
             thin(p);
         last = vec_push(&h->arena, &p->samples);
-        last->at_ms = now_ms;
+        last->at_ms = now.at_ms;
         last->cpu_us = p->samples.n > 1 ? last[-1].cpu_us : 0;
     }
-    last->cpu_us = MAX_OF(last->cpu_us, cpu_us); /* a counter; it starts again only by mistake */
-    last->memory_bytes = MAX_OF(memory_bytes, 0);
+    last->cpu_us = MAX_OF(last->cpu_us, now.cpu_us); /* a counter; it starts again only by mistake */
+    last->memory_bytes = MAX_OF(now.memory_bytes, 0);
 }

@@ -214,27 +214,17 @@ static struct str policy_path(struct history *h, const struct history_job *j, co
 
 /* ---- decisions ---- */
 
-static bool is_said(const struct history *h, const struct history_job *j, struct str mark)
-{
-    return j->last_decision && str_eq(h->decisions.v[j->last_decision - 1].mark, mark);
-}
-
 /* An action: "<cause>: <action>, retry 1 of 3". */
 static void note_action(struct history *h, struct history_job *j, const struct object *o, enum job_action action,
-                        struct str mark, int64_t now_ms)
+                        struct history_decision *d)
 {
     struct str rest = json_text(json_find(o->root, "status", "state", "message", NULL), STR(""));
     autobuf sep = { 0 }, because = { 0 };
-    struct history_decision *d;
     struct decision_cause c;
 
     buf_fmt(&sep, ": %s", job_action_name(action));
     read_cause(take_before(&rest, buf_view(&sep)), &c);
     c.action = action;
-    d = history_decide(h, j, now_ms);
-    if (!d)
-        return;
-    d->mark = mark;
     d->action = str_of(job_action_name(action));
     if (c.event == JOB_EVENT_MAX) { /* somebody else's words */
         d->because = history_keep(h, json_text(json_find(o->root, "status", "state", "message", NULL), STR("")));
@@ -248,25 +238,14 @@ static void note_action(struct history *h, struct history_job *j, const struct o
 }
 
 /* A phase that follows from the pods: all have ended, or retries are used up. */
-static void note_result(struct history *h, struct history_job *j, struct str phase, struct str reason,
-                        struct str message, struct str mark, int64_t now_ms)
+static void note_result(struct history *h, const struct json *state, struct str last_cause, struct history_decision *d)
 {
-    const struct history_decision *last = j->last_decision ? &h->decisions.v[j->last_decision - 1] : NULL;
-    struct str cause = last ? last->because : STR("");
-    struct history_decision *d = history_decide(h, j, now_ms);
     autobuf text = { 0 };
 
-    if (!d)
-        return;
-    if (str_is(reason, "RetriesExhausted")) {
-        buf_str(&text, message);
-        if (cause.n)
-            buf_fmt(&text, "; the last failure: %.*s", STR_ARG(cause));
-    } else {
-        buf_str(&text, message);
-    }
-    d->mark = mark;
-    d->action = history_keep(h, phase);
+    buf_str(&text, json_member_text(state, "message"));
+    if (str_is(json_member_text(state, "reason"), "RetriesExhausted") && last_cause.n)
+        buf_fmt(&text, "; the last failure: %.*s", STR_ARG(last_cause));
+    d->action = history_keep(h, json_member_text(state, "phase"));
     d->because = history_keep(h, buf_view(&text));
 }
 
@@ -316,21 +295,31 @@ static void note_timers(struct history *h, struct history_job *j, const struct o
 void history_job_decided(struct history *h, struct history_job *j, const struct object *o, int64_t now_ms)
 {
     const struct json *status = json_get(o->root, "status"), *state = json_get(status, "state");
-    struct str phase = json_member_text(state, "phase"), reason = json_member_text(state, "reason");
-    struct str message = json_member_text(state, "message");
+    struct str reason = json_member_text(state, "reason"), last_mark = STR(""), last_cause = STR("");
     enum job_action action = job_action_of(reason);
+    struct history_decision *d;
     autobuf mark = { 0 };
 
     note_timers(h, j, o, now_ms);
-    buf_fmt(&mark, "%.*s|%.*s|%lld|%lld", STR_ARG(reason), STR_ARG(message),
+    if (j->last_decision) {
+        last_mark = h->decisions.v[j->last_decision - 1].mark;
+        last_cause = h->decisions.v[j->last_decision - 1].because;
+    }
+    buf_fmt(&mark, "%.*s|%.*s|%lld|%lld", STR_ARG(reason), STR_ARG(json_member_text(state, "message")),
             (long long)json_i64(json_get(status, "version"), 0),
             (long long)json_i64(json_get(status, "retryCount"), 0));
-    if (is_said(h, j, history_keep(h, buf_view(&mark))))
+    if (str_eq(last_mark, buf_view(&mark)))
         return;
+    if (action == ACTION_NONE && (str_empty(reason) || !phase_is_final(job_phase_of(json_member_text(state, "phase")))))
+        return;
+    d = history_decide(h, j, now_ms);
+    if (!d)
+        return;
+    d->mark = history_keep(h, buf_view(&mark));
     if (action != ACTION_NONE)
-        note_action(h, j, o, action, history_keep(h, buf_view(&mark)), now_ms);
-    else if (phase_is_final(job_phase_of(phase)) && !str_empty(reason))
-        note_result(h, j, phase, reason, message, history_keep(h, buf_view(&mark)), now_ms);
+        note_action(h, j, o, action, d);
+    else
+        note_result(h, state, last_cause, d);
 }
 
 void decision_sentence(struct buf *out, const struct history_decision *d)

@@ -307,8 +307,7 @@ void history_changed(struct history *h, const struct object *o, bool is_gone, in
 
 /* A line of a container, or the beginning of one; what a pod has used so far and uses now (less than 0: not known). */
 void history_output(struct history *h, struct str pod_uid, struct str container, struct str text, bool is_partial);
-void history_usage(struct history *h, struct str pod_uid, int64_t cpu_us, int64_t memory_bytes, int64_t peak_bytes,
-                   int64_t now_ms);
+void history_usage(struct history *h, struct str pod_uid, struct history_sample now, int64_t peak_bytes);
 
 void history_note(struct history *h, struct str sentence, int64_t now_ms); /* notices, Ctrl-C, time-outs */
 

@@ -68,9 +68,13 @@ static void read_use(struct record *r, const struct json *line)
     struct str uid = json_member_text(line, "use");
 
     JSON_FOREACH(s, json_get(line, "samples"))
-        history_usage(r->history, uid, json_i64(json_at(s, 1), -1), json_i64(json_at(s, 2), -1), -1,
-                      json_i64(json_at(s, 0), 0));
-    history_usage(r->history, uid, -1, -1, json_i64(json_get(line, "peak"), 0), 0);
+        history_usage(r->history, uid,
+                      (struct history_sample){ .at_ms = json_i64(json_at(s, 0), 0),
+                                               .cpu_us = json_i64(json_at(s, 1), -1),
+                                               .memory_bytes = json_i64(json_at(s, 2), -1) },
+                      -1);
+    history_usage(r->history, uid, (struct history_sample){ .cpu_us = -1, .memory_bytes = -1 },
+                  json_i64(json_get(line, "peak"), 0));
 }
 
 static void read_fact(struct record *r, const struct json *line)

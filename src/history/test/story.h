@@ -127,7 +127,9 @@ static inline void story_line(struct story *s, const struct story_pod *p, struct
 
 static inline void story_use(struct story *s, int64_t at_ms, const struct story_pod *p, int64_t cpu_ms, int64_t mib)
 {
-    history_usage(s->h, story_uid(s, p), cpu_ms * 1000, mib << 20, (mib + 4) << 20, STORY_BEGIN_MS + at_ms);
+    struct history_sample now = { .at_ms = STORY_BEGIN_MS + at_ms, .cpu_us = cpu_ms * 1000, .memory_bytes = mib << 20 };
+
+    history_usage(s->h, story_uid(s, p), now, (mib + 4) << 20);
 }
 
 /* ---- whole runs ---- */

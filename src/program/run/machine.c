@@ -84,8 +84,9 @@ static size_t machine_on_room(void *ctx)
 
 static void on_usage(void *ctx, struct str pod_uid, const struct cgroup_stats *stats, int64_t now_ms)
 {
-    history_usage(((struct run_machine *)ctx)->run->history, pod_uid, stats->cpu_us, stats->memory_bytes,
-                  stats->memory_peak_bytes, now_ms);
+    struct history_sample now = { .at_ms = now_ms, .cpu_us = stats->cpu_us, .memory_bytes = stats->memory_bytes };
+
+    history_usage(((struct run_machine *)ctx)->run->history, pod_uid, now, stats->memory_peak_bytes);
 }
 
 static void machine_on_notice(void *ctx, struct str sentence)

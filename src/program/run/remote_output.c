@@ -113,7 +113,10 @@ static void take_usage(struct remote_pod *p, struct str rest)
 
     for (size_t i = 0; i < ARRAY_LEN(n) && str_split(&rest, ' ', &word); i++)
         (void)str_to_i64(word, &n[i]);
-    history_usage(p->remote->run->history, p->object->uid, n[0], n[1], n[2], clock_now_ms(p->remote->run->clock));
+    history_usage(
+        p->remote->run->history, p->object->uid,
+        (struct history_sample){ .at_ms = clock_now_ms(p->remote->run->clock), .cpu_us = n[0], .memory_bytes = n[1] },
+        n[2]);
 }
 
 static void take_record(struct remote_pod *p, struct str rest)

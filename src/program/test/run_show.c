@@ -215,9 +215,12 @@ static void rows(void **state)
     for (int i = 0; i < 3; i++)
         put_pod(h, "a", "worker", i, "", "", "{\"phase\":\"Running\"}", false, 2000);
     h->pods.v[1]->may = (struct history_share){ 2000, 256 << 20 };
-    history_usage(h, STR("a-worker-0"), 1000000, 100 << 20, 100 << 20, 60000);
-    history_usage(h, STR("a-worker-0"), 2500000, 128 << 20, 128 << 20, 61000);
-    history_usage(h, STR("a-worker-1"), 1000000, 1 << 20, 1 << 20, 61000);
+    history_usage(h, STR("a-worker-0"),
+                  (struct history_sample){ .at_ms = 60000, .cpu_us = 1000000, .memory_bytes = 100 << 20 }, 100 << 20);
+    history_usage(h, STR("a-worker-0"),
+                  (struct history_sample){ .at_ms = 61000, .cpu_us = 2500000, .memory_bytes = 128 << 20 }, 128 << 20);
+    history_usage(h, STR("a-worker-1"),
+                  (struct history_sample){ .at_ms = 61000, .cpu_us = 1000000, .memory_bytes = 1 << 20 }, 1 << 20);
     assert_int_equal(run_progress_block(&p, &out, 200, 50, 62000), 5);
     assert_string_equal(out.p, "a Running 1m1s, times out in 1m\n"
                                "  boss-0    succeeded\n"
