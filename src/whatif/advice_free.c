@@ -161,7 +161,7 @@ static void advice_free_build(struct advising *v, struct advice_free_tenant *con
     int64_t pods = 0;
 
     for (size_t i = 0; i < n; i++) {
-        (void)edit_add(v, s, EDIT_DELETE, list[i]->kind, list[i]->namespace, list[i]->name);
+        edit_add(v, s, (struct advice_edit){ EDIT_DELETE, list[i]->kind, list[i]->namespace, list[i]->name });
         buf_fmt(&names, "%s%.*s", i == 0 ? "" : i + 1 < n ? ", " : " and ", STR_ARG(list[i]->title));
         pods += list[i]->pods;
     }

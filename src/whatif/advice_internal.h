@@ -122,12 +122,12 @@ struct search {
     struct advising *v;
     void (*build)(struct advising *v, const void *ctx, int64_t n, struct suggestion *ret); /* the change to 'n' */
     const void *ctx;
+    int64_t hint; /* search_largest() tries it first; outside of the range: no hint */
 };
 
-/* The largest n in low … high that works, tried from 'hint' on; false: not even 'low' does. It is taken for granted
- * that with n everything smaller works too; that n works was tried, and that n + 1 does not. */
-bool search_largest(const struct search *q, int64_t low, int64_t high, int64_t hint, struct suggestion *ret,
-                    int64_t *ret_n);
+/* The largest n in low … high that works; false: not even 'low' does. It is taken for granted that with n everything
+ * smaller works too; that n works was tried, and that n + 1 does not. */
+bool search_largest(const struct search *q, int64_t low, int64_t high, struct suggestion *ret, int64_t *ret_n);
 /* The smallest, if 'high' works; the same the other way round. */
 bool search_smallest(const struct search *q, int64_t low, int64_t high, struct suggestion *ret, int64_t *ret_n);
 
@@ -138,8 +138,7 @@ struct str scalar_text(const struct json *j); /* of a string or a number: quanti
 
 /* ---- suggestions ---- each adds to 's->edits'; text is built by the caller ---- */
 
-struct advice_edit *edit_add(struct advising *v, struct suggestion *s, enum edit_op op, const char *kind,
-                             struct str namespace, struct str name);
+void edit_add(struct advising *v, struct suggestion *s, struct advice_edit e);
 void edit_set(struct advising *v, struct suggestion *s, const struct json *object, struct str path,
               const struct json *value);
 void edit_job(struct advising *v, struct suggestion *s, struct str path, const struct json *value); /* NULL: unset */

@@ -95,7 +95,7 @@ static void nodes_build(struct advising *v, const void *ctx, int64_t n, struct s
 {
     const struct json *node = ctx;
 
-    edit_add(v, s, EDIT_ADD_NODES, "Node", STR_NULL, object_name(node))->count = n;
+    edit_add(v, s, (struct advice_edit){ EDIT_ADD_NODES, "Node", .name = object_name(node), .count = n });
     s->kind = ADVISE_NODES;
     s->target = object_name(node);
     s->from = STR("0");

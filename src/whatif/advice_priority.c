@@ -87,7 +87,8 @@ static void advise_new_class(struct advising *v)
     int64_t value = top_value(v);
     struct suggestion s = { .kind = is_missing ? ADVISE_PRIORITY_CREATE : ADVISE_PRIORITY, .target = name };
 
-    edit_add(v, &s, EDIT_CREATE, "PriorityClass", STR_NULL, name)->value = class_new(v, name, value);
+    edit_add(v, &s,
+             (struct advice_edit){ EDIT_CREATE, "PriorityClass", .name = name, .value = class_new(v, name, value) });
     if (!is_missing)
         edit_job(v, &s, STR("/spec/priorityClassName"), json_str(v->a, name));
     s.what = STR("priority");

@@ -32,7 +32,7 @@ static void build_create(struct advising *v, struct str name, struct suggestion 
     struct json *queue = object_new(v->a, QUEUE_API_VERSION, "Queue", STR_NULL, name);
 
     json_add(json_add(queue, STR("spec"), json_object(v->a)), STR("weight"), json_int(v->a, 1));
-    edit_add(v, s, EDIT_CREATE, "Queue", STR_NULL, name)->value = queue;
+    edit_add(v, s, (struct advice_edit){ EDIT_CREATE, "Queue", .name = name, .value = queue });
     s->kind = ADVISE_QUEUE_CREATE;
     s->target = name;
     s->text = arena_fmt(v->a, "create queue %.*s", STR_ARG(name));

@@ -122,7 +122,7 @@ static void try_resource(struct advising *v, size_t task, struct str resource, s
         return;
     k.is_plain = str_is(resource, "cpu") || str_is(resource, "memory");
     k.step = step_of(&k);
-    if (search_largest(&(struct search){ v, requests_build, &k }, 1, (units_of(&k, k.from) - 1) / k.step, 0, &s, &n) &&
+    if (search_largest(&(struct search){ v, requests_build, &k }, 1, (units_of(&k, k.from) - 1) / k.step, &s, &n) &&
         is_better(best, &s))
         *best = s;
 }

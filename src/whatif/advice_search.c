@@ -26,10 +26,9 @@ static int64_t search_narrow(const struct search *q, int64_t good, int64_t bad, 
     return good;
 }
 
-bool search_largest(const struct search *q, int64_t low, int64_t high, int64_t hint, struct suggestion *ret,
-                    int64_t *ret_n)
+bool search_largest(const struct search *q, int64_t low, int64_t high, struct suggestion *ret, int64_t *ret_n)
 {
-    int64_t good = low, bad = high + 1;
+    int64_t good = low, bad = high + 1, hint = q->hint;
 
     if (low > high)
         return false;

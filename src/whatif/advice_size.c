@@ -49,10 +49,8 @@ static void lower_job_min(struct advising *v, struct suggestion *s, int64_t less
         set_number(v, s, STR("/spec/minAvailable"), min);
 }
 
-static void advice_size_describe(struct advising *v, struct suggestion *s, struct str target, const char *what,
-                                 int64_t from, int64_t to)
+static void advice_size_describe(struct advising *v, struct suggestion *s, const char *what, int64_t from, int64_t to)
 {
-    s->target = target;
     s->what = str_of(what);
     s->from = arena_fmt(v->a, "%lld", (long long)from);
     s->to = arena_fmt(v->a, "%lld", (long long)to);
@@ -78,7 +76,8 @@ static void build_task_min(struct advising *v, const void *ctx, int64_t n, struc
     s->kind = ADVISE_MIN_AVAILABLE;
     set_number(v, s, arena_fmt(v->a, "/spec/tasks/%zu/minAvailable", t->task), n);
     lower_job_min(v, s, t->min - n);
-    advice_size_describe(v, s, task->name, "minAvailable", t->min, n);
+    s->target = task->name;
+    advice_size_describe(v, s, "minAvailable", t->min, n);
     s->text = arena_fmt(v->a, "lower minAvailable of task %.*s from %lld to %lld%.*s", STR_ARG(task->name),
                         (long long)t->min, (long long)n, STR_ARG(rest_joins(v, t->replicas - n)));
 }
@@ -89,7 +88,8 @@ static void build_job_min(struct advising *v, const void *ctx, int64_t n, struct
 
     s->kind = ADVISE_MIN_AVAILABLE;
     set_number(v, s, STR("/spec/minAvailable"), n);
-    advice_size_describe(v, s, v->name, "minAvailable", t->min, n);
+    s->target = v->name;
+    advice_size_describe(v, s, "minAvailable", t->min, n);
     s->text = arena_fmt(v->a, "lower minAvailable from %lld to %lld%.*s", (long long)t->min, (long long)n,
                         STR_ARG(rest_joins(v, t->replicas - n)));
 }
@@ -101,6 +101,7 @@ static void build_group_min(struct advising *v, const void *ctx, int64_t n, stru
     int64_t member = json_i64(json_find(v->root, "spec", "minMember", NULL), 0);
 
     s->kind = ADVISE_MIN_AVAILABLE;
+    s->target = str_empty(t->role) ? v->name : t->role;
     if (str_empty(t->role)) {
         set_number(v, s, STR("/spec/minMember"), n);
     } else {
@@ -108,8 +109,7 @@ static void build_group_min(struct advising *v, const void *ctx, int64_t n, stru
         if (member > 0)
             set_number(v, s, STR("/spec/minMember"), MAX_OF(member - (t->min - n), 1));
     }
-    advice_size_describe(v, s, str_empty(t->role) ? v->name : t->role,
-                         str_empty(t->role) ? "minMember" : "minTaskMember", t->min, n);
+    advice_size_describe(v, s, str_empty(t->role) ? "minMember" : "minTaskMember", t->min, n);
     s->text = arena_fmt(v->a, "lower %.*s of %.*s from %lld to %lld", STR_ARG(s->what), STR_ARG(s->target),
                         (long long)t->min, (long long)n);
 }
@@ -127,7 +127,8 @@ static void build_replicas(struct advising *v, const void *ctx, int64_t n, struc
         set_number(v, s, arena_fmt(v->a, "/spec/tasks/%zu/minAvailable", t->task), n);
         lower_job_min(v, s, t->min - n);
     }
-    advice_size_describe(v, s, task->name, "replicas", t->replicas, n);
+    s->target = task->name;
+    advice_size_describe(v, s, "replicas", t->replicas, n);
     s->text = arena_fmt(v->a, "run %lld replica%s of task %.*s instead of %lld", (long long)n, n == 1 ? "" : "s",
                         STR_ARG(task->name), (long long)t->replicas);
 }
@@ -174,9 +175,9 @@ static void try_task(struct advising *v, size_t i, struct suggestion *best_min, 
     struct suggestion s;
 
     if (has_own_minimum(&v->job, task) &&
-        search_largest(&(struct search){ v, build_task_min, &t }, 1, t.min - 1, hint, &s, &n))
+        search_largest(&(struct search){ v, build_task_min, &t, hint }, 1, t.min - 1, &s, &n))
         keep_better(best_min, &s);
-    if (search_largest(&(struct search){ v, build_replicas, &t }, 1, t.min - 1, n ? n : hint, &s, &n))
+    if (search_largest(&(struct search){ v, build_replicas, &t, n ? n : hint }, 1, t.min - 1, &s, &n))
         keep_better(best_replicas, &s);
 }
 
@@ -200,7 +201,7 @@ static void advise_job_size(struct advising *v)
     int64_t n;
 
     if ((v->job.spec.tasks.n == 1 || is_elastic(&v->job)) &&
-        search_largest(&(struct search){ v, build_job_min, &whole }, lowest_job_min(v), whole.min - 1, room_hint(v), &s,
+        search_largest(&(struct search){ v, build_job_min, &whole, room_hint(v) }, lowest_job_min(v), whole.min - 1, &s,
                        &n))
         min = s;
     for (size_t i = 0; i < v->job.spec.tasks.n && i < TASKS_TRIED; i++)
@@ -221,13 +222,13 @@ static void advise_group_size(struct advising *v)
     if (json_count(roles) == 0) {
         struct shrink t = { .min = v->out->min };
 
-        if (search_largest(&(struct search){ v, build_group_min, &t }, 1, t.min - 1, v->now.why.have, &s, &n))
+        if (search_largest(&(struct search){ v, build_group_min, &t, v->now.why.have }, 1, t.min - 1, &s, &n))
             best = s;
     }
     JSON_FOREACH(role, roles) {
         struct shrink t = { .role = json_key(role), .min = json_i64(role, 0) };
 
-        if (search_largest(&(struct search){ v, build_group_min, &t }, 1, t.min - 1, 0, &s, &n))
+        if (search_largest(&(struct search){ v, build_group_min, &t }, 1, t.min - 1, &s, &n))
             keep_better(&best, &s);
     }
     if (best.edits.n)

@@ -313,13 +313,9 @@ int world_edit(struct advising *v, const struct suggestion *s, struct world *ret
 
 /* ---- making edits ---- */
 
-struct advice_edit *edit_add(struct advising *v, struct suggestion *s, enum edit_op op, const char *kind,
-                             struct str namespace, struct str name)
+void edit_add(struct advising *v, struct suggestion *s, struct advice_edit e)
 {
-    struct advice_edit *e = vec_push(v->a, &s->edits);
-
-    *e = (struct advice_edit){ .op = op, .kind = kind, .namespace = namespace, .name = name };
-    return e;
+    *vec_push(v->a, &s->edits) = e;
 }
 
 void edit_set(struct advising *v, struct suggestion *s, const struct json *object, struct str path,
@@ -327,10 +323,10 @@ void edit_set(struct advising *v, struct suggestion *s, const struct json *objec
 {
     const struct resource_type *type = type_by_kind(object_api_version(object), object_kind(object));
     struct str namespace = type->scope == SCOPE_NAMESPACED ? namespace_of(object) : STR_NULL;
-    struct advice_edit *e = edit_add(v, s, value ? EDIT_SET : EDIT_UNSET, type->kind, namespace, object_name(object));
 
-    e->path = path;
-    e->value = value;
+    edit_add(
+        v, s,
+        (struct advice_edit){ value ? EDIT_SET : EDIT_UNSET, type->kind, namespace, object_name(object), path, value });
 }
 
 void edit_job(struct advising *v, struct suggestion *s, struct str path, const struct json *value)
