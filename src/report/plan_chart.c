@@ -279,15 +279,21 @@ static double fullness(const struct history_place *p, const int *dims, int n, in
     return MIN_OF(most, 1.0);
 }
 
-static void heat_cell(struct buf *out, const struct history *h, int64_t from_ms, int64_t to_ms, int y, int percent)
+struct heat_map {
+    struct buf *out;
+    const struct history *h;
+    int dims[AMOUNT_DIMS], n_dims;
+};
+
+static void heat_cell(const struct heat_map *m, struct history_span span, int y, int percent)
 {
-    double x = x_of(h, from_ms);
+    double x = x_of(m->h, span.from_ms);
 
     if (percent > 0)
-        buf_fmt(out,
+        buf_fmt(m->out,
                 "<rect class=\"u\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill-opacity=\"%.2f\"><title>%d%%"
                 "</title></rect>\n",
-                x, y, x_of(h, to_ms) - x, NODE_ROW - 3, 0.08 + 0.92 * percent / 100.0, percent);
+                x, y, x_of(m->h, span.until_ms) - x, NODE_ROW - 3, 0.08 + 0.92 * percent / 100.0, percent);
 }
 
 /* The times at which a row may change: its own steps, or, if they are too many to be seen, cells of equal width. */
@@ -308,40 +314,40 @@ static size_t heat_times(struct arena *a, const struct history *h, const struct 
 }
 
 /* Neighbours of the same fullness are one rectangle. */
-static void heat_row(struct buf *out, const struct history *h, const struct history_place *p, const int *dims, int n,
-                     int y)
+static void heat_row(const struct heat_map *m, const struct history_place *p, int y)
 {
     autoarena a = { 0 };
-    int64_t *times, from_ms = h->begin_ms;
-    size_t n_times = heat_times(&a, h, p, &times);
+    int64_t *times, from_ms = m->h->begin_ms;
+    size_t n_times = heat_times(&a, m->h, p, &times);
     int last = -1;
 
     for (size_t i = 0; i + 1 < n_times; i++) {
-        int percent = (int)(100 * fullness(p, dims, n, times[i], times[i + 1]) + 0.5);
+        int percent = (int)(100 * fullness(p, m->dims, m->n_dims, times[i], times[i + 1]) + 0.5);
 
         if (percent == last || times[i] >= times[i + 1])
             continue;
         if (last >= 0)
-            heat_cell(out, h, from_ms, times[i], y, last);
+            heat_cell(m, (struct history_span){ from_ms, times[i] }, y, last);
         last = percent;
         from_ms = times[i];
     }
-    heat_cell(out, h, from_ms, h->end_ms, y, last);
+    heat_cell(m, (struct history_span){ from_ms, m->h->end_ms }, y, last);
 }
 
 int chart_nodes(struct buf *out, const struct history *h, int y)
 {
-    int dims[AMOUNT_DIMS], n = history_dims(h, dims);
     size_t shown = MIN_OF(h->nodes.n, (size_t)NODES_SHOWN);
     int height = AXIS + (int)shown * NODE_ROW + (shown < h->nodes.n ? 30 : 12);
+    struct heat_map map = { .out = out, .h = h };
 
+    map.n_dims = history_dims(h, map.dims);
     draw_begin(out, y, height);
     plan_chart_axis(out, h, AXIS - 8, AXIS + (int)shown * NODE_ROW);
     for (size_t i = 0; i < shown; i++) {
         int top = AXIS + (int)i * NODE_ROW;
 
         draw_label(out, h->nodes.v[i]->name, top + 10, "d e");
-        heat_row(out, h, h->nodes.v[i], dims, n, top);
+        heat_row(&map, h->nodes.v[i], top);
     }
     if (shown < h->nodes.n) {
         autobuf text = { 0 };

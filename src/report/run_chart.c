@@ -50,17 +50,21 @@ static void set_rows(struct gantt *g, size_t n)
 
 /* ---- a pod ---- */
 
-static void box(const struct gantt *g, const char *class, int64_t from_ms, int64_t until_ms, double y, double height,
-                double least)
-{
-    double x = x_of(g, from_ms), width = MAX_OF(x_of(g, until_ms) - x, least);
+struct chart_bar {
+    double y, height;
+    double least; /* the width of one that would not be seen */
+};
 
-    if (until_ms < from_ms || width <= 0.05)
+static void box(const struct gantt *g, const char *class, struct history_span span, struct chart_bar bar)
+{
+    double x = x_of(g, span.from_ms), width = MAX_OF(x_of(g, span.until_ms) - x, bar.least);
+
+    if (span.until_ms < span.from_ms || width <= 0.05)
         return;
     x = MIN_OF(x, DRAW_WIDTH - DRAW_RIGHT - width + 2); /* what is widened at the end of the history stays inside */
-    buf_fmt(g->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"", class, x, y, width,
-            height);
-    if (width > 5 && height > 5)
+    buf_fmt(g->out, "<rect class=\"%s\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"", class, x, bar.y, width,
+            bar.height);
+    if (width > 5 && bar.height > 5)
         buf_str(g->out, STR(" rx=\"2\""));
     buf_str(g->out, STR("/>"));
 }
@@ -111,17 +115,20 @@ static void before_run(const struct gantt *g, const struct history_pod *p, struc
     int64_t started_ms = p->started_ms < 0 ? until_ms : p->started_ms;
 
     if (queued.from_ms >= 0)
-        box(g, "w", queued.from_ms, queued.until_ms, y + (g->bar - thin) / 2, thin, 0);
-    box(g, "a", admitted_ms, scheduled_ms, y + (g->bar - thin) / 2, thin, 0);
+        box(g, "w", queued, (struct chart_bar){ y + (g->bar - thin) / 2, thin });
+    box(g, "a", (struct history_span){ admitted_ms, scheduled_ms },
+        (struct chart_bar){ y + (g->bar - thin) / 2, thin });
     if (p->scheduled_ms < 0)
         return;
-    box(g, p->started_ms < 0 && p->end == END_FAILED ? "fa" : "st", scheduled_ms, started_ms, y + (g->bar - mid) / 2,
-        mid, p->started_ms < 0 ? 2 : 0);
+    box(g, p->started_ms < 0 && p->end == END_FAILED ? "fa" : "st", (struct history_span){ scheduled_ms, started_ms },
+        (struct chart_bar){ y + (g->bar - mid) / 2, mid, p->started_ms < 0 ? 2 : 0 });
     VEC_FOREACH(c, &p->containers)
         VEC_FOREACH(a, &(*c)->attempts)
             if ((*c)->is_init && g->bar > 6)
-                box(g, a->is_failed ? "fa" : "in", a->started_ms,
-                    MIN_OF(a->ended_ms < 0 ? until_ms : a->ended_ms, started_ms), y + g->bar / 2 - 1.5, 3, 1);
+                box(g, a->is_failed ? "fa" : "in",
+                    (struct history_span){ a->started_ms,
+                                           MIN_OF(a->ended_ms < 0 ? until_ms : a->ended_ms, started_ms) },
+                    (struct chart_bar){ y + g->bar / 2 - 1.5, 3, 1 });
 }
 
 /* Pale while it is not ready, full while it is, paler still while it is being stopped. */
@@ -134,11 +141,12 @@ static void run_chart_run(const struct gantt *g, const struct history_pod *p, do
     if (p->started_ms < 0)
         return;
     (void)snprintf(class, sizeof(class), "%s p", end_classes[p->end]);
-    box(g, class, p->started_ms, stop_ms, y, g->bar, 2);
+    box(g, class, (struct history_span){ p->started_ms, stop_ms }, (struct chart_bar){ y, g->bar, 2 });
     VEC_FOREACH(s, &p->ready)
-        box(g, end_classes[p->end], s->from_ms, MIN_OF(s->until_ms < 0 ? until_ms : s->until_ms, stop_ms), y, g->bar,
-            0);
-    box(g, "sp", stop_ms, until_ms, y + g->bar / 4, g->bar / 2, 0);
+        box(g, end_classes[p->end],
+            (struct history_span){ s->from_ms, MIN_OF(s->until_ms < 0 ? until_ms : s->until_ms, stop_ms) },
+            (struct chart_bar){ y, g->bar });
+    box(g, "sp", (struct history_span){ stop_ms, until_ms }, (struct chart_bar){ y + g->bar / 4, g->bar / 2 });
     ticks(g, p, y);
     end_mark(g, p, y, until);
 }
@@ -312,8 +320,8 @@ static void run_chart_phases(const struct gantt *g, const struct history_job *j,
         buf_str(g->out, STR(" from "));
         history_offset(g->out, g->h, j->phases.v[i].at_ms);
         buf_str(g->out, STR("</title>"));
-        box(g, phase_class(j->phases.v[i].name), j->phases.v[i].at_ms, until_ms, y + (is_rest ? 2 : 0),
-            is_rest ? STRIP - 4 : STRIP, 1);
+        box(g, phase_class(j->phases.v[i].name), (struct history_span){ j->phases.v[i].at_ms, until_ms },
+            (struct chart_bar){ y + (is_rest ? 2 : 0), is_rest ? STRIP - 4 : STRIP, 1 });
         buf_str(g->out, STR("</g>\n"));
     }
 }
@@ -332,8 +340,15 @@ static void mark_line(const struct gantt *g, int64_t at_ms, double top, double b
     buf_fmt(g->out, "<path class=\"dl\" d=\"M%.1f %.1fV%.1f\"/>\n", x_of(g, at_ms), top, bottom);
 }
 
-static void run_chart_mark(const struct gantt *g, size_t first, size_t last, double x, double width, double y)
+struct chart_mark {
+    size_t first, last; /* decisions, from 1; 0: no mark */
+    double x, width;    /* of its middle */
+};
+
+static void run_chart_mark(const struct gantt *g, const struct chart_mark *m, double y)
 {
+    size_t first = m->first, last = m->last;
+
     buf_fmt(g->out, "<a href=\"#d%zu\" class=\"mark %s\" data-first=\"%zu\" data-last=\"%zu\"><title>", first,
             decision_class(&g->h->decisions.v[last - 1]), first, last);
     for (size_t i = first; i <= last && i < first + 8; i++) {
@@ -346,7 +361,7 @@ static void run_chart_mark(const struct gantt *g, size_t first, size_t last, dou
     buf_fmt(
         g->out,
         "</title><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"15\" rx=\"7.5\"/><text x=\"%.1f\" y=\"%.1f\">%zu",
-        x - width / 2, y, width, x, y + 11, first);
+        m->x - m->width / 2, y, m->width, m->x, y + 11, first);
     if (last > first)
         buf_fmt(g->out, "–%zu", last);
     buf_str(g->out, STR("</text></a>\n"));
@@ -365,8 +380,7 @@ static double mark_width(size_t first, size_t last)
 /* Numbers that would lie on each other are one: "3–5". Those of other jobs between them stand at their own. */
 static void marks(const struct gantt *g, const struct history_job *j, double y, double bottom)
 {
-    size_t first = 0, last = 0;
-    double x = 0, width = 0;
+    struct chart_mark m = { 0 };
 
     for (size_t i = 1; i <= g->h->decisions.n; i++) {
         const struct history_decision *d = &g->h->decisions.v[i - 1];
@@ -375,19 +389,19 @@ static void marks(const struct gantt *g, const struct history_job *j, double y, 
         if (d->job != j)
             continue;
         mark_line(g, d->at_ms, y + 15, bottom);
-        if (first && at - mark_width(i, i) / 2 < x + width / 2 + 2) {
-            last = i;
-            width = mark_width(first, last);
+        if (m.first && at - mark_width(i, i) / 2 < m.x + m.width / 2 + 2) {
+            m.last = i;
+            m.width = mark_width(m.first, m.last);
             continue;
         }
-        if (first)
-            run_chart_mark(g, first, last, x, width, y);
-        first = last = i;
-        width = mark_width(i, i);
-        x = MIN_OF(at, DRAW_WIDTH - width / 2 - 1);
+        if (m.first)
+            run_chart_mark(g, &m, y);
+        m = (struct chart_mark){ i, i, .width = mark_width(i, i) };
+        m.x = MIN_OF(at, DRAW_WIDTH - m.width / 2 - 1);
     }
-    if (first)
-        run_chart_mark(g, first, last, MIN_OF(x, DRAW_WIDTH - width / 2 - 1), width, y);
+    m.x = MIN_OF(m.x, DRAW_WIDTH - m.width / 2 - 1);
+    if (m.first)
+        run_chart_mark(g, &m, y);
 }
 
 static bool has_decisions(const struct history *h, const struct history_job *j)

@@ -165,18 +165,18 @@ void report_use_chart(struct buf *out, const struct history *h)
 
 /* ---- one pod ---- */
 
-static void use_spark(struct buf *out, const struct history *h, const struct history_pod *p, add_f *add, double limit,
-                      const char *class)
+static void use_spark(struct buf *out, const struct history *h, const struct history_pod *p, bool is_cpu)
 {
     int64_t from_ms = p->started_ms >= 0 ? p->started_ms : p->created_ms, until_ms = pod_until_ms(h, p);
     struct series s = { .n = MIN_OF(cells_of(until_ms - from_ms), (size_t)SPARK_WIDTH / 2) };
+    double limit = use_share_of(p, is_cpu, true);
 
-    add(&s, h, p, from_ms, until_ms);
+    (is_cpu ? add_cpu : add_memory)(&s, h, p, from_ms, until_ms);
     find_peak(&s);
     if (limit <= FAR_ABOVE * s.peak)
         s.peak = MAX_OF(s.peak, limit);
     buf_fmt(out, "<svg class=\"spark\" viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\"><path class=\"%s\" d=\"M0 %d",
-            SPARK_WIDTH, SPARK_HEIGHT, SPARK_WIDTH, SPARK_HEIGHT, class, SPARK_HEIGHT);
+            SPARK_WIDTH, SPARK_HEIGHT, SPARK_WIDTH, SPARK_HEIGHT, is_cpu ? "cpu" : "mem", SPARK_HEIGHT);
     for (size_t i = 0; i < s.n; i++)
         buf_fmt(out, "V%.1fH%.1f", SPARK_HEIGHT - (SPARK_HEIGHT - 1) * (s.peak > 0 ? s.v[i] / s.peak : 0),
                 (double)SPARK_WIDTH * (double)(i + 1) / (double)s.n);
@@ -193,7 +193,7 @@ void report_sparks(struct buf *out, const struct history *h, const struct histor
     if (p->samples.n) {
         buf_fmt(out, "%.1fs", (double)pod_cpu_us(p) / 1e6);
         buf_str(out, STR("</td><td class=\"sp\">"));
-        use_spark(out, h, p, add_cpu, use_share_of(p, true, true), "cpu");
+        use_spark(out, h, p, true);
     } else {
         buf_str(out, STR("–</td><td class=\"sp\">"));
     }
@@ -206,7 +206,7 @@ void report_sparks(struct buf *out, const struct history *h, const struct histor
             buf_str(out, STR("</span>"));
         }
         buf_str(out, STR("</td><td class=\"sp\">"));
-        use_spark(out, h, p, add_memory, use_share_of(p, false, true), "mem");
+        use_spark(out, h, p, false);
     } else {
         buf_str(out, STR("–</td><td class=\"sp\">"));
     }
