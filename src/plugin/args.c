@@ -15,6 +15,8 @@ struct args_reader {
     char *args;
     bool *given;
     struct problems *ps;
+    struct json *item; /* the element that is read */
+    size_t index;      /* its place in the list */
 };
 
 /* ---- names ---- */
@@ -256,9 +258,9 @@ static void args_report_unknown(struct args_reader *r, struct str name, const st
 
 /* The value of a flag written without '=': for a boolean only if the next element is a boolean word, for the others
  * the next element whatever it is. */
-static bool take_next(const struct plugin_arg *arg, struct json **item, size_t *index, struct str *ret)
+static bool take_next(struct args_reader *r, const struct plugin_arg *arg, struct str *ret)
 {
-    struct json *next = (*item)->next;
+    struct json *next = r->item->next;
     bool ignored;
 
     if (!json_is(next, JSON_STRING))
@@ -266,8 +268,8 @@ static bool take_next(const struct plugin_arg *arg, struct json **item, size_t *
     if (arg->kind == ARG_BOOL && parse_bool(str_trim(json_text(next, STR_NULL)), &ignored) < 0)
         return false;
     *ret = json_text(next, STR_NULL);
-    *item = next;
-    ++*index;
+    r->item = next;
+    r->index++;
     return true;
 }
 
@@ -294,12 +296,11 @@ static void warn_other_reading(struct args_reader *r, const struct plugin_arg *a
             r->plugin->name, arg->name, STR_ARG(str_trim(value)));
 }
 
-/* One flag. 'name' has lost its dashes; 'value' is what follows '=', if there was one. */
-static void read_flag(struct args_reader *r, struct str name, bool has_value, struct str value, struct json **item,
-                      size_t *index, const struct place *at)
+/* One flag. 'name' has lost its dashes; 'value' is what follows '=', STR_NULL without '='. */
+static void read_flag(struct args_reader *r, struct str name, struct str value, const struct place *at)
 {
     size_t pos = name.n && name.p[0] != '-' ? arg_find(r->plugin, name) : r->plugin->n_args;
-    const struct json *first = *item;
+    const struct json *first = r->item;
     const struct plugin_arg *arg;
 
     if (pos == r->plugin->n_args) {
@@ -308,7 +309,7 @@ static void read_flag(struct args_reader *r, struct str name, bool has_value, st
         return;
     }
     arg = &r->plugin->args[pos];
-    if (!has_value && !take_next(arg, item, index, &value)) {
+    if (!value.p && !take_next(r, arg, &value)) {
         if (arg->kind != ARG_BOOL) {
             problem_error(r->ps, at, "plugin %s: argument %s: bad value \"\" (the value is missing)", r->plugin->name,
                           arg->name);
@@ -321,7 +322,7 @@ static void read_flag(struct args_reader *r, struct str name, bool has_value, st
         return;
     }
     r->given[pos] = true;
-    warn_other_reading(r, arg, *item != first, value, at);
+    warn_other_reading(r, arg, r->item != first, value, at);
 }
 
 static struct str skip_blanks(struct str s)
@@ -332,15 +333,15 @@ static struct str skip_blanks(struct str s)
 }
 
 /* Read one element, and the one after it if that is its value. */
-static void read_element(struct args_reader *r, struct json **item, size_t *index, const struct place *up)
+static void read_element(struct args_reader *r, const struct place *up)
 {
-    struct place at = place_item(up, *item, *index);
-    struct str text = skip_blanks(json_text(*item, STR_NULL));
+    struct place at = place_item(up, r->item, r->index);
+    struct str text = skip_blanks(json_text(r->item, STR_NULL));
     ptrdiff_t eq;
 
-    if (!json_is(*item, JSON_STRING)) {
+    if (!json_is(r->item, JSON_STRING)) {
         problem_error(r->ps, &at, "plugin %s: arguments must be strings, not %s (write it in quotes)", r->plugin->name,
-                      json_type_name((*item)->type));
+                      json_type_name(r->item->type));
         return;
     }
     if (str_is(str_trim(text), "--"))
@@ -353,19 +354,18 @@ static void read_element(struct args_reader *r, struct json **item, size_t *inde
     text = str_from(text, text.p[1] == '-' ? 2 : 1);
     eq = str_find_char(text, '=');
     if (eq < 0)
-        read_flag(r, str_trim(text), false, STR_NULL, item, index, &at);
+        read_flag(r, str_trim(text), STR_NULL, &at);
     else
-        read_flag(r, str_trim(str_sub(text, 0, (size_t)eq)), true, str_from(text, (size_t)eq + 1), item, index, &at);
+        read_flag(r, str_trim(str_sub(text, 0, (size_t)eq)), str_from(text, (size_t)eq + 1), &at);
 }
 
-void plugin_args_parse(struct arena *a, const struct job_plugin *plugin, const struct place *at, void *args,
-                       bool *given, struct problems *ps)
+void plugin_args_parse(struct arena *a, struct plugin_use *use, const struct place *at, struct problems *ps)
 {
-    struct args_reader r = { a, plugin, args, NULL, ps };
-    size_t index = 0;
+    const struct job_plugin *plugin = use->plugin;
+    struct args_reader r = { .arena = a, .plugin = plugin, .args = use->args, .ps = ps };
 
     args_default(&r);
-    r.given = given;
+    r.given = use->given;
     if (!at->node || at->node->type == JSON_NULL)
         return;
     if (at->node->type != JSON_ARRAY) {
@@ -374,6 +374,6 @@ void plugin_args_parse(struct arena *a, const struct job_plugin *plugin, const s
                           json_type_name(at->node->type));
         return;
     }
-    for (struct json *item = at->node->first; item; item = item->next, index++)
-        read_element(&r, &item, &index, at);
+    for (r.item = at->node->first; r.item; r.item = r.item->next, r.index++)
+        read_element(&r, at);
 }

@@ -103,7 +103,7 @@ static int ds_on_pod(struct plugin_call *call, struct pod_draft *pod, struct err
     if (rank < 0)
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(vars); i++)
-        pod_set_env(call, pod, POD_ALL, vars[i].name, vars[i].value, !args->override);
+        pod_set_env(call, pod, vars[i].name, vars[i].value, !args->override);
     POD_FOREACH_CONTAINER(c, pod, POD_ALL)
         container_mount(call, c, volume, STR(HOSTFILE_PATH), HOSTFILE_KEY);
     if (rank == 0)

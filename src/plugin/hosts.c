@@ -14,15 +14,15 @@ static struct str template_text(const struct job_task *task, const char *field)
 
 /* Append "<hostname>.<subdomain>" of pod 'index'; lengths go to host 'index' (pointers follow when the text is whole). */
 static void hosts_append(struct buf *text, const struct job *job, const struct job_task *task, struct task_hosts *h,
-                         struct str own, uint32_t index)
+                         uint32_t index)
 {
     size_t start;
 
     if (index)
         buf_char(text, ',');
     start = text->n;
-    if (!str_empty(own)) {
-        buf_str(text, own);
+    if (h->has_own_hostname) {
+        buf_str(text, template_text(task, "hostname"));
     } else {
         buf_str(text, job->meta.name);
         buf_char(text, '-');
@@ -38,20 +38,20 @@ static void hosts_append(struct buf *text, const struct job *job, const struct j
 
 static void hosts_build(struct arena *a, const struct job *job, const struct job_task *task, struct task_hosts *h)
 {
-    struct str own = template_text(task, "hostname"), subdomain = template_text(task, "subdomain");
+    struct str subdomain = template_text(task, "subdomain");
     autobuf text = { 0 };
     size_t at = 0;
     char *lines;
 
     h->subdomain = str_empty(subdomain) ? job->meta.name : subdomain;
-    h->has_own_hostname = !str_empty(own);
+    h->has_own_hostname = !str_empty(template_text(task, "hostname"));
     h->n = h->has_own_hostname ? MIN_OF(task_pods(task), 1u) : task_pods(task);
     if (!h->n)
         return;
     h->host = arena_array(a, struct str, h->n);
     h->short_name = arena_array(a, struct str, h->n);
     for (size_t i = 0; i < h->n; i++)
-        hosts_append(&text, job, task, h, own, (uint32_t)i);
+        hosts_append(&text, job, task, h, (uint32_t)i);
 
     h->comma = arena_str(a, buf_view(&text));
     lines = (char *)arena_str(a, buf_view(&text)).p;

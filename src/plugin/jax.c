@@ -138,7 +138,7 @@ static int jax_on_pod(struct plugin_call *call, struct pod_draft *pod, struct er
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(vars); i++)
         if (vars[i].is_wanted)
-            pod_set_env(call, pod, POD_ALL, vars[i].name, vars[i].value, !args->override);
+            pod_set_env(call, pod, vars[i].name, vars[i].value, !args->override);
     if (rank == 0)
         pod_open_first_port(call, pod, "jax-coordinator", args->port);
     return 0;

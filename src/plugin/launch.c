@@ -36,10 +36,16 @@ void timeout_check(const struct place *at, const char *arg, int64_t timeout_s, s
                       STR_ARG(at->key), arg, (long long)timeout_s, WAIT_TIMEOUT_MAX_S);
 }
 
-void pod_set_env(struct plugin_call *call, struct pod_draft *pod, enum pod_containers which, const char *name,
-                 struct str value, bool keep_user)
+void pod_set_env(struct plugin_call *call, struct pod_draft *pod, const char *name, struct str value, bool keep_user)
 {
-    POD_FOREACH_CONTAINER(c, pod, which)
+    POD_FOREACH_CONTAINER(c, pod, POD_ALL)
+        container_set_env(call, c, name, value, keep_user);
+}
+
+void pod_set_main_env(struct plugin_call *call, struct pod_draft *pod, const char *name, struct str value,
+                      bool keep_user)
+{
+    POD_FOREACH_CONTAINER(c, pod, POD_MAIN)
         container_set_env(call, c, name, value, keep_user);
 }
 

@@ -14,9 +14,10 @@ void slots_check(const struct place *at, const char *arg, struct str text, struc
 /* Report a time to wait that is negative or too long for a shell. */
 void timeout_check(const struct place *at, const char *arg, int64_t timeout_s, struct problems *ps);
 
-/* Set a variable in all containers of 'which'. */
-void pod_set_env(struct plugin_call *call, struct pod_draft *pod, enum pod_containers which, const char *name,
-                 struct str value, bool keep_user);
+/* Set a variable in all containers, or in the main ones only. 'keep_user': unless the user has set it. */
+void pod_set_env(struct plugin_call *call, struct pod_draft *pod, const char *name, struct str value, bool keep_user);
+void pod_set_main_env(struct plugin_call *call, struct pod_draft *pod, const char *name, struct str value,
+                      bool keep_user);
 
 /* Open 'port' in the first main container. */
 void pod_open_first_port(struct plugin_call *call, struct pod_draft *pod, const char *name, int64_t port);

@@ -260,7 +260,7 @@ static void add_launcher(struct plugin_call *call, struct pod_draft *pod)
     };
 
     for (const struct launcher_env *env = launcher_of(args->impl)->env; env->name; env++)
-        pod_set_env(call, pod, POD_ALL, env->name, values[env->value], !args->override);
+        pod_set_env(call, pod, env->name, values[env->value], !args->override);
 }
 
 /* No two pods of the job on one node. */
@@ -287,7 +287,7 @@ static void add_wait(struct plugin_call *call, struct pod_draft *pod)
                                 .port = ssh_port(call->arena, call->set),
                                 .timeout_s = args->wait_timeout };
 
-    pod_add_wait(call, pod, STR("wait-for-workers"), STR_NULL, wait_script_text(call, &wait), true);
+    pod_add_wait(call, pod, STR("wait-for-workers"), STR_NULL, &wait);
 }
 
 static int mpi_on_pod(struct plugin_call *call, struct pod_draft *pod, struct err *e)
@@ -302,7 +302,7 @@ static int mpi_on_pod(struct plugin_call *call, struct pod_draft *pod, struct er
     if (!str_eq(pod->task->name, args->master))
         return 0;
     if (state->n && state->hosts_fit)
-        pod_set_env(call, pod, POD_ALL, "MPI_HOST", state->hosts, args->keep_user_env);
+        pod_set_env(call, pod, "MPI_HOST", state->hosts, args->keep_user_env);
     if (state->sets_launcher)
         add_launcher(call, pod);
     if (args->wait_workers && state->has_worker && !str_eq(args->worker, args->master))

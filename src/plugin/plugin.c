@@ -42,13 +42,14 @@ static bool is_forced(struct arena *a, const struct job_plugin *plugin, const st
 {
     struct problems ignored = { .arena = a };
     struct place at = { .node = list };
-    void *args;
+    struct plugin_use use = { .plugin = plugin };
 
     if (!plugin->needs)
         return true;
-    args = arena_zalloc(a, plugin->args_size);
-    plugin_args_parse(a, plugin, &at, args, arena_array(a, bool, plugin->n_args), &ignored);
-    return plugin->needs(args, forced);
+    use.args = arena_zalloc(a, plugin->args_size);
+    use.given = arena_array(a, bool, plugin->n_args);
+    plugin_args_parse(a, &use, &at, &ignored);
+    return plugin->needs(use.args, forced);
 }
 
 static bool force_for(struct arena *a, struct json *plugins, const struct job_plugin *plugin, uint8_t mark)
@@ -117,7 +118,7 @@ static void set_read(struct plugin_set *set, const struct place *plugins, struct
         *use = (struct plugin_use){ plugin, NULL, NULL, NULL, (uint8_t)(MARK_PLUGIN_0 + i) };
         use->args = arena_zalloc(set->arena, MAX_OF(plugin->args_size, 1u)); /* never NULL: NULL means "not used" */
         use->given = arena_array(set->arena, bool, plugin->n_args);
-        plugin_args_parse(set->arena, plugin, &at, use->args, use->given, ps);
+        plugin_args_parse(set->arena, use, &at, ps);
         set->n_use++;
     }
 }

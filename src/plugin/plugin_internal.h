@@ -29,10 +29,9 @@ struct plugin_set {
     size_t n_use;
 };
 
-/* args.c: read the list at 'at->node' (a list of texts; null and missing: empty) by the plugin's table. Fills 'args'
- * (defaults first) and 'given'. Problems are reported at the element they are about. */
-void plugin_args_parse(struct arena *a, const struct job_plugin *plugin, const struct place *at, void *args,
-                       bool *given, struct problems *ps);
+/* args.c: read the list at 'at->node' (a list of texts; null and missing: empty) by the plugin's table. Fills what
+ * use->args (defaults first) and use->given point to. Problems are reported at the element they are about. */
+void plugin_args_parse(struct arena *a, struct plugin_use *use, const struct place *at, struct problems *ps);
 
 /* The row of that documented name, or NULL. */
 const struct plugin_arg *plugin_arg_by_name(const struct job_plugin *plugin, const char *name);

@@ -169,7 +169,7 @@ static void add_wait(struct plugin_call *call, struct pod_draft *pod)
     const struct torch_state *state = call->state;
     struct wait_script wait = { .host = state->master, .port = args->port, .timeout_s = args->wait_timeout };
 
-    pod_add_wait(call, pod, STR("wait-for-master"), args->wait_image, wait_script_text(call, &wait), false);
+    pod_add_wait(call, pod, STR("wait-for-master"), args->wait_image, &wait);
 }
 
 static void put_pet(struct plugin_call *call, struct pod_draft *pod, const char *pet, const char *bare,
@@ -177,9 +177,9 @@ static void put_pet(struct plugin_call *call, struct pod_draft *pod, const char 
 {
     const struct torch_args *args = call->args;
 
-    pod_set_env(call, pod, POD_ALL, pet, value, !args->override);
+    pod_set_env(call, pod, pet, value, !args->override);
     if (bare && args->expose_node_rank)
-        pod_set_env(call, pod, POD_ALL, bare, value, !args->override);
+        pod_set_env(call, pod, bare, value, !args->override);
 }
 
 /* Options of torchrun: each may come from PET_<OPTION>; the command line wins. */
@@ -220,13 +220,12 @@ static int torch_on_pod(struct plugin_call *call, struct pod_draft *pod, struct 
         return 0;
     rank = torch_rank(args, state, pod);
     pod_open_port(call, pod, POD_MAIN, "pytorchjob-port", args->port);
-    pod_set_env(call, pod, POD_MAIN, "MASTER_ADDR", state->master, args->keep_user_env);
-    pod_set_env(call, pod, POD_MAIN, "MASTER_PORT", state->port, args->keep_user_env);
+    pod_set_main_env(call, pod, "MASTER_ADDR", state->master, args->keep_user_env);
+    pod_set_main_env(call, pod, "MASTER_PORT", state->port, args->keep_user_env);
     if (str_empty(args->elastic)) {
-        pod_set_env(call, pod, POD_MAIN, "WORLD_SIZE", state->size, args->keep_user_env);
+        pod_set_main_env(call, pod, "WORLD_SIZE", state->size, args->keep_user_env);
         if (rank >= 0)
-            pod_set_env(call, pod, POD_MAIN, "RANK", arena_fmt(call->arena, "%lld", (long long)rank),
-                        args->keep_user_env);
+            pod_set_main_env(call, pod, "RANK", arena_fmt(call->arena, "%lld", (long long)rank), args->keep_user_env);
     }
     if (rank >= 0)
         add_torchrun(call, pod, rank);

@@ -478,9 +478,9 @@ static void add_env(struct plugin_call *call, struct pod_draft *pod)
 
     if (mode_is(args, "start"))
         return;
-    pod_set_env(call, pod, POD_ALL, "RAY_ADDRESS", state->address, !args->override);
+    pod_set_env(call, pod, "RAY_ADDRESS", state->address, !args->override);
     if (mode_is(args, "symmetric")) /* its own limit of 30 s is short for a gang that pulls images */
-        pod_set_env(call, pod, POD_ALL, "RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT",
+        pod_set_env(call, pod, "RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT",
                     arena_fmt(call->arena, "%lld", (long long)args->wait_timeout), !args->override);
 }
 

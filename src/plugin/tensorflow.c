@@ -188,7 +188,7 @@ static int tf_on_pod(struct plugin_call *call, struct pod_draft *pod, struct err
     buf_fmt(&text, "{\"cluster\":%.*s,\"task\":{\"type\":", STR_ARG(state->cluster));
     put_go_str(&text, tensorflow_type_of(args, pod->task->name));
     buf_fmt(&text, ",\"index\":%u}}", pod->index);
-    pod_set_env(call, pod, POD_MAIN, "TF_CONFIG", arena_str(call->arena, buf_view(&text)), args->keep_user_env);
+    pod_set_main_env(call, pod, "TF_CONFIG", arena_str(call->arena, buf_view(&text)), args->keep_user_env);
     return 0;
 }
 

@@ -122,7 +122,7 @@ static int wait_on_pod(struct plugin_call *call, struct pod_draft *pod, struct e
 
     (void)e;
     if (wait.files.n)
-        pod_add_wait(call, pod, STR("wait-for-peers"), args->image, wait_script_text(call, &wait), true);
+        pod_add_wait(call, pod, STR("wait-for-peers"), args->image, &wait);
     return 0;
 }
 

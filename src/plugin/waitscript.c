@@ -150,8 +150,8 @@ struct str wait_script_prefix(struct plugin_call *call, const struct wait_script
     return arena_fmt(call->arena, "(\n%.*s) || exit 1\n", STR_ARG(text));
 }
 
-void pod_add_wait(struct plugin_call *call, struct pod_draft *pod, struct str name, struct str image, struct str script,
-                  bool needs_files)
+void pod_add_wait(struct plugin_call *call, struct pod_draft *pod, struct str name, struct str image,
+                  const struct wait_script *w)
 {
     const struct json *first = pod_container_next(pod, POD_MAIN, NULL);
     bool own_image = str_empty(image) || str_eq(image, STR("pod"));
@@ -165,11 +165,11 @@ void pod_add_wait(struct plugin_call *call, struct pod_draft *pod, struct str na
     } else {
         json_set(c, "image", mk_str(call, image));
     }
-    container_set_shell(call, c, script);
+    container_set_shell(call, c, wait_script_text(call, w));
     if (own_image)
         container_copy_member(call, c, first, "resources");
     container_copy_member(call, c, first, "securityContext"); /* its rights are the pod's, whatever its image is */
-    if (needs_files)
+    if (w->files.n)
         container_mount(call, c, arena_fmt(call->arena, "%.*s-svc", STR_ARG(call->job->meta.name)), STR("/etc/volcano"),
                         NULL);
 }

@@ -28,11 +28,11 @@ struct str wait_script_text(struct plugin_call *call, const struct wait_script *
 /* The same in a subshell, to stand before a command: its variables and "$@" do not mix with those of the rest. */
 struct str wait_script_prefix(struct plugin_call *call, const struct wait_script *w);
 
-/* Append an init container that runs 'script'. With the image "pod" (or none) it is the image of the first container,
- * with its imagePullPolicy, resources and securityContext. /etc/volcano is mounted if 'needs_files'. Does nothing when
+/* Append an init container that runs the script. With the image "pod" (or none) it is the image of the first container,
+ * with its imagePullPolicy, resources and securityContext. /etc/volcano is mounted if it reads files. Does nothing when
  * an init container of that name is there, or when there is no container to take the image from. */
-void pod_add_wait(struct plugin_call *call, struct pod_draft *pod, struct str name, struct str image, struct str script,
-                  bool needs_files);
+void pod_add_wait(struct plugin_call *call, struct pod_draft *pod, struct str name, struct str image,
+                  const struct wait_script *w);
 
 /* "<task>.host" with '_' for '-': the file of svc that lists the hosts of a task. */
 struct str host_file_name(struct arena *a, struct str task);

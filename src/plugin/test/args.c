@@ -137,7 +137,7 @@ static void parse(struct jobtest *t, const char *yaml, struct sample *ret, bool 
     if (yaml_parse(&t->a, str_of(yaml), NULL, &docs, &e) < 0)
         fail_msg("%s: %s", yaml, e.text);
     at.node = docs.n ? docs.v[0] : NULL;
-    plugin_args_parse(&t->a, &sample, &at, ret, given, &t->ps);
+    plugin_args_parse(&t->a, &(struct plugin_use){ &sample, ret, given }, &at, &t->ps);
 }
 
 static void test_table(void **state)
@@ -213,7 +213,7 @@ static void test_long_list(void **state)
         json_push(list, json_str(&t.a, STR("--list=ab")));
     t.ps.arena = &t.a;
     at.node = list;
-    plugin_args_parse(&t.a, &sample, &at, &v, given, &t.ps);
+    plugin_args_parse(&t.a, &(struct plugin_use){ &sample, &v, given }, &at, &t.ps);
     assert_int_equal(v.list.n, 3 * 200000 - 1);
     assert_true(str_starts(v.list, STR("ab,ab,ab")) && str_ends(v.list, STR("ab,ab")));
     assert_true(t.a.used < 100 * 1000 * 1000);
@@ -248,7 +248,7 @@ static void test_real_tables(void **state)
                 fail_msg("%s --%s: row is not whole", job_plugins[p]->name, arg->name);
             if (arg->fallback)
                 json_push(list, json_fmt(&t.a, "--%s=%s", arg->name, arg->fallback));
-            plugin_args_parse(&t.a, job_plugins[p], &at, args, given, &t.ps);
+            plugin_args_parse(&t.a, &(struct plugin_use){ job_plugins[p], args, given }, &at, &t.ps);
             if (t.ps.list.n || (arg->fallback && !given[i]))
                 fail_msg("%s --%s: %s", job_plugins[p]->name, arg->name, jobtest_problems(&t));
         }
@@ -283,7 +283,7 @@ static void test_random(void **state)
         json_push(list, json_str(&t.a, STR("--")));
         json_push(list, json_str(&t.a, STR("--n=42")));
         t.ps.arena = &t.a;
-        plugin_args_parse(&t.a, &sample, &at, &v, given, &t.ps);
+        plugin_args_parse(&t.a, &(struct plugin_use){ &sample, &v, given }, &at, &t.ps);
         assert_int_equal(v.n, 42);
         assert_in_range(v.port, 1, 65535);
     }
