@@ -53,14 +53,17 @@ static int field_selector_unescape(struct arena *a, struct str s, size_t column,
     return 0;
 }
 
-static bool is_allowed(struct str path, const char *const *allowed)
+static int check_path(struct str path, const char *const *allowed, struct err *e)
 {
+    autobuf shown = { 0 };
+
     if (!allowed)
-        return true;
+        return 0;
     for (; *allowed; allowed++)
         if (str_is(path, *allowed))
-            return true;
-    return false;
+            return 0;
+    buf_quote(&shown, path, 60);
+    return err_set(e, ERR_INVALID, "field label not supported: %s", shown.p);
 }
 
 static size_t find_field_op(struct str s, struct str *ret_op)
@@ -76,8 +79,7 @@ static size_t find_field_op(struct str s, struct str *ret_op)
     return s.n;
 }
 
-static int read_term(struct arena *a, struct str s, size_t column, const char *const *allowed, struct field_term *t,
-                     struct err *e)
+static int read_term(struct arena *a, struct str s, size_t column, struct field_term *t, struct err *e)
 {
     struct str op = STR("");
     size_t at = find_field_op(s, &op);
@@ -90,12 +92,7 @@ static int read_term(struct arena *a, struct str s, size_t column, const char *c
         return err_set(e, ERR_SYNTAX, "column %zu: expected field=value, field==value or field!=value (got %s)", column,
                        shown.p);
     }
-    if (field_selector_unescape(a, str_from(s, at + op.n), column + at + op.n, &t->value, e) < 0)
-        return -1;
-    if (is_allowed(t->path, allowed))
-        return 0;
-    buf_quote(&shown, t->path, 60);
-    return err_set(e, ERR_INVALID, "field label not supported: %s", shown.p);
+    return field_selector_unescape(a, str_from(s, at + op.n), column + at + op.n, &t->value, e);
 }
 
 int field_selector_parse(struct arena *a, struct str text, const char *const *allowed, struct field_selector **ret,
@@ -109,8 +106,8 @@ int field_selector_parse(struct arena *a, struct str text, const char *const *al
         struct str rest = str_from(text, at), term = str_sub(rest, 0, term_length(rest));
         struct field_term t = { .place = terms.n };
 
-        if (term.n && read_term(a, term, at + 1, allowed, &t, e) < 0) /* nothing between commas is fine */
-            return -1;
+        if (term.n && (read_term(a, term, at + 1, &t, e) < 0 || check_path(t.path, allowed, e) < 0))
+            return -1; /* nothing between commas is fine */
         if (term.n)
             *vec_push(a, &terms) = t;
         at += term.n;

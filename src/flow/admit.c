@@ -35,17 +35,23 @@ static void default_namespace(struct arena *a, struct json *object, const struct
                   env->mark);
 }
 
-/* The rules of Jobs for a spec that stands at 'prefix' of another object. Of the spec alone: what shape it has was
- * looked at already. */
-static void check_job_spec(struct arena *a, const struct json *spec, struct str job_name, struct str namespace,
-                           const char *prefix, const struct admit_env *env, struct problems *ps)
+/* The Job that is made of 'spec', a part of 'owner'. */
+static struct json *new_job(struct arena *a, const struct json *owner, struct str name, const struct json *spec)
 {
-    struct json *job = object_new(a, JOB_API_VERSION, JOB_KIND, namespace, job_name);
+    struct json *job = object_new(a, JOB_API_VERSION, JOB_KIND, object_namespace(owner), name);
+
+    json_set(job, "spec", json_copy(a, spec));
+    return job;
+}
+
+/* The rules of Jobs for the spec of 'job', which stands at 'prefix' of another object. The schema has checked its shape. */
+static void check_job_spec(struct arena *a, struct json *job, const char *prefix, const struct admit_env *env,
+                           struct problems *ps)
+{
     struct problems own = { .arena = ps->arena };
     struct admit_env quiet = *env;
 
     quiet.mark = 0;
-    json_set(job, "spec", json_copy(a, spec));
     (void)job_admit(a, job, &(struct job_admit_env){ .env = &quiet }, NULL, &own);
     VEC_FOREACH(p, &own.list) {
         bool is_known = false;
@@ -76,7 +82,7 @@ void admit_jobtemplate(struct arena *a, struct json *template, const struct json
     check_shape(&schema_jobtemplate, &root, ps);
     spec = json_get(template, "spec");
     if (json_is(spec, JSON_OBJECT))
-        check_job_spec(a, spec, object_name(template), object_namespace(template), "", env->admit, ps);
+        check_job_spec(a, new_job(a, template, object_name(template), spec), "", env->admit, ps);
     else if (!spec) {
         struct place at = place_member(&root, "spec");
 
@@ -314,10 +320,11 @@ void admit_cronjob(struct arena *a, struct json *cron, const struct json *old, c
     check_schedule(&spec, ps);
     check_zone(a, &spec, env, ps);
     template = json_find(cron, "spec", "jobTemplate", "spec", NULL);
-    if (json_is(template, JSON_OBJECT))
-        check_job_spec(a, template, arena_cat(a, str_sub(object_name(cron), 0, CRON_NAME_MAX), STR("-00000000")),
-                       object_namespace(cron), "spec.jobTemplate.", env->admit, ps);
-    else if (json_is(json_find(cron, "spec", "jobTemplate", NULL), JSON_OBJECT)) {
+    if (json_is(template, JSON_OBJECT)) {
+        struct str name = arena_cat(a, str_sub(object_name(cron), 0, CRON_NAME_MAX), STR("-00000000"));
+
+        check_job_spec(a, new_job(a, cron, name, template), "spec.jobTemplate.", env->admit, ps);
+    } else if (json_is(json_find(cron, "spec", "jobTemplate", NULL), JSON_OBJECT)) {
         struct place at = place_member(&spec, "jobTemplate"), inner = place_member(&at, "spec");
 
         if (!inner.node)

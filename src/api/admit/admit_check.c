@@ -217,8 +217,7 @@ static struct str join_keys(struct arena *a, const char *const *keys, size_t n)
     return all;
 }
 
-int check_one_of(struct check *c, const struct place *up, const char *const *keys, size_t n, bool is_required,
-                 const char *what)
+int check_at_most_one(struct check *c, const struct place *up, const char *const *keys, size_t n, const char *what)
 {
     int found = -1;
 
@@ -232,7 +231,14 @@ int check_one_of(struct check *c, const struct place *up, const char *const *key
         else
             found = (int)i;
     }
-    if (found < 0 && is_required)
+    return found;
+}
+
+int check_one_of(struct check *c, const struct place *up, const char *const *keys, size_t n, const char *what)
+{
+    int found = check_at_most_one(c, up, keys, n, what);
+
+    if (found < 0)
         check_error(c, up, "must specify a %s: one of %.*s", what, STR_ARG(join_keys(c->arena, keys, n)));
     return found;
 }

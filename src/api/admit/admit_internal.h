@@ -104,9 +104,9 @@ bool check_required(struct check *c, const struct place *up, const char *key);
 /* A member that is a whole number must lie in the range. */
 void check_range(struct check *c, const struct place *up, const char *key, int64_t min, int64_t max);
 
-/* Exactly one ('is_required') or at most one of these members may be set. Returns its number, -1 if none is. */
-int check_one_of(struct check *c, const struct place *up, const char *const *keys, size_t n, bool is_required,
-                 const char *what);
+/* Exactly one, or at most one, of these members may be set. Returns its number, -1 if none is. */
+int check_one_of(struct check *c, const struct place *up, const char *const *keys, size_t n, const char *what);
+int check_at_most_one(struct check *c, const struct place *up, const char *const *keys, size_t n, const char *what);
 
 /* { key: value } of labels, of a nodeSelector, of matchLabels; annotations have free values. */
 void check_labels(struct check *c, const struct place *labels);

@@ -10,16 +10,15 @@
 
 /* ---- defaults ---- each is one field; what has a wrong type is left for the schema check to report ---- */
 
-/* Set a number if it is missing or null, or (with 'zero_too') if it is 0. */
-static void default_int(struct arena *a, struct json *j, const char *key, bool zero_too, int64_t value, uint8_t mark)
+/* Set a number if it is missing, null or 0. */
+static void default_int(struct arena *a, struct json *j, const char *key, int64_t value, uint8_t mark)
 {
     const struct json *have = json_get(j, key);
     int64_t v;
-    bool is_zero = zero_too && json_to_i64(have, &v) == 0 && v == 0;
+    bool is_zero = json_to_i64(have, &v) == 0 && v == 0;
 
-    if (is_set(have) && !(is_zero && value != 0))
-        return;
-    json_mark(json_set(j, key, json_int(a, value)), mark);
+    if (!is_set(have) || (is_zero && value != 0))
+        json_mark(json_set(j, key, json_int(a, value)), mark);
 }
 
 /* A count that is missing is 0. -1 if it is no int32 from 0 on. */
@@ -62,9 +61,9 @@ static void default_task(struct arena *a, struct json *task, size_t index, uint8
     if (!json_is(task, JSON_OBJECT))
         return;
     default_text(a, task, "name", arena_fmt(a, "default%zu", index), mark);
-    if (task_minimum_default(task, &minimum) == 0)
-        default_int(a, task, "minAvailable", false, minimum, mark); /* an explicit 0 stays */
-    default_int(a, task, "maxRetry", true, DEFAULT_MAX_RETRY, mark);
+    if (!is_set(json_get(task, "minAvailable")) && task_minimum_default(task, &minimum) == 0) /* an explicit 0 stays */
+        default_int(a, task, "minAvailable", minimum, mark);
+    default_int(a, task, "maxRetry", DEFAULT_MAX_RETRY, mark);
     default_dns_policy(a, task, mark);
     default_topology(a, json_find(task, "partitionPolicy", "networkTopology", NULL), mark);
 }
@@ -85,7 +84,7 @@ static void default_min_available(struct arena *a, struct json *spec, uint8_t ma
         sum += n;
     }
     if (sum <= INT32_MAX)
-        default_int(a, spec, "minAvailable", true, sum, mark);
+        default_int(a, spec, "minAvailable", sum, mark);
 }
 
 void admit_job_defaults(struct arena *a, struct json *job, const struct admit_env *env)
@@ -99,7 +98,7 @@ void admit_job_defaults(struct arena *a, struct json *job, const struct admit_en
         return;
     default_text(a, spec, "queue", STR("default"), env->mark);
     default_text(a, spec, "schedulerName", env->scheduler_name.n ? env->scheduler_name : STR("volcano"), env->mark);
-    default_int(a, spec, "maxRetry", true, DEFAULT_MAX_RETRY, env->mark);
+    default_int(a, spec, "maxRetry", DEFAULT_MAX_RETRY, env->mark);
     default_topology(a, json_get(spec, "networkTopology"), env->mark);
     if (json_is(json_get(spec, "tasks"), JSON_ARRAY))
         JSON_FOREACH(task, json_get(spec, "tasks"))

@@ -124,7 +124,7 @@ static void check_named_lists(struct check *c, const struct place *spec)
 
     pod_list_rules(c, spec);
     PLACE_FOREACH(claim, &claims)
-        (void)check_one_of(c, &claim, claim_sources, ARRAY_LEN(claim_sources), true, "source of the claim");
+        (void)check_one_of(c, &claim, claim_sources, ARRAY_LEN(claim_sources), "source of the claim");
     PLACE_FOREACH(secret, &secrets)
         if (json_is(secret.node, JSON_OBJECT) && json_member_text(secret.node, "name").n == 0)
             check_warn(c, &secret, "names no secret: it has no effect");

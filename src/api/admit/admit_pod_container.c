@@ -199,7 +199,7 @@ static void check_env(struct pod_check *pc, const struct place *var)
         return;
     if (json_member_text(var->node, "value").n)
         check_error(pc->c, &from, "may not be specified when value is not empty");
-    found = check_one_of(pc->c, &from, sources, ARRAY_LEN(sources), true, "source");
+    found = check_one_of(pc->c, &from, sources, ARRAY_LEN(sources), "source");
     if (found >= 0) {
         struct place ref = place_object(&from, sources[found]);
 
@@ -211,7 +211,7 @@ static void check_env(struct pod_check *pc, const struct place *var)
 static void check_env_from(struct pod_check *pc, const struct place *from)
 {
     static const char *const sources[] = { "configMapRef", "secretRef" };
-    int found = check_one_of(pc->c, from, sources, ARRAY_LEN(sources), true, "source");
+    int found = check_one_of(pc->c, from, sources, ARRAY_LEN(sources), "source");
 
     check_env_name(pc->c, from, "prefix");
     if (found >= 0) {

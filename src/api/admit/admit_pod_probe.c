@@ -42,7 +42,7 @@ static void check_handler(struct check *c, const struct place *at, const char *c
     struct place http = place_object(at, "httpGet");
 
     check_headers(c, &http);
-    (void)check_one_of(c, at, kinds, n, true, "handler type");
+    (void)check_one_of(c, at, kinds, n, "handler type");
     if (exec.node && (!is_set(command.node) || (command.node->type == JSON_ARRAY && command.node->n == 0)))
         check_error(c, &command, "is required");
 }

@@ -25,7 +25,7 @@ static void check_downward_items(struct check *c, const struct place *source)
     PLACE_FOREACH(item, &items) {
         struct place field = place_object(&item, refs[0]), resource = place_object(&item, refs[1]);
 
-        (void)check_one_of(c, &item, refs, ARRAY_LEN(refs), true, "reference");
+        (void)check_one_of(c, &item, refs, ARRAY_LEN(refs), "reference");
         if (field.node)
             pod_field_ref_rules(c, &field, true);
         if (resource.node)
@@ -100,7 +100,7 @@ static void trust_rules(struct check *c, const struct place *source)
     struct place path = place_member(source, "path");
 
     check_inner_path(c, &path);
-    (void)check_one_of(c, source, by, ARRAY_LEN(by), true, "choice of bundles");
+    (void)check_one_of(c, source, by, ARRAY_LEN(by), "choice of bundles");
 }
 
 typedef void (*source_rules_f)(struct check *, const struct place *);
@@ -120,14 +120,14 @@ static const struct admit_pod_volume_source projections[] = {
 };
 
 static int source_rules(struct check *c, const struct place *at, const struct admit_pod_volume_source *sources,
-                        size_t n, bool is_required, const char *what)
+                        size_t n, const char *what)
 {
     const char *names[40];
     int found;
 
     for (size_t i = 0; i < n && i < ARRAY_LEN(names); i++)
         names[i] = sources[i].name;
-    found = check_one_of(c, at, names, MIN_OF(n, ARRAY_LEN(names)), is_required, what);
+    found = check_at_most_one(c, at, names, MIN_OF(n, ARRAY_LEN(names)), what);
     if (found >= 0 && sources[found].rules) {
         struct place source = place_object(at, sources[found].name);
 
@@ -155,7 +155,7 @@ static void projected_rules(struct check *c, const struct place *source)
     PLACE_FOREACH(item, &sources) {
         if (!json_is(item.node, JSON_OBJECT))
             continue;
-        if (source_rules(c, &item, projections, ARRAY_LEN(projections), false, "projection") < 0)
+        if (source_rules(c, &item, projections, ARRAY_LEN(projections), "projection") < 0)
             check_warn(c, &item, "names no projection: it adds no files");
         for (size_t i = 0; i < ARRAY_LEN(projections); i++) {
             struct place kind = place_object(&item, projections[i].name), files = place_list(&kind, "items");
@@ -213,7 +213,7 @@ static void check_volume(struct pod_check *pc, const struct place *volume)
 
     if (name.n && !name_map_add(pc->c->arena, &pc->volumes, name, volume->index, NULL))
         check_error(pc->c, &at, "duplicate volume name \"%.*s\"", STR_ARG(name));
-    found = source_rules(pc->c, volume, volume_sources, ARRAY_LEN(volume_sources), false, "volume type");
+    found = source_rules(pc->c, volume, volume_sources, ARRAY_LEN(volume_sources), "volume type");
     if (found < 0 && json_count(volume->node) <= 1)
         check_warn(pc->c, volume, "has no source: it will be an emptyDir; write \"emptyDir: {}\" if that is meant");
 }
