@@ -86,7 +86,7 @@ class Node:
         """And is not tainted any more, which in a whole cluster a controller does."""
         path = f"/api/v1/nodes/{self.name}"
         self.until_says("Serving the kubelet API")
-        port = int(re.search(r"kubelet API listens\" port=(\d+)", self.log).group(1))  # not the one before
+        port = int(re.search(r"Serving the kubelet API\" port=(\d+)", self.log).group(1))  # not the one before
         self.until(f"{self.name} is ready", lambda: (lambda o: is_ready(o) and port_of(o) == port)(self.bed.call("GET", path)[1]))
         self.bed.call("PATCH", path, {"spec": {"taints": None}}, content_type="application/merge-patch+json")
         return self.bed.call("GET", path)[1]
@@ -214,7 +214,7 @@ def makes_its_node_again(bed, node):
     uid = bed.call("GET", f"/api/v1/nodes/{NODE}")[1]["metadata"]["uid"]
     bed.call("DELETE", f"/api/v1/nodes/{NODE}")
     assert node.until_works()["metadata"]["uid"] != uid
-    assert "stop this program first" in node.log
+    assert "Creating the Node again, which was deleted" in node.log
 
 
 def says_what_it_lacks_of_a_file(bed):

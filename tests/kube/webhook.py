@@ -397,7 +397,7 @@ def rotation(bed):
         thread.start()
         try:
             until("three certificates", lambda: seen.add(bed.call("GET", SECRET)[1]["data"]["tls.crt"]) or len(seen) >= 3)
-            until("and both show the last", lambda: all(c.log.count("webhook: certificate") >= 3 for c in (a, b)))
+            until("and both show the last", lambda: all(c.log.count("Serving webhook certificate") >= 3 for c in (a, b)))
             door.ports.remove(webhook_port(a))  # as a Service does before a pod ends
             time.sleep(1)
             same(a.stop(), 0)
@@ -418,7 +418,7 @@ def replicas_with_addresses(bed):
     with contextlib.ExitStack() as stack:
         replicas = [stack.enter_context(Controller(bed, f"at-{h}", "--webhook", f"--webhook-address={h}:0", "--leader-elect=false", kubeconfig=bed.account)) for h in hosts]
         for c in replicas:
-            until("it has shown a certificate", lambda: "webhook: certificate" in c.log)
+            until("it has shown a certificate", lambda: "Serving webhook certificate" in c.log)
         secret = bed.call("GET", SECRET)[1]
         time.sleep(8)  # two tries of each, if they fought
         same(bed.call("GET", SECRET)[1]["metadata"]["resourceVersion"], secret["metadata"]["resourceVersion"])
