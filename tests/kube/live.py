@@ -112,7 +112,7 @@ def only_reads(bed):
 
 def what_is_wrong_is_named(bed):
     error = ask(bed, "explain", "nothing", fails=True)
-    assert "no Job, PodGroup or JobFlow nothing in namespace default" in error and "default/runs" in error, error
+    assert 'no Job, PodGroup or JobFlow "nothing" in namespace default' in error and "default/runs" in error, error
     error = ask(bed, "explain", "waits", user="stranger", fails=True)
     assert "you may not list" in error and 'role "view"' in error, error
     error = ask(bed, "plan", "--context", "other", fails=True)
