@@ -11,11 +11,11 @@
 
 /* ---- opening ---- */
 
-static void live_warn(const char *command, struct str text)
+static void live_warn(const struct live *l, struct str text)
 {
     autobuf out = { 0 };
 
-    buf_fmt(&out, "pumice %s: warning: ", command);
+    buf_fmt(&out, "pumice %s: warning: ", l->command);
     term_text(&out, text);
     buf_char(&out, '\n');
     (void)term_write(stderr, &out); /* a broken stderr cannot be reported */
@@ -26,10 +26,11 @@ int live_open(struct live *l, struct arena *a, const struct live_options *o, con
     struct kube_config_options opt = { kube_env_real(), o->kubeconfig, o->context };
 
     l->arena = a;
+    l->command = command;
     if (kube_config_load(a, &opt, &l->config, e) < 0)
         return live_is_asked(o) ? -1 : err_wrap(e, "no STATE given with -f");
     VEC_FOREACH(text, &l->config.warnings)
-        live_warn(command, *text);
+        live_warn(l, *text);
     (void)signal(SIGPIPE, SIG_IGN); /* as http/client.h asks */
     return kube_ask_open(&l->config, &l->ask, e);
 }
@@ -67,8 +68,8 @@ static bool is_needed(const struct resource_type *type)
     return false;
 }
 
-static int list_or_warn(struct live *l, const struct resource_type *type, struct str namespace, const char *command,
-                        struct kube_list *ret, struct err *e)
+static int list_or_warn(struct live *l, const struct resource_type *type, struct str namespace, struct kube_list *ret,
+                        struct err *e)
 {
     if (live_list(l, type, namespace, ret, e) == 0)
         return 0;
@@ -79,12 +80,11 @@ static int list_or_warn(struct live *l, const struct resource_type *type, struct
                        "%.*s: you may not list %s there; the cluster's role \"view\" lets you, and a "
                        "role that may list nodes",
                        STR_ARG(l->config.origin), type->plural);
-    live_warn(command,
-              arena_fmt(l->arena, "you may not list %s of the cluster, so they are not looked at", type->plural));
+    live_warn(l, arena_fmt(l->arena, "you may not list %s of the cluster, so they are not looked at", type->plural));
     return 0;
 }
 
-int live_read_state(struct live *l, struct load *into, const char *command, struct err *e)
+int live_read_state(struct live *l, struct load *into, struct err *e)
 {
     struct kube_list all = { 0 };
 
@@ -93,7 +93,7 @@ int live_read_state(struct live *l, struct load *into, const char *command, stru
 
         if (!sched_wants(type_api_version(l->arena, type), str_of(type->kind)))
             continue;
-        if (list_or_warn(l, type, STR_NULL, command, &all, e) < 0)
+        if (list_or_warn(l, type, STR_NULL, &all, e) < 0)
             return -1;
     }
     if (native_find(l->ask, e) == 0 && live_list(l, type_native("PodGroup"), STR_NULL, &all, e) < 0 &&
@@ -142,25 +142,24 @@ static int read_secret(struct live *l, struct str namespace, struct str job, str
     return 0;
 }
 
-static int read_namespace(struct live *l, struct str namespace, const char *command, struct kube_list *ret,
-                          struct err *e)
+static int read_namespace(struct live *l, struct str namespace, struct kube_list *ret, struct err *e)
 {
     static const char *const kinds[] = {
         "Job", "PodGroup", "Pod", "ConfigMap", "Service", "NetworkPolicy", "PersistentVolumeClaim"
     };
 
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-        if (list_or_warn(l, type_by_name(str_of(kinds[i])), namespace, command, ret, e) < 0)
+        if (list_or_warn(l, type_by_name(str_of(kinds[i])), namespace, ret, e) < 0)
             return -1;
     return 0;
 }
 
-int live_read_around(struct live *l, struct load *into, const struct load *jobs, const char *command, struct err *e)
+int live_read_around(struct live *l, struct load *into, const struct load *jobs, struct err *e)
 {
     struct kube_list all = { 0 };
 
-    if (list_or_warn(l, type_by_name(STR("Queue")), STR_NULL, command, &all, e) < 0 ||
-        list_or_warn(l, type_by_name(STR("PriorityClass")), STR_NULL, command, &all, e) < 0)
+    if (list_or_warn(l, type_by_name(STR("Queue")), STR_NULL, &all, e) < 0 ||
+        list_or_warn(l, type_by_name(STR("PriorityClass")), STR_NULL, &all, e) < 0)
         return -1;
     for (size_t i = 0; i < jobs->docs.n; i++) {
         const struct json *job = jobs->docs.v[i]->root;
@@ -170,7 +169,7 @@ int live_read_around(struct live *l, struct load *into, const struct load *jobs,
             continue;
         if (read_secret(l, namespace, object_name(job), &all, e) < 0)
             return -1;
-        if (is_first_in_namespace(jobs, i, own) && read_namespace(l, namespace, command, &all, e) < 0)
+        if (is_first_in_namespace(jobs, i, own) && read_namespace(l, namespace, &all, e) < 0)
             return -1;
     }
     load_objects(into, origin_of(l), all.items.v, all.items.n);

@@ -32,6 +32,7 @@ static inline bool live_is_asked(const struct live_options *o)
 
 struct live {
     struct arena *arena;
+    const char *command; /* for warnings */
     struct kube_config config;
     struct kube_ask *ask;
 };
@@ -45,12 +46,12 @@ void live_close(struct live *l); /* also one that was never opened */
 /* What the scheduler looks at, of all namespaces, and PodGroups of scheduling.k8s.io, which have no type of ours. Kinds
  * that are not installed count as empty. Jobs, PodGroups, Pods, Queues and Nodes must be readable; of the rest,
  * unreadable kinds are reported. */
-int live_read_state(struct live *l, struct load *into, const char *command, struct err *e);
+int live_read_state(struct live *l, struct load *into, struct err *e);
 /* JobFlows and JobTemplates; who may not list them goes on without. */
 int live_read_flows(struct live *l, struct load *into, struct err *e);
 
 /* What could be in the way of the objects that 'jobs' would make, or is theirs already: of their namespaces, and of no
  * Secrets but those with their names. */
-int live_read_around(struct live *l, struct load *into, const struct load *jobs, const char *command, struct err *e);
+int live_read_around(struct live *l, struct load *into, const struct load *jobs, struct err *e);
 
 #endif

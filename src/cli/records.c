@@ -149,19 +149,16 @@ static struct str read_logs(struct arena *a, int own)
     return arena_str(a, buf_view(&text));
 }
 
-int records_read(struct arena *a, int dir, struct str id, struct record *ret, struct str *ret_logs, struct err *e)
+int records_read(struct arena *a, int dir, struct str id, struct record *ret, struct err *e)
 {
     autoclose int own = openat(dir, arena_cstr(a, id), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     autobuf text = { 0 };
-    struct str logs;
 
     if (own < 0 || file_read(own, "facts", O_NOFOLLOW, RECORD_FACTS_MAX * 2, &text) < 0)
         return err_errno(e, "record %.*s", STR_ARG(id));
-    logs = read_logs(a, own);
-    if (ret_logs)
-        *ret_logs = logs;
-    return record_read(a, arena_str(a, buf_view(&text)), logs, ret, e) < 0 ? err_wrap(e, "record %.*s", STR_ARG(id))
-                                                                           : 0;
+    if (record_read(a, arena_str(a, buf_view(&text)), read_logs(a, own), ret, e) < 0)
+        return err_wrap(e, "record %.*s", STR_ARG(id));
+    return 0;
 }
 
 /* ---- writing ---- */

@@ -44,7 +44,7 @@ void records_list(struct arena *a, int dir, struct record_list *ret); /* unreada
 
 /* One by its id, the beginning of it, or "last". */
 int records_find(struct arena *a, int dir, const char *word, struct record_entry **ret, struct err *e);
-/* All of it, to be given to record_done(); 'ret_logs' (may be NULL): the lines. */
-int records_read(struct arena *a, int dir, struct str id, struct record *ret, struct str *ret_logs, struct err *e);
+/* All of it, to be given to record_done(). */
+int records_read(struct arena *a, int dir, struct str id, struct record *ret, struct err *e);
 
 #endif

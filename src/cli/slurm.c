@@ -117,8 +117,8 @@ static void overlay(struct api_options *to, const struct api_options *from)
     }
 }
 
-static int read_script(struct arena *a, const struct command *c, const struct text_list *arguments,
-                       struct api_options *line, struct slurm_script *s, struct err *e)
+static int read_script(struct arena *a, const struct text_list *arguments, struct api_options *line,
+                       struct slurm_script *s, struct err *e)
 {
     struct api_options from_script = { 0 };
     struct text_list rest = { 0 };
@@ -145,23 +145,13 @@ static int read_script(struct arena *a, const struct command *c, const struct te
     words = slurm_directives(a, s->text, e);
     if (!words)
         return err_wrap(e, "%s", path);
-    if (options_parse(a, c, words, &from_script, &rest) != EXIT_FINE)
+    if (options_parse(a, &command_sbatch, words, &from_script, &rest) != EXIT_FINE)
         return err_set(e, ERR_SYNTAX, "%s: its #SBATCH or #BSUB lines cannot be used", path);
     if (rest.list.n)
         return err_set(e, ERR_SYNTAX, "%s: #SBATCH: \"%s\" is no option", path, rest.list.v[0]);
     overlay(&from_script, line);
     *line = from_script;
     return 0;
-}
-
-static int slurm_run(struct arena *a, const char *command, const struct api_options *line,
-                     const struct text_list *arguments, const struct slurm_script *script, ctl_verb_f verb)
-{
-    struct ctl_options o = line->o;
-
-    o.slurm = &line->slurm;
-    o.script = script;
-    return ctl_run(a, command, &o, (struct ctl_words){ arguments->list.v, arguments->list.n }, verb);
 }
 
 static int sbatch_run(struct arena *a, const void *options, const struct text_list *arguments)
@@ -172,10 +162,13 @@ static int sbatch_run(struct arena *a, const void *options, const struct text_li
     struct err e;
 
     describe_submitter(a, &script);
-    if (read_script(a, &command_sbatch, arguments, &line, &script, &e) < 0)
+    if (read_script(a, arguments, &line, &script, &e) < 0)
         return command_fail("slurm sbatch", &e, e.code == ERR_SYNTAX ? EXIT_USAGE : EXIT_FAILED);
+    line.o.slurm = &line.slurm;
+    line.o.script = &script;
     if (!line.slurm.dry_run)
-        return slurm_run(a, "slurm sbatch", &line, arguments, &script, verb_sbatch);
+        return ctl_run(a, "slurm sbatch", &line.o, (struct ctl_words){ arguments->list.v, arguments->list.n },
+                       verb_sbatch);
     if (slurm_print(a, &(struct slurm_request){ &line.slurm, &script, str_of(line.o.namespace) }, &out, &e) < 0)
         return command_fail("slurm sbatch", &e, e.code == ERR_SYNTAX ? EXIT_USAGE : EXIT_FAILED);
     return term_print(&out) == 0 ? EXIT_FINE : EXIT_FAILED;
@@ -184,7 +177,7 @@ static int sbatch_run(struct arena *a, const void *options, const struct text_li
 /* The words as a script that runs them as they are. */
 static int srun_run(struct arena *a, const void *options, const struct text_list *arguments)
 {
-    const struct api_options *line = options;
+    struct api_options line = *(const struct api_options *)options;
     struct slurm_script script = { .text = STR("#!/bin/sh\nexec \"$@\"\n"), .base = STR("srun") };
 
     if (!arguments->list.n) {
@@ -193,7 +186,9 @@ static int srun_run(struct arena *a, const void *options, const struct text_list
     }
     describe_submitter(a, &script);
     script.args = (struct ctl_words){ arguments->list.v, arguments->list.n };
-    return slurm_run(a, "slurm srun", line, arguments, &script, verb_srun);
+    line.o.slurm = &line.slurm;
+    line.o.script = &script;
+    return ctl_run(a, "slurm srun", &line.o, script.args, verb_srun);
 }
 
 #define LISTED                                                                                                         \

@@ -68,6 +68,7 @@ struct record {
     bool has_ended;
     struct record_end end; /* of one that has not: end_ms is that of the last fact */
     size_t n_bad;          /* lines that nobody can read */
+    struct str logs;       /* for record_next_line() */
 };
 
 /* All of it; 'logs' are the lines, oldest first (may be empty). Texts are borrowed from 'facts' and 'a'. ERR_INVALID:

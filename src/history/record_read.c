@@ -158,6 +158,7 @@ int record_read(struct arena *a, struct str facts, struct str logs, struct recor
         return err_set(e, ERR_INVALID, "not a record of a run");
     if (record_read_ends(a, line, STR("{}"), ret, e) < 0)
         return -1;
+    ret->logs = logs;
     opt.begin_ms = ret->head.begin_ms;
     opt.n_jobs = ret->head.n_jobs;
     opt.has_namespaces = ret->head.has_namespaces;

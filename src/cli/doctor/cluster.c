@@ -15,8 +15,12 @@
 
 enum { MINOR_CEL = 29, MINOR_MIN = 25, LISTED = 3 };
 
-void exam_say(struct cluster_exam *x, const char *name, enum host_verdict v, const char *means, const char *fix,
-              const char *fmt, ...)
+void exam_add(struct cluster_exam *x, struct host_check check)
+{
+    *vec_push(x->arena, &x->checks->list) = check;
+}
+
+void exam_fine(struct cluster_exam *x, const char *name, const char *fmt, ...)
 {
     autobuf text = { 0 };
     va_list ap;
@@ -24,11 +28,7 @@ void exam_say(struct cluster_exam *x, const char *name, enum host_verdict v, con
     va_start(ap, fmt);
     buf_vfmt(&text, fmt, ap);
     va_end(ap);
-    *vec_push(x->arena, &x->checks->list) = (struct host_check){ .name = name,
-                                                                 .verdict = v,
-                                                                 .says = arena_str(x->arena, buf_view(&text)),
-                                                                 .means = means ? means : "",
-                                                                 .fix = str_of(fix ? fix : "") };
+    exam_add(x, (struct host_check){ name, HOST_FINE, arena_str(x->arena, buf_view(&text)), "", STR_NULL });
 }
 
 /* ---- the server ---- */
@@ -41,22 +41,25 @@ static bool exam_server(struct cluster_exam *x)
     struct err e;
 
     if (kube_ask_get(x->live->ask, x->arena, STR("/version"), &version, &e) < 0) {
-        exam_say(x, "server", HOST_IMPOSSIBLE, "nothing can be said about it", NULL, "%s", e.text);
+        exam_add(x, (struct host_check){ "server", HOST_IMPOSSIBLE, arena_str(x->arena, str_of(e.text)),
+                                         "nothing can be said about it", STR_NULL });
         return false;
     }
     text = json_member_text(version, "minor");
     text.n = strspn(arena_cstr(x->arena, text), "0123456789"); /* "29+" */
     if (str_to_i64(text, &minor) < 0)
         minor = MINOR_CEL;
-    exam_say(x, "server",
-             minor >= MINOR_CEL   ? HOST_FINE
-             : minor >= MINOR_MIN ? HOST_LIMITED
-                                  : HOST_IMPOSSIBLE,
-             minor >= MINOR_CEL   ? NULL
-             : minor >= MINOR_MIN ? "rules between fields (CEL) may be off: bad jobs are found by the controller"
-                                  : "it does not accept our CRDs: Kubernetes 1.25 or newer is needed",
-             NULL, "Kubernetes %.*s at %.*s", STR_ARG(json_member_text(version, "gitVersion")),
-             STR_ARG(x->live->config.server));
+    exam_add(x, (struct host_check){
+                    "server",
+                    minor >= MINOR_CEL   ? HOST_FINE
+                    : minor >= MINOR_MIN ? HOST_LIMITED
+                                         : HOST_IMPOSSIBLE,
+                    arena_fmt(x->arena, "Kubernetes %.*s at %.*s", STR_ARG(json_member_text(version, "gitVersion")),
+                              STR_ARG(x->live->config.server)),
+                    minor >= MINOR_CEL   ? ""
+                    : minor >= MINOR_MIN ? "rules between fields (CEL) may be off: bad jobs are found by the controller"
+                                         : "it does not accept our CRDs: Kubernetes 1.25 or newer is needed",
+                    STR_NULL });
     return true;
 }
 
@@ -117,18 +120,20 @@ static void exam_kinds(struct cluster_exam *x)
         buf_fmt(&names[state], "%s%s", n[state]++ ? ", " : "", t->kind);
     }
     if (n[KIND_MISSING])
-        exam_say(x, "kinds", lacks_vital ? HOST_IMPOSSIBLE : HOST_LIMITED,
-                 lacks_vital ? "there can be no Jobs" : "Jobs work; these kinds do not", INSTALL_KINDS,
-                 "not installed: %s", names[KIND_MISSING].p);
+        exam_add(x, (struct host_check){ "kinds", lacks_vital ? HOST_IMPOSSIBLE : HOST_LIMITED,
+                                         arena_fmt(x->arena, "not installed: %s", names[KIND_MISSING].p),
+                                         lacks_vital ? "there can be no Jobs" : "Jobs work; these kinds do not",
+                                         STR(INSTALL_KINDS) });
     if (n[KIND_OTHER])
-        exam_say(
-            x, "kinds", HOST_LIMITED,
-            "they are used as they are; ours refuse more bad jobs without a webhook, and lose no field that is stored",
-            INSTALL_KINDS, "another definition than ours: %s", names[KIND_OTHER].p);
+        exam_add(x, (struct host_check){ "kinds", HOST_LIMITED,
+                                         arena_fmt(x->arena, "another definition than ours: %s", names[KIND_OTHER].p),
+                                         "they are used as they are; ours refuse more bad jobs without a webhook, and "
+                                         "lose no field that is stored",
+                                         STR(INSTALL_KINDS) });
     if (n[KIND_HIDDEN])
-        exam_say(x, "kinds", HOST_FINE, NULL, NULL, "you may not look at their definitions: %s", names[KIND_HIDDEN].p);
+        exam_fine(x, "kinds", "you may not look at their definitions: %s", names[KIND_HIDDEN].p);
     if (n[KIND_SAME] == n_all)
-        exam_say(x, "kinds", HOST_FINE, NULL, NULL, "all %zu, as this version has them", n_all);
+        exam_fine(x, "kinds", "all %zu, as this version has them", n_all);
     for (size_t i = 0; i < KIND_STATE_MAX; i++)
         buf_done(&names[i]);
 }
@@ -189,13 +194,15 @@ static void exam_rights_of(struct rights_exam *r, const char *name, const char *
 
     install_rights(true, ask_right, r);
     if (r->err.code != ERR_OK)
-        exam_say(x, name, HOST_FINE, NULL, NULL, "you may not ask: %s", r->err.text);
+        exam_fine(x, name, "you may not ask: %s", r->err.text);
     else if (!r->n_missing)
-        exam_say(x, name, HOST_FINE, NULL, NULL, "%s has all %zu that controller and scheduler need", whose, r->n);
+        exam_fine(x, name, "%s has all %zu that controller and scheduler need", whose, r->n);
     else
-        exam_say(x, name, HOST_LIMITED, "what they are for does not work; without --scheduler fewer are needed",
-                 INSTALL_ROLES, "%s lacks %zu of %zu: %s%s", whose, r->n_missing, r->n, r->missing.p,
-                 r->n_missing > LISTED ? " …" : "");
+        exam_add(x, (struct host_check){ name, HOST_LIMITED,
+                                         arena_fmt(x->arena, "%s lacks %zu of %zu: %s%s", whose, r->n_missing, r->n,
+                                                   r->missing.p, r->n_missing > LISTED ? " …" : ""),
+                                         "what they are for does not work; without --scheduler fewer are needed",
+                                         STR(INSTALL_ROLES) });
     buf_done(&r->missing);
 }
 
@@ -226,8 +233,8 @@ static void exam_jobs(struct cluster_exam *x)
         return; /* no such kind, or not ours to see */
     VEC_FOREACH(job, &jobs.items)
         n_open += !job_has_ended(job_phase_word(*job));
-    exam_say(x, "jobs", HOST_FINE, NULL, NULL, "%zu, %zu of them not over; the next controller goes on with their pods",
-             jobs.items.n, n_open);
+    exam_fine(x, "jobs", "%zu, %zu of them not over; the next controller goes on with their pods", jobs.items.n,
+              n_open);
 }
 
 /* ---- feature gates ---- */
@@ -252,12 +259,12 @@ static void exam_gates(struct cluster_exam *x)
     struct err e;
 
     if (kube_ask_text(x->live->ask, x->arena, STR("/metrics"), &text, &e) < 0) {
-        exam_say(x, "gates", HOST_FINE, NULL, NULL, "they cannot be seen: %s", e.text);
+        exam_fine(x, "gates", "they cannot be seen: %s", e.text);
         return;
     }
     for (size_t i = 0; i < ARRAY_LEN(gates); i++)
         buf_fmt(&on, "%s%s %s", i ? ", " : "", gates[i], gate_is_on(text, gates[i]) ? "on" : "off");
-    exam_say(x, "gates", HOST_FINE, NULL, NULL, "%s; none is needed", on.p);
+    exam_fine(x, "gates", "%s; none is needed", on.p);
 }
 
 /* ---- gangs of the cluster's own ---- */
@@ -280,20 +287,21 @@ static void exam_native(struct cluster_exam *x)
     struct err e;
 
     if (native_find(x->live->ask, &e) == 0) {
-        exam_say(x, "gangs", HOST_FINE, NULL, NULL,
-                 "%.*s has PodGroups: pumice controller --native-podgroups leaves gangs to kube-scheduler, if that has "
-                 "the gates too",
-                 STR_ARG(native_api_version(x->arena)));
+        exam_fine(
+            x, "gangs",
+            "%.*s has PodGroups: pumice controller --native-podgroups leaves gangs to kube-scheduler, if that has "
+            "the gates too",
+            STR_ARG(native_api_version(x->arena)));
         return;
     }
     print_versions(x, &versions);
     if (e.code == ERR_NOT_FOUND)
-        exam_say(x, "gangs", HOST_FINE, NULL, NULL,
-                 "PodGroups are Volcano's; for --native-podgroups there is none of " NATIVE_NAMES
-                 " (only %s): " NATIVE_SETTINGS,
-                 versions.n ? versions.p : "none");
+        exam_fine(x, "gangs",
+                  "PodGroups are Volcano's; for --native-podgroups there is none of " NATIVE_NAMES
+                  " (only %s): " NATIVE_SETTINGS,
+                  versions.n ? versions.p : "none");
     else
-        exam_say(x, "gangs", HOST_FINE, NULL, NULL, "whether the cluster has its own cannot be seen: %s", e.text);
+        exam_fine(x, "gangs", "whether the cluster has its own cannot be seen: %s", e.text);
 }
 
 /* ---- all of it ---- */

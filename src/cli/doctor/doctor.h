@@ -22,9 +22,8 @@ struct cluster_exam {
     struct host_checks *checks;
 };
 
-/* Another line. 'means' is a constant; 'fix' may be NULL. */
-void exam_say(struct cluster_exam *x, const char *name, enum host_verdict v, const char *means, const char *fix,
-              const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+void exam_add(struct cluster_exam *x, struct host_check check);
+void exam_fine(struct cluster_exam *x, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /* Nothing is changed in the cluster. Missing rights to read are reported, and are no fault. */
 void cluster_examine(struct live *live, struct str namespace, struct host_checks *ret);

@@ -104,36 +104,43 @@ static struct str fresh_holder(struct cluster_exam *x)
     return STR_NULL;
 }
 
-static const char *scale_down(struct cluster_exam *x, const struct program *p)
+static struct str scale_down(struct cluster_exam *x, const struct program *p)
 {
-    return arena_cstr(x->arena, arena_fmt(x->arena, "kubectl scale -n %.*s deployment %.*s --replicas=0",
-                                          STR_ARG(p->namespace), STR_ARG(p->name)));
+    return arena_fmt(x->arena, "kubectl scale -n %.*s deployment %.*s --replicas=0", STR_ARG(p->namespace),
+                     STR_ARG(p->name));
 }
 
 static void say_ours(struct cluster_exam *x, const char *name, const struct program *p)
 {
-    exam_say(x, name, p->ready ? HOST_FINE : HOST_LIMITED, p->ready ? NULL : "none of its pods is ready: jobs wait",
-             p->ready ? NULL
-                      : arena_cstr(x->arena, arena_fmt(x->arena, "kubectl logs -n %.*s deployment/%.*s",
-                                                       STR_ARG(p->namespace), STR_ARG(p->name))),
-             "Pumice: %.*s/%.*s (%.*s), %lld of %lld ready", STR_ARG(p->namespace), STR_ARG(p->name), STR_ARG(p->image),
-             (long long)p->ready, (long long)p->wanted);
+    exam_add(x, (struct host_check){ name, p->ready ? HOST_FINE : HOST_LIMITED,
+                                     arena_fmt(x->arena, "Pumice: %.*s/%.*s (%.*s), %lld of %lld ready",
+                                               STR_ARG(p->namespace), STR_ARG(p->name), STR_ARG(p->image),
+                                               (long long)p->ready, (long long)p->wanted),
+                                     p->ready ? "" : "none of its pods is ready: jobs wait",
+                                     p->ready ? STR_NULL
+                                              : arena_fmt(x->arena, "kubectl logs -n %.*s deployment/%.*s",
+                                                          STR_ARG(p->namespace), STR_ARG(p->name)) });
 }
 
 static void say_both(struct cluster_exam *x, const char *name, const struct program *ours, const struct program *theirs)
 {
-    exam_say(x, name, HOST_IMPOSSIBLE,
-             "both write the same objects; one of them must stop. Pods are not restarted by that",
-             scale_down(x, theirs), "two at once: Pumice (%.*s/%.*s) and Volcano (%.*s/%.*s)", STR_ARG(ours->namespace),
-             STR_ARG(ours->name), STR_ARG(theirs->namespace), STR_ARG(theirs->name));
+    exam_add(x,
+             (struct host_check){ name, HOST_IMPOSSIBLE,
+                                  arena_fmt(x->arena, "two at once: Pumice (%.*s/%.*s) and Volcano (%.*s/%.*s)",
+                                            STR_ARG(ours->namespace), STR_ARG(ours->name), STR_ARG(theirs->namespace),
+                                            STR_ARG(theirs->name)),
+                                  "both write the same objects; one of them must stop. Pods are not restarted by that",
+                                  scale_down(x, theirs) });
 }
 
 static void say_theirs(struct cluster_exam *x, const char *name, const struct program *p, const char *install)
 {
-    exam_say(x, name, HOST_LIMITED, "to take over, stop it first; running jobs go on, and no pod is restarted",
-             arena_cstr(x->arena, arena_fmt(x->arena, "%s && %s", scale_down(x, p), install)),
-             "Volcano: %.*s/%.*s (%.*s), %lld of %lld ready", STR_ARG(p->namespace), STR_ARG(p->name),
-             STR_ARG(p->image), (long long)p->ready, (long long)p->wanted);
+    exam_add(x, (struct host_check){ name, HOST_LIMITED,
+                                     arena_fmt(x->arena, "Volcano: %.*s/%.*s (%.*s), %lld of %lld ready",
+                                               STR_ARG(p->namespace), STR_ARG(p->name), STR_ARG(p->image),
+                                               (long long)p->ready, (long long)p->wanted),
+                                     "to take over, stop it first; running jobs go on, and no pod is restarted",
+                                     arena_fmt(x->arena, "%s && %s", scale_down(x, p).p, install) });
 }
 
 void exam_controllers(struct cluster_exam *x)
@@ -150,11 +157,12 @@ void exam_controllers(struct cluster_exam *x)
     } else if (has_theirs) {
         say_theirs(x, "controller", &theirs, INSTALL);
     } else if ((holder = fresh_holder(x)).n) {
-        exam_say(x, "controller", HOST_FINE, NULL, NULL, "outside of the cluster: %.*s", STR_ARG(holder));
+        exam_fine(x, "controller", "outside of the cluster: %.*s", STR_ARG(holder));
     } else if (!x->has_programs) {
-        exam_say(x, "controller", HOST_FINE, NULL, NULL, "you may not look at Deployments");
+        exam_fine(x, "controller", "you may not look at Deployments");
     } else {
-        exam_say(x, "controller", HOST_IMPOSSIBLE, "no controller runs Jobs here", INSTALL, "there is none");
+        exam_add(x, (struct host_check){ "controller", HOST_IMPOSSIBLE, STR("there is none"),
+                                         "no controller runs Jobs here", STR(INSTALL) });
     }
 }
 
@@ -170,13 +178,14 @@ void exam_schedulers(struct cluster_exam *x)
     else if (has_ours)
         say_ours(x, "scheduler", &ours);
     else if (has_theirs)
-        exam_say(x, "scheduler", HOST_FINE, NULL, NULL,
-                 "Volcano: %.*s/%.*s (%.*s), which works with our controller too", STR_ARG(theirs.namespace),
-                 STR_ARG(theirs.name), STR_ARG(theirs.image));
+        exam_fine(x, "scheduler", "Volcano: %.*s/%.*s (%.*s), which works with our controller too",
+                  STR_ARG(theirs.namespace), STR_ARG(theirs.name), STR_ARG(theirs.image));
     else if (x->has_programs)
-        exam_say(x, "scheduler", HOST_LIMITED,
-                 "pods of jobs with schedulerName volcano (the default) wait, unless one runs outside of the cluster",
-                 "pumice install --dry-run --scheduler | kubectl apply -f -", "there is none for Jobs in the cluster");
+        exam_add(
+            x, (struct host_check){
+                   "scheduler", HOST_LIMITED, STR("there is none for Jobs in the cluster"),
+                   "pods of jobs with schedulerName volcano (the default) wait, unless one runs outside of the cluster",
+                   STR("pumice install --dry-run --scheduler | kubectl apply -f -") });
     if (has_ours || has_theirs)
         exam_scheduler_config(x, has_ours ? ours.deployment : theirs.deployment);
 }
@@ -265,9 +274,12 @@ static bool tell_servers(struct hooks_exam *h)
     }
     if (!n_others || n_others == h->servers.n)
         return false;
-    exam_say(h->x, "webhooks", HOST_LIMITED,
-             "a request has to please each of them, and is refused while one that must answer is away; ours are enough",
-             arena_cstr(h->x->arena, arena_str(h->x->arena, buf_view(&fix))), "of more than one program: %s", all.p);
+    exam_add(
+        h->x,
+        (struct host_check){
+            "webhooks", HOST_LIMITED, arena_fmt(h->x->arena, "of more than one program: %s", all.p),
+            "a request has to please each of them, and is refused while one that must answer is away; ours are enough",
+            arena_str(h->x->arena, buf_view(&fix)) });
     return true;
 }
 
@@ -299,21 +311,18 @@ static const struct json *deployment_behind(struct cluster_exam *x, const struct
 
 /* Pods that are down are to be brought up: who deletes the configuration takes every check of new objects away. Only what
  * has no program behind it is left over, and may go. */
-static const char *cure_of_hook(struct cluster_exam *x, const struct json *config, size_t kind,
-                                const struct json *service)
+static struct str cure_of_hook(struct cluster_exam *x, const struct json *config, size_t kind,
+                               const struct json *service)
 {
     const struct json *d = deployment_behind(x, service);
-    struct str cure;
 
     if (!d)
-        cure = arena_fmt(x->arena, "kubectl delete %s %.*s", hook_plurals[kind], STR_ARG(object_name(config)));
-    else if (json_i64(json_find(d, "spec", "replicas", NULL), 1) == 0)
-        cure = arena_fmt(x->arena, "kubectl scale -n %.*s deployment %.*s --replicas=2", STR_ARG(object_namespace(d)),
+        return arena_fmt(x->arena, "kubectl delete %s %.*s", hook_plurals[kind], STR_ARG(object_name(config)));
+    if (json_i64(json_find(d, "spec", "replicas", NULL), 1) == 0)
+        return arena_fmt(x->arena, "kubectl scale -n %.*s deployment %.*s --replicas=2", STR_ARG(object_namespace(d)),
                          STR_ARG(object_name(d)));
-    else
-        cure = arena_fmt(x->arena, "kubectl describe -n %.*s deployment %.*s", STR_ARG(object_namespace(d)),
-                         STR_ARG(object_name(d)));
-    return arena_cstr(x->arena, cure);
+    return arena_fmt(x->arena, "kubectl describe -n %.*s deployment %.*s", STR_ARG(object_namespace(d)),
+                     STR_ARG(object_name(d)));
 }
 
 static void look_at_hook(struct hooks_exam *h, const struct json *config, size_t kind, const struct json *hook)
@@ -330,13 +339,16 @@ static void look_at_hook(struct hooks_exam *h, const struct json *config, size_t
     if (!service || has_endpoints(h->x, service))
         return;
     h->n_dead++;
-    exam_say(h->x, "webhooks", is_strict ? HOST_IMPOSSIBLE : HOST_LIMITED,
-             is_strict
-                 ? "every request it wants to see is refused; without it bad jobs are found by kinds and controller"
-                 : "it is asked in vain, and passed over",
-             cure_of_hook(h->x, config, kind, service), "%.*s does not answer: the Service %.*s/%.*s has no endpoints",
-             STR_ARG(json_member_text(hook, "name")), STR_ARG(json_member_text(service, "namespace")),
-             STR_ARG(json_member_text(service, "name")));
+    exam_add(h->x,
+             (struct host_check){
+                 "webhooks", is_strict ? HOST_IMPOSSIBLE : HOST_LIMITED,
+                 arena_fmt(h->x->arena, "%.*s does not answer: the Service %.*s/%.*s has no endpoints",
+                           STR_ARG(json_member_text(hook, "name")), STR_ARG(json_member_text(service, "namespace")),
+                           STR_ARG(json_member_text(service, "name"))),
+                 is_strict
+                     ? "every request it wants to see is refused; without it bad jobs are found by kinds and controller"
+                     : "it is asked in vain, and passed over",
+                 cure_of_hook(h->x, config, kind, service) });
 }
 
 void exam_webhooks(struct cluster_exam *x)
@@ -350,7 +362,7 @@ void exam_webhooks(struct cluster_exam *x)
         if (kube_ask_get(x->live->ask, x->arena,
                          arena_fmt(x->arena, "/apis/admissionregistration.k8s.io/v1/%s", hook_plurals[i]), &list,
                          &e) < 0) {
-            exam_say(x, "webhooks", HOST_FINE, NULL, NULL, "you may not look at them");
+            exam_fine(x, "webhooks", "you may not look at them");
             return;
         }
         JSON_FOREACH(config, json_get(list, "items"))
@@ -360,12 +372,12 @@ void exam_webhooks(struct cluster_exam *x)
     if (tell_servers(&h))
         return;
     if (!h.n_dead && h.n_elsewhere)
-        exam_say(x, "webhooks", HOST_FINE, NULL, NULL,
-                 "%zu for Jobs and their neighbours; %zu of them at an address of their own (clientConfig.url), "
-                 "which was not checked",
-                 h.n, h.n_elsewhere);
+        exam_fine(x, "webhooks",
+                  "%zu for Jobs and their neighbours; %zu of them at an address of their own (clientConfig.url), "
+                  "which was not checked",
+                  h.n, h.n_elsewhere);
     else if (!h.n_dead && h.n)
-        exam_say(x, "webhooks", HOST_FINE, NULL, NULL, "%zu for Jobs and their neighbours, and they answer", h.n);
+        exam_fine(x, "webhooks", "%zu for Jobs and their neighbours, and they answer", h.n);
     else if (!h.n)
-        exam_say(x, "webhooks", HOST_FINE, NULL, NULL, "none for Jobs; the definitions and the controller check them");
+        exam_fine(x, "webhooks", "none for Jobs; the definitions and the controller check them");
 }

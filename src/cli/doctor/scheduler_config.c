@@ -100,19 +100,19 @@ static void say_settings(struct cluster_exam *x, const char *where, struct str t
     struct err e;
 
     if (scheduler_config_parse(x->arena, text, &ps, &config, &e) < 0) {
-        exam_say(x, "settings", HOST_IMPOSSIBLE, "Pumice's scheduler does not start with it", NULL, "%s: %s", where,
-                 e.text);
+        exam_add(x, (struct host_check){ "settings", HOST_IMPOSSIBLE, arena_fmt(x->arena, "%s: %s", where, e.text),
+                                         "Pumice's scheduler does not start with it", STR_NULL });
         return;
     }
     VEC_FOREACH(p, &ps.list) {
         autobuf line = { 0 };
 
         scheduler_config_print(&line, where, p);
-        exam_say(x, "settings", HOST_LIMITED, "Pumice's scheduler works without it", NULL, "%.*s",
-                 STR_ARG(buf_view(&line)));
+        exam_add(x, (struct host_check){ "settings", HOST_LIMITED, arena_str(x->arena, buf_view(&line)),
+                                         "Pumice's scheduler works without it", STR_NULL });
     }
     if (!ps.list.n)
-        exam_say(x, "settings", HOST_FINE, NULL, NULL, "%s: every setting has its effect", where);
+        exam_fine(x, "settings", "%s: every setting has its effect", where);
 }
 
 void exam_scheduler_config(struct cluster_exam *x, const struct json *deployment)
@@ -128,13 +128,13 @@ void exam_scheduler_config(struct cluster_exam *x, const struct json *deployment
     if (!path.n)
         return; /* the default settings */
     if (!find_source(deployment, path, &from)) {
-        exam_say(x, "settings", HOST_FINE, NULL, NULL, "%.*s is not from a ConfigMap, so it cannot be checked here",
-                 STR_ARG(path));
+        exam_fine(x, "settings", "%.*s is not from a ConfigMap, so it cannot be checked here", STR_ARG(path));
         return;
     }
     where = arena_fmt(x->arena, "ConfigMap %.*s/%.*s", STR_ARG(from.namespace), STR_ARG(from.map)).p;
     if (read_source(x, &from, &text, &e) < 0)
-        exam_say(x, "settings", HOST_LIMITED, "the scheduler's settings are unknown", NULL, "%s: %s", where, e.text);
+        exam_add(x, (struct host_check){ "settings", HOST_LIMITED, arena_fmt(x->arena, "%s: %s", where, e.text),
+                                         "the scheduler's settings are unknown", STR_NULL });
     else
         say_settings(x, where, text);
 }

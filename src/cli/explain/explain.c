@@ -219,7 +219,7 @@ static int add_live(struct arena *a, struct load *l, const struct explain_option
         return command_fail("explain", &e, live_is_asked(&o->live) ? EXIT_FAILED : EXIT_USAGE);
     if (!l->namespace)
         l->namespace = arena_cstr(a, live.config.namespace);
-    if (live_read_state(&live, &all, "explain", &e) < 0 || live_read_flows(&live, &all, &e) < 0)
+    if (live_read_state(&live, &all, &e) < 0 || live_read_flows(&live, &all, &e) < 0)
         return command_fail("explain", &e, EXIT_FAILED);
     for (size_t i = 0; i < all.docs.n; i++)
         if (!load_has(l, all.docs.v[i]))

@@ -337,18 +337,17 @@ static void into_find(struct into *x, struct str name, match_f *is_it, struct in
 
 /* In the first of these ways that any pod is meant by; where it is none, what stands behind the last slash may be a
  * container, as in the output of a run. */
-static int find_any(struct into *x, struct str name, match_f *const ways[], size_t n, struct into_pods *ret,
-                    struct err *e)
+static int find_any(struct into *x, struct str name, match_f *const *ways, struct into_pods *ret, struct err *e)
 {
     ptrdiff_t slash = str_rfind_char(name, '/');
     struct str front = str_sub(name, 0, slash > 0 ? (size_t)slash : 0), behind = STR_NULL;
 
-    for (size_t i = 0; i < n && !ret->v.n; i++)
-        into_find(x, name, ways[i], ret);
+    for (match_f *const *way = ways; *way && !ret->v.n; way++)
+        into_find(x, name, *way, ret);
     if (!ret->v.n && front.n)
         behind = str_from(name, (size_t)slash + 1);
-    for (size_t i = 0; i < n && !ret->v.n && behind.n; i++)
-        into_find(x, front, ways[i], ret);
+    for (match_f *const *way = ways; *way && !ret->v.n && behind.n; way++)
+        into_find(x, front, *way, ret);
     if (!ret->v.n)
         return none_called(x, name, e);
     VEC_FOREACH(p, &ret->v)
@@ -359,11 +358,11 @@ static int find_any(struct into *x, struct str name, match_f *const ways[], size
 
 int into_pick(struct into *x, struct str name, struct into_pod *ret, struct err *e)
 {
-    static match_f *const ways[] = { into_is_named, into_is_called };
+    static match_f *const ways[] = { into_is_named, into_is_called, NULL };
     struct into_pods found = { 0 };
     autobuf where = { 0 };
 
-    if (find_any(x, name, ways, ARRAY_LEN(ways), &found, e) < 0)
+    if (find_any(x, name, ways, &found, e) < 0)
         return -1;
     VEC_FOREACH(p, &found.v)
         buf_fmt(&where, "%s%.*s of run %.*s", where.n ? ", " : "", STR_ARG(object_name(p->pod)), STR_ARG(p->run->id));
@@ -397,7 +396,7 @@ static int leave_stopped(struct into *x, struct into_pods *pods, struct err *e)
 
 int into_pick_all(struct into *x, struct str name, struct into_pods *ret, struct err *e)
 {
-    static match_f *const ways[] = { into_is_named, into_is_called, is_of_job };
+    static match_f *const ways[] = { into_is_named, into_is_called, is_of_job, NULL };
 
-    return find_any(x, name, ways, ARRAY_LEN(ways), ret, e) < 0 ? -1 : leave_stopped(x, ret, e);
+    return find_any(x, name, ways, ret, e) < 0 ? -1 : leave_stopped(x, ret, e);
 }

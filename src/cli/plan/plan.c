@@ -375,7 +375,7 @@ static int read_cluster(struct arena *a, const struct plan_options *o, struct lo
         return -1;
     if (!l->namespace)
         l->namespace = cluster->namespace = arena_cstr(a, live.config.namespace);
-    return live_read_state(&live, cluster, "plan", e);
+    return live_read_state(&live, cluster, e);
 }
 
 /* ---- output ---- */

@@ -276,7 +276,7 @@ static void read_around(void *ctx, struct load *l)
 
     around->rc = read_jobs(around, l);
     if (around->rc == 0)
-        around->rc = live_read_around(&around->live, around->state, l, "render", &around->err);
+        around->rc = live_read_around(&around->live, around->state, l, &around->err);
 }
 
 static int load_live(struct load *l, struct load *state, const struct render_options *o, const struct text_list *files)

@@ -211,7 +211,7 @@ static int run_show(struct arena *a, const void *options, const struct text_list
         return EXIT_USAGE;
     if (open_run(a, "runs show", arguments->list.n ? arguments->list.v[0] : NULL, &entry, &dir) < 0)
         return EXIT_FAILED;
-    if (records_read(a, dir, entry->id, &r, NULL, &e) < 0)
+    if (records_read(a, dir, entry->id, &r, &e) < 0)
         return command_fail("runs show", &e, EXIT_FAILED);
     runs_put_head(a, &out, entry, &r);
     put_summary(&out, &r);
@@ -232,7 +232,7 @@ static int run_report(struct arena *a, const void *options, const struct text_li
         return EXIT_USAGE;
     if (open_run(a, "runs report", arguments->list.n ? arguments->list.v[0] : NULL, &entry, &dir) < 0)
         return EXIT_FAILED;
-    if (records_read(a, dir, entry->id, &r, NULL, &e) < 0)
+    if (records_read(a, dir, entry->id, &r, &e) < 0)
         return command_fail("runs report", &e, EXIT_FAILED);
     if (o->trace)
         report_trace(&out, r.history);
@@ -335,19 +335,18 @@ static int run_logs(struct arena *a, const void *options, const struct text_list
     autobuf out = { 0 };
     struct record r = { 0 };
     struct map pods;
-    struct str rest;
     struct err e;
     int rc;
 
     if (open_run(a, "runs logs", arguments->list.n ? arguments->list.v[0] : NULL, &entry, &dir) < 0)
         return EXIT_FAILED;
-    if (records_read(a, dir, entry->id, &r, &rest, &e) < 0)
+    if (records_read(a, dir, entry->id, &r, &e) < 0)
         return command_fail("runs logs", &e, EXIT_FAILED);
     map_init(&pods, map_seed_default());
     rc = choose_pods(&r, arguments, o->container, &pods, &e);
     if (rc == 0) {
         tell_dropped(&r);
-        put_lines(&out, rest, &pods, arguments->list.n < 2, o->container);
+        put_lines(&out, r.logs, &pods, arguments->list.n < 2, o->container);
     }
     map_done(&pods);
     record_done(&r);
@@ -382,7 +381,7 @@ static int run_compare(struct arena *a, const void *options, const struct text_l
         const char *word = i < n ? arguments->list.v[i] : i == 0 ? all.list.v[1]->id.p : "last";
 
         rc = records_find(a, dir, word, &entry[i], &e);
-        rc = rc == 0 ? records_read(a, dir, entry[i]->id, &r[i], NULL, &e) : rc;
+        rc = rc == 0 ? records_read(a, dir, entry[i]->id, &r[i], &e) : rc;
     }
     if (rc == 0)
         runs_compare(a, &out, entry, r);
