@@ -32,12 +32,6 @@ static const struct command *command_at(size_t i)
     return i < n_commands ? commands[i] : i - n_commands < n_subcommands ? subcommands[i - n_commands] : NULL;
 }
 
-static void command_names(struct buf *out)
-{
-    for (size_t i = 0; i < n_commands; i++)
-        buf_fmt(out, "%s%s", i ? " " : "", commands[i]->name);
-}
-
 /* The second word of a command whose first is 'first'; NULL: it is none. */
 static const char *second_word(const struct command *c, const char *first)
 {
@@ -205,7 +199,8 @@ static void print_bash(struct buf *out)
                      "    [[ $prev == = ]] && prev=${line[-3]}\n"
                      "    if ((COMP_CWORD == 1)); then\n"
                      "        _pumice_offer -W '"));
-    command_names(out);
+    for (size_t i = 0; i < n_commands; i++)
+        buf_fmt(out, "%s%s", i ? " " : "", commands[i]->name);
     buf_str(out, STR("'\n        return\n    fi\n"));
     bash_commands(out);
     buf_str(out, STR("    case $command:$prev in\n"));

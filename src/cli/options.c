@@ -68,11 +68,6 @@ const struct option *command_option(const struct command *c, size_t i)
     return i - c->n_options < n_common_options ? &common_options[i - c->n_options] : NULL;
 }
 
-static bool is_common(const struct option *o)
-{
-    return o >= common_options && o < common_options + n_common_options;
-}
-
 static const struct option *option_by_letter(const struct command *c, char letter)
 {
     for (size_t i = 0; i < c->n_options; i++)
@@ -91,7 +86,8 @@ static bool is_allowed(const char *const *values, const char *value)
 
 static int options_store(struct parsed *p, const struct option *o, const char *value)
 {
-    void *field = (is_common(o) ? (char *)&p->common : (char *)p->options) + o->offset;
+    bool is_common = o >= common_options && o < common_options + n_common_options;
+    void *field = (is_common ? (char *)&p->common : (char *)p->options) + o->offset;
 
     if (o->values && !is_allowed(o->values, value)) {
         autobuf list = { 0 };

@@ -14,12 +14,6 @@ enum { PAGE_ITEMS = 500 };
 
 /* ---- life ---- */
 
-/* "127.0.0.1:8080" is "http://127.0.0.1:8080": people write it so. */
-static struct str server_url(struct arena *a, const char *text)
-{
-    return strstr(text, "://") ? str_of(text) : arena_fmt(a, "http://%s", text);
-}
-
 static int find_server(struct ctl *c, const struct ctl_where *where, struct err *e)
 {
     struct kube_config_options opt = { kube_env_real(), where->kubeconfig, where->context };
@@ -31,8 +25,9 @@ static int find_server(struct ctl *c, const struct ctl_where *where, struct err 
                                           .namespace = STR("default"),
                                           .server = STR("http://localhost:8080") };
     }
-    if (where->server)
-        c->config.server = server_url(c->arena, where->server);
+    if (where->server) /* "127.0.0.1:8080" is "http://127.0.0.1:8080": people write it so */
+        c->config.server = strstr(where->server, "://") ? str_of(where->server)
+                                                        : arena_fmt(c->arena, "http://%s", where->server);
     return 0;
 }
 

@@ -8,18 +8,13 @@
 
 /* ---- resources ---- */
 
-static bool is_suffix(char c)
-{
-    return strchr("eEinumkKMGTP", c) != NULL;
-}
-
 static int bad_quantity(struct str text, struct err *e)
 {
     size_t i = text.n && (text.p[0] == '-' || text.p[0] == '+'), digits = 0;
 
     for (; i < text.n && ((text.p[i] >= '0' && text.p[i] <= '9') || text.p[i] == '.'); i++)
         digits++;
-    for (; digits && i < text.n && is_suffix(text.p[i]); i++)
+    for (; digits && i < text.n && strchr("eEinumkKMGTP", text.p[i]); i++)
         ;
     if (digits && i == text.n)
         return err_set(e, ERR_INVALID, "unable to parse quantity's suffix");

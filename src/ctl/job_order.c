@@ -15,12 +15,6 @@ static const struct order {
 };
 enum { SUSPEND, RESUME, DELETE };
 
-static int job_order_give(struct ctl_verb *v, const struct order *o, const struct json *job, struct err *e)
-{
-    return o->action ? ctl_command(&v->ctl, object_namespace(job), job, o->action, e)
-                     : ctl_delete(&v->ctl, ctl_name_of("Job", job), e);
-}
-
 static int give_one(struct ctl_verb *v, const struct order *o, const struct json *job, struct err *e)
 {
     struct str phase = job_phase_word(job);
@@ -33,7 +27,8 @@ static int give_one(struct ctl_verb *v, const struct order *o, const struct json
                 STR_ARG(phase));
         return 0;
     }
-    if (job_order_give(v, o, job, e) < 0)
+    if (o->action ? ctl_command(&v->ctl, object_namespace(job), job, o->action, e) < 0
+                  : ctl_delete(&v->ctl, ctl_name_of("Job", job), e) < 0)
         return -1;
     if (v->o->wait && !v->o->dry_run && job_wait_phase(v, ctl_name_of("Job", job), o->until, &phase, e) < 0)
         return -1;

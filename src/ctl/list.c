@@ -21,11 +21,6 @@ struct follow {
     bool has_failed;
 };
 
-static struct str list_version_of(const struct json *object)
-{
-    return json_text(json_find(object, "metadata", "resourceVersion", NULL), STR_NULL);
-}
-
 static bool list_is_named(const struct ctl_verb *v, const struct json *object)
 {
     for (size_t i = 0; i < v->args.n; i++)
@@ -58,7 +53,7 @@ static int list_read_all(struct ctl_verb *v, const struct verb_list *l, struct c
 /* After an interruption the server repeats everything. */
 static bool is_news(struct follow *f, const struct json *object)
 {
-    struct str version = list_version_of(object);
+    struct str version = json_text(json_find(object, "metadata", "resourceVersion", NULL), STR_NULL);
 
     VEC_FOREACH(s, &f->shown)
         if (str_eq(s->uid, object_uid(object))) {

@@ -35,19 +35,15 @@ struct logs {
 
 /* ---- lines ---- */
 
-static void logs_put_name(struct buf *out, struct str pod)
-{
-    buf_char(out, '[');
-    term_text(out, pod);
-    buf_str(out, STR("] "));
-}
-
 static void logs_put_line(struct logs_source *s, struct str line)
 {
     struct ctl_verb *v = s->logs->v;
 
-    if (s->logs->has_prefix)
-        logs_put_name(&v->out, s->pod);
+    if (s->logs->has_prefix) {
+        buf_char(&v->out, '[');
+        term_text(&v->out, s->pod);
+        buf_str(&v->out, STR("] "));
+    }
     if (s->logs->is_screen) /* nothing may be written over the pod's name */
         term_line(&v->out, line, s->safe.colour, &s->colours);
     else

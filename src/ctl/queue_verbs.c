@@ -105,11 +105,6 @@ static int queue_verbs_show(struct ctl_verb *v, const struct ctl_objects *queues
     return output_objects(v, queues, is_one, &(struct output_columns){ columns, &shown }, e);
 }
 
-static int read_queue(struct ctl_verb *v, const char *name, struct json **ret, struct err *e)
-{
-    return ctl_get(&v->ctl, ctl_name("Queue", STR_NULL, str_of(name)), ret, e);
-}
-
 int verb_queue_list(struct ctl_verb *v, struct err *e)
 {
     struct verb_list all = { .type = ctl_type("Queue"),
@@ -244,10 +239,12 @@ int verb_queue_operate(struct ctl_verb *v, struct err *e)
     if (v->args.n < 2)
         return err_set(e, ERR_SYNTAX, "missing queues; use: pumice queue operate %s NAME", action);
     for (size_t i = 1; i < v->args.n; i++) {
+        const char *name = v->args.v[i];
         struct json *queue;
 
-        if (is_update ? set_weight(v, v->args.v[i], e) < 0
-                      : read_queue(v, v->args.v[i], &queue, e) < 0 || queue_verbs_turn(v, queue, is_open, e) < 0)
+        if (is_update ? set_weight(v, name, e) < 0
+                      : ctl_get(&v->ctl, ctl_name("Queue", STR_NULL, str_of(name)), &queue, e) < 0 ||
+                            queue_verbs_turn(v, queue, is_open, e) < 0)
             return -1;
     }
     return 0;

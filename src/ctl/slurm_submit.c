@@ -11,18 +11,12 @@
 static const char *const begun[] = { "Running", "Restarting", "Completing", "Completed",
                                      "Failed",  "Terminated", "Aborted",    NULL };
 
-static bool submit_holds(enum slurm_after after, struct str phase)
-{
-    bool is_fine = str_is(phase, "Completed");
-
-    return after == AFTER_OK ? is_fine : after == AFTER_NOT_OK ? !is_fine : true;
-}
-
 /* One that can never hold is an error: nothing is submitted that would wait for ever. */
 static int submit_wait_for(struct ctl_verb *v, const struct slurm_dependency *d, struct err *e)
 {
     struct json *job;
     struct str phase;
+    bool is_fine;
 
     if (slurm_find(v, arena_cstr(v->arena, d->job), &job, e) < 0)
         return err_wrap(e, "--dependency");
@@ -30,7 +24,8 @@ static int submit_wait_for(struct ctl_verb *v, const struct slurm_dependency *d,
         fprintf(stderr, "pumice slurm sbatch: waiting for job %.*s before submitting\n", STR_ARG(slurm_id(job)));
     if (job_wait_phase(v, ctl_name_of("Job", job), d->after == AFTER_BEGIN ? begun : job_end_phases, &phase, e) < 0)
         return -1;
-    if (!submit_holds(d->after, phase))
+    is_fine = str_is(phase, "Completed");
+    if ((d->after == AFTER_OK && !is_fine) || (d->after == AFTER_NOT_OK && is_fine))
         return err_set(e, ERR_INVALID,
                        "--dependency: job %.*s is %s, so this job would never run (DependencyNeverSatisfied)",
                        STR_ARG(d->job), slurm_state_long(phase));

@@ -71,11 +71,6 @@ static void put_flags(struct buf *out, const struct vc_flag *list, const struct 
 
 /* ---- commands ---- */
 
-static void put_command(struct buf *out, const char *name, const char *summary)
-{
-    buf_fmt(out, "  %-*s %s\n", NAME_WIDTH, name, summary);
-}
-
 /* In the order of the alphabet. */
 static void put_subs(struct buf *out, const struct vc_command *c, bool has_help)
 {
@@ -96,7 +91,7 @@ static void put_subs(struct buf *out, const struct vc_command *c, bool has_help)
         }
         if (!name)
             return;
-        put_command(out, name, summary);
+        buf_fmt(out, "  %-*s %s\n", NAME_WIDTH, name, summary);
         last = name;
     }
 }

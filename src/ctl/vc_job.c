@@ -108,13 +108,6 @@ static const struct vc_column columns[] = {
     { "Failed", 10 },         { "Unknown", 12 },   { "RetryCount", 10 },
 };
 
-static struct str date_of(struct vc *v, const struct json *job)
-{
-    struct str text = vc_time(v, json_text(json_find(job, "metadata", "creationTimestamp", NULL), STR_NULL));
-
-    return str_sub(text, 0, 10);
-}
-
 static struct str replicas_of(struct vc *v, const struct json *job)
 {
     int64_t sum = 0, n;
@@ -134,11 +127,12 @@ static void add_row(struct vc *v, struct vc_job_cells *cells, const struct json 
                                           "failed",       "unknown", "retryCount" };
     const struct json *status = json_get(job, "status");
     struct str type = object_label(job, "volcano.sh/job-type");
+    struct str created = vc_time(v, json_text(json_find(job, "metadata", "creationTimestamp", NULL), STR_NULL));
 
     if (v->values->all_namespaces)
         *vec_push(v->arena, &cells->v) = object_namespace(job);
     *vec_push(v->arena, &cells->v) = object_name(job);
-    *vec_push(v->arena, &cells->v) = date_of(v, job);
+    *vec_push(v->arena, &cells->v) = str_sub(created, 0, strlen("2006-01-02"));
     *vec_push(v->arena, &cells->v) = json_text(json_find(status, "state", "phase", NULL), STR_NULL);
     *vec_push(v->arena, &cells->v) = type.n ? type : STR("Batch");
     *vec_push(v->arena, &cells->v) = replicas_of(v, job);

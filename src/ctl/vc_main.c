@@ -109,20 +109,16 @@ static struct str refused_text(struct vc *v)
                      STR_ARG(host));
 }
 
-/* A server that is not there is described as those tools do; the rest is the server's own sentence. */
-static struct str error_text(struct vc *v, const struct err *e)
-{
-    if (v->printed.n)
-        return v->printed;
-    return v->ctl.asked.method && strstr(e->text, "Connection refused") ? refused_text(v) : ctl_message(&v->ctl, e);
-}
-
+/* A refused connection is described as those tools do; the rest is the server's own sentence. */
 static void say_failed(struct vc *v, const struct vc_line *line, const struct err *e)
 {
+    bool is_refused = v->ctl.asked.method && strstr(e->text, "Connection refused");
+    struct str text = v->printed.n ? v->printed : is_refused ? refused_text(v) : ctl_message(&v->ctl, e);
+
     buf_str(&v->out, STR("Failed to"));
     for (size_t i = line->depth; i-- > 1;)
         buf_fmt(&v->out, " %s", line->path[i]->name);
-    buf_fmt(&v->out, ": %.*s\n", STR_ARG(error_text(v, e)));
+    buf_fmt(&v->out, ": %.*s\n", STR_ARG(text));
 }
 
 /* ---- running ---- */

@@ -17,30 +17,21 @@ static const struct vc_command *sub_by_name(const struct vc_command *c, const ch
     return NULL;
 }
 
-static bool has_value_behind(const char *word)
-{
-    return word[1] == '-' ? !strchr(word, '=') : strlen(word) == 2;
-}
-
 /* The first word that is neither a flag nor the value of one, from '*at' on; NULL: none. In front of a command every
  * flag is taken to have a value. */
 static const char *vc_parse_next_word(char **words, size_t *at)
 {
     for (; words[*at]; (*at)++) {
-        if (strcmp(words[*at], "--") == 0)
+        const char *word = words[*at];
+
+        if (strcmp(word, "--") == 0)
             return NULL;
-        if (words[*at][0] != '-' || !words[*at][1])
-            return words[*at];
-        if (has_value_behind(words[*at]) && words[*at + 1])
+        if (word[0] != '-' || !word[1])
+            return word;
+        if ((word[1] == '-' ? !strchr(word, '=') : strlen(word) == 2) && words[*at + 1])
             (*at)++;
     }
     return NULL;
-}
-
-static void remove_word(char **words, size_t at)
-{
-    for (; words[at]; at++)
-        words[at] = words[at + 1];
 }
 
 static const char *find_command(const struct vc_command *tool, char **words, struct vc_line *line)
@@ -58,7 +49,8 @@ static const char *find_command(const struct vc_command *tool, char **words, str
         if (!sub)
             return word;
         line->path[line->depth++] = sub;
-        remove_word(words, at);
+        for (; words[at]; at++) /* the word is used up */
+            words[at] = words[at + 1];
     }
     return NULL;
 }
@@ -84,18 +76,13 @@ static size_t edits(const char *a, const char *b)
     return row[n];
 }
 
-static bool is_near(const char *typed, const char *name)
-{
-    return edits(typed, name) <= 2 || strncasecmp(typed, name, strlen(typed)) == 0;
-}
-
 static void unknown_command(struct buf *wrong, const struct vc_command *tool, const char *word)
 {
     bool is_first = true;
 
     buf_fmt(wrong, "unknown command \"%s\" for \"%s\"", word, tool->name);
     for (const struct vc_command *const *s = tool->subs; *s; s++)
-        if (is_near(word, (*s)->name)) {
+        if (edits(word, (*s)->name) <= 2 || strncasecmp(word, (*s)->name, strlen(word)) == 0) {
             buf_fmt(wrong, "%s\t%s\n", is_first ? "\n\nDid you mean this?\n" : "", (*s)->name);
             is_first = false;
         }

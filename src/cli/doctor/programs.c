@@ -55,23 +55,19 @@ static bool programs_is_ours(const struct json *deployment, bool schedules)
             programs_has_word(json_get(c, "args"), "--scheduler"));
 }
 
-static bool is_image(const struct json *deployment, const char *part)
-{
-    return str_has(json_member_text(programs_container_of(deployment), "image"), str_of(part));
-}
-
 /* Of Volcano, by a part of its image's name; of ours, with NULL. One that is scaled to nothing is none. */
 static bool find_program(struct cluster_exam *x, const char *image, bool schedules, struct program *ret)
 {
     list_programs(x);
     VEC_FOREACH(d, &x->programs.items) {
         int64_t wanted = json_i64(json_find(*d, "spec", "replicas", NULL), 1);
+        struct str own = json_member_text(programs_container_of(*d), "image");
 
-        if (wanted == 0 || !(image ? is_image(*d, image) : programs_is_ours(*d, schedules)))
+        if (wanted == 0 || !(image ? str_has(own, str_of(image)) : programs_is_ours(*d, schedules)))
             continue;
         *ret = (struct program){ object_namespace(*d),
                                  object_name(*d),
-                                 json_member_text(programs_container_of(*d), "image"),
+                                 own,
                                  wanted,
                                  json_i64(json_find(*d, "status", "readyReplicas", NULL), 0),
                                  *d };

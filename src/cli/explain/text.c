@@ -99,13 +99,6 @@ static struct str plural_of(struct saying *s, int64_t n, const char *noun)
 
 /* ---- parts ---- */
 
-static void say_head(struct saying *s)
-{
-    const struct advice *v = s->advice;
-
-    term_style(s->out, s->has_colour, STYLE_BOLD, text_clean(s, v->name));
-}
-
 static struct str task_phrase(struct saying *s, const struct advice_task *t)
 {
     struct str name = str_empty(t->name) ? STR("pod") : text_clean(s, t->name);
@@ -450,7 +443,7 @@ void explain_text(struct arena *a, struct buf *out, const struct advice *advice,
 {
     struct saying s = { a, out, advice, now_ms, has_colour };
 
-    say_head(&s);
+    term_style(out, has_colour, STYLE_BOLD, text_clean(&s, advice->name));
     say_state[advice->state](&s);
     VEC_FOREACH(n, &advice->notes)
         buf_fmt(out, "Note: %.*s.\n", STR_ARG(text_clean(&s, *n)));

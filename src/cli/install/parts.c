@@ -301,19 +301,13 @@ static void print_line(struct buf *out, struct str line, const struct install *i
     buf_char(out, '\n');
 }
 
-/* "@if scheduler@": the name; empty for another line. */
-static struct str condition_of(struct str line)
-{
-    return str_starts(line, STR("@if ")) ? str_sub(line, 4, line.n - 5) : STR_NULL;
-}
-
 static void parts_print_text(struct buf *out, struct str text, const struct install *in)
 {
     bool is_left_out = false;
     struct str line;
 
     while (str_split(&text, '\n', &line)) {
-        struct str flag = condition_of(line);
+        struct str flag = str_starts(line, STR("@if ")) ? str_sub(line, 4, line.n - 5) : STR_NULL; /* "@if NAME@" */
 
         if (str_is(line, "@chart@") || str_is(line, "@plain@")) {
             is_left_out = in->is_chart != str_is(line, "@chart@");

@@ -120,16 +120,11 @@ static struct str text_state(struct text *x, const struct history_job *j)
     return arena_fmt(x->a, "%s, stopped %zu times", state, stops);
 }
 
-/* It waits when nothing more can happen: how far the plan looks beyond that says nothing. */
-static bool waits_for_ever(const struct text *x, const struct history_job *j)
-{
-    return !x->r->is_cut && !j->was_over && last_state(j) < STATE_RUNS;
-}
-
 static void job_cells(struct text *x, struct table *table, const struct history_job *j)
 {
     const struct history *before = x->r->before;
     const struct history_job *old = before ? history_job(before, j->namespace, j->name) : NULL;
+    bool waits_for_ever = !x->r->is_cut && !j->was_over && last_state(j) < STATE_RUNS;
 
     table_cell(table, job_name(x, j));
     table_cell(table, safe(x, j->queue));
@@ -139,7 +134,7 @@ static void job_cells(struct text *x, struct table *table, const struct history_
     table_cell(table, j->was_over ? STR("before") : text_moved(x, j->finished_ms, old ? old->finished_ms : -1, old));
     if (before)
         table_cell(table, gain(x, j, old));
-    table_cell(table, waits_for_ever(x, j) ? STR("no end") : text_span(x, job_wait_ms(x->r->h, j)));
+    table_cell(table, waits_for_ever ? STR("no end") : text_span(x, job_wait_ms(x->r->h, j)));
     table_cell(table, text_span(x, job_run_ms(x->r->h, j)));
     table_cell(table, text_state(x, j));
 }

@@ -8,15 +8,10 @@
 
 /* ---- in a few words ---- */
 
-static void keys_of(struct buf *out, const struct json *map)
-{
-    JSON_FOREACH(m, map)
-        buf_fmt(out, "%s%.*s", out->n ? ", " : "", STR_ARG(json_key(m)));
-}
-
 static void about_config_map(struct buf *out, const struct json *o)
 {
-    keys_of(out, json_get(o, "data"));
+    JSON_FOREACH(m, json_get(o, "data"))
+        buf_fmt(out, "%s%.*s", out->n ? ", " : "", STR_ARG(json_key(m)));
 }
 
 static void about_service(struct buf *out, const struct json *o)

@@ -69,14 +69,9 @@ const char *render_writer(const struct json *object)
 }
 
 /* A list of objects (env, volumes …) often has several writers: each item says its own, the list nothing. */
-static bool is_list_of_objects(const struct json *j)
-{
-    return json_is(j, JSON_ARRAY) && json_is(json_first(j), JSON_OBJECT);
-}
-
 static void render_fold(struct json *j, uint8_t parent_mark)
 {
-    bool is_open = is_list_of_objects(j);
+    bool is_open = json_is(j, JSON_ARRAY) && json_is(json_first(j), JSON_OBJECT);
     uint8_t mark = j->mark;
 
     JSON_FOREACH(c, j)

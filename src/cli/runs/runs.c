@@ -18,12 +18,6 @@ static const char *const output_names[] = { "text", "json", NULL };
 
 /* ---- finding ---- */
 
-static int no_records(void)
-{
-    fprintf(stderr, "pumice runs: no records yet; each 'pumice run' writes one\n");
-    return EXIT_FAILED;
-}
-
 /* The run that is asked for, or the last one. -1: it was said why not. */
 static int open_run(struct arena *a, const char *command, const char *word, struct record_entry **ret, int *ret_dir)
 {
@@ -149,15 +143,17 @@ static int run_runs(struct arena *a, const void *options, const struct text_list
         return command_fail("runs", &e, EXIT_FAILED);
     if (dir >= 0)
         records_list(a, dir, &all);
-    if (o->output && strcmp(o->output, "json") == 0)
+    if (o->output && strcmp(o->output, "json") == 0) {
         list_json(a, &all, &out);
-    else if (o->quiet)
+    } else if (o->quiet) {
         VEC_FOREACH(r, &all.list)
             buf_fmt(&out, "%.*s\n", STR_ARG((*r)->id));
-    else if (!all.list.n)
-        return no_records();
-    else
+    } else if (!all.list.n) {
+        fprintf(stderr, "pumice runs: no records yet; each 'pumice run' writes one\n");
+        return EXIT_FAILED;
+    } else {
         list_text(a, &all, &out);
+    }
     return term_print(&out) == 0 ? EXIT_FINE : EXIT_FAILED;
 }
 
@@ -293,11 +289,6 @@ static int choose_pods(const struct record *r, const struct text_list *arguments
     return has_any ? 0 : none_meant(r, container, e);
 }
 
-static bool runs_is_wanted(const struct record_line *l, const struct map *pods, bool is_all, const char *container)
-{
-    return (!container || str_is(l->container, container)) && (is_all || map_get(pods, l->uid));
-}
-
 static void tell_dropped(const struct record *r)
 {
     autobuf bytes = { 0 };
@@ -316,7 +307,7 @@ static void put_lines(struct buf *out, struct str rest, const struct map *pods, 
     struct record_line l;
 
     while (record_next_line(&rest, &l)) {
-        if (!runs_is_wanted(&l, pods, is_all, container))
+        if ((container && !str_is(l.container, container)) || !(is_all || map_get(pods, l.uid)))
             continue;
         buf_fmt(out, "%.*s | ", STR_ARG(l.label));
         if (is_screen)

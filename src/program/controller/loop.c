@@ -159,12 +159,6 @@ static int64_t lease_part(struct controller *c)
 
 /* ---- what keeps us from working ---- */
 
-static const char *advice_for(enum err_code code)
-{
-    return code == ERR_FORBIDDEN ? "the roles it needs: pumice install --dry-run --only roles | kubectl apply -f -"
-                                 : "retrying";
-}
-
 static void tell_trouble(struct controller *c)
 {
     struct err e = { 0 };
@@ -183,7 +177,11 @@ static void tell_trouble(struct controller *c)
         c->trouble_ms = loop_mono() + TROUBLE_MS;
     } else if (e.code != ERR_OK && loop_mono() >= c->trouble_ms &&
                (c->told.code == ERR_OK || strcmp(e.text, c->told.text) != 0)) {
-        log_warn("API request failed", LOG_TEXT("error", e.text), LOG_TEXT("advice", advice_for(e.code)));
+        log_warn(
+            "API request failed", LOG_TEXT("error", e.text),
+            LOG_TEXT("advice", e.code == ERR_FORBIDDEN
+                                   ? "the roles it needs: pumice install --dry-run --only roles | kubectl apply -f -"
+                                   : "retrying"));
         c->told = e;
     }
 }
@@ -328,13 +326,6 @@ static void loop_sleep_for(struct controller *c, int64_t ms)
         loop_take_signals(c);
 }
 
-/* Events of many pods come one at a time, and waking up costs as much as handling one. So events that come while there
- * is work gather for a moment; the first event after a rest is handled at once. */
-static void coalesce_events(void)
-{
-    (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ 0, COALESCE_US * 1000 }, NULL); /* shorter is fine */
-}
-
 /* The name is an option's, whatever the file says. */
 static bool has_new_settings(struct controller *c)
 {
@@ -361,7 +352,9 @@ static int64_t driver_part(struct controller *c)
     due_ms = driver_turn(c->driver, &is_busy);
     if (is_busy) {
         c->settle_ms = loop_mono() + SETTLE_MS;
-        coalesce_events();
+        /* Events of many pods come one at a time, and waking up costs as much as handling one. So events that come while
+         * there is work gather for a moment; the first event after a rest is handled at once. */
+        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){ 0, COALESCE_US * 1000 }, NULL);
         return 0;
     }
     return due_ms == INT64_MAX ? due_ms : MAX_OF(due_ms - cluster_now_ms(c->door), 0);
@@ -382,11 +375,6 @@ static int64_t settle_part(struct controller *c)
     return loop_until(c->settle_ms);
 }
 
-static int64_t webhook_part(struct controller *c)
-{
-    return c->webhook ? webhook_turn(c->webhook) : INT64_MAX;
-}
-
 int controller_loop(struct controller *c)
 {
     while (c->stage != STAGE_OVER) {
@@ -394,7 +382,8 @@ int controller_loop(struct controller *c)
         int64_t wait_ms = lease_part(c);
 
         wait_ms = MIN_OF(wait_ms, driver_part(c));
-        wait_ms = MIN_OF(wait_ms, webhook_part(c));
+        if (c->webhook)
+            wait_ms = MIN_OF(wait_ms, webhook_turn(c->webhook));
         wait_ms = MIN_OF(wait_ms, settle_part(c));
         tell_trouble(c);
         tell_throttling(c);

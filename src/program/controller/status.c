@@ -123,12 +123,6 @@ struct per_share {
     int from, to; /* dimensions */
 };
 
-/* No limit: as Volcano prints it, the largest number there is. */
-static double amount_figure(int64_t v)
-{
-    return v >= AMOUNT_UNLIMITED ? DBL_MAX : (double)v;
-}
-
 static void on_share(void *ctx, const struct sched_queue_view *q)
 {
     const struct per_share *p = ctx;
@@ -141,7 +135,8 @@ static void on_share(void *ctx, const struct sched_queue_view *q)
             buf_fmt(p->out, "\",resource=\"");
             put_label(p->out, p->dims->names[dim]);
         }
-        buf_fmt(p->out, "\"} %.17g\n", amount_figure(v->v[dim]));
+        /* No limit: as Volcano prints it, the largest number there is. */
+        buf_fmt(p->out, "\"} %.17g\n", v->v[dim] >= AMOUNT_UNLIMITED ? DBL_MAX : (double)v->v[dim]);
     }
 }
 

@@ -159,12 +159,6 @@ static void wrote(struct node_lease *l, const struct object *o)
     l->due_ms = lease_mono() + (lacks_owner(l) ? RETRY_MS : RENEW_MS);
 }
 
-/* Another writer was faster: see who. */
-static void lease_look_again(struct node_lease *l)
-{
-    sent(l, FLIGHT_READ, cluster_read(l->door, l->type, LEASE_NAMESPACE, buf_view(&l->node)));
-}
-
 static void saw_node(struct node_lease *l, const struct object *o)
 {
     if (o)
@@ -180,7 +174,8 @@ static void node_lease_answered(struct node_lease *l, const struct cluster_event
     l->trouble = ev->err;
     l->pause_ms = ev->err.code == ERR_OK ? 0 : MIN_OF(MAX_OF(2 * l->pause_ms, (int64_t)RETRY_MS), (int64_t)RENEW_MS);
     if (ev->err.code == ERR_CONFLICT || ev->err.code == ERR_EXISTS || (ev->err.code == ERR_NOT_FOUND && l->seen))
-        lease_look_again(l);
+        /* Another writer was faster: see who. */
+        sent(l, FLIGHT_READ, cluster_read(l->door, l->type, LEASE_NAMESPACE, buf_view(&l->node)));
     else if (ev->err.code != ERR_OK)
         l->due_ms = lease_mono() + l->pause_ms;
     else if (flight == FLIGHT_READ)

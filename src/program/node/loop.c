@@ -70,12 +70,6 @@ static int64_t lease_part(struct node *n)
 
 /* ---- what keeps us from working ---- */
 
-static const char *advice_for(enum err_code code)
-{
-    return code == ERR_FORBIDDEN ? "the role it needs: pumice install --dry-run --only node | kubectl apply -f -"
-                                 : "pods keep running; retrying";
-}
-
 static bool is_troubled(struct node *n, struct err *ret)
 {
     const struct err *lease = node_lease_trouble(n->lease);
@@ -102,7 +96,10 @@ static void tell_trouble(struct node *n)
     } else if (!n->trouble_ms) {
         n->trouble_ms = node_loop_mono() + TROUBLE_MS;
     } else if (node_loop_mono() >= n->trouble_ms && (n->told.code == ERR_OK || strcmp(e.text, n->told.text) != 0)) {
-        log_warn("API request failed", LOG_TEXT("error", e.text), LOG_TEXT("advice", advice_for(e.code)));
+        log_warn("API request failed", LOG_TEXT("error", e.text),
+                 LOG_TEXT("advice", e.code == ERR_FORBIDDEN
+                                        ? "the role it needs: pumice install --dry-run --only node | kubectl apply -f -"
+                                        : "pods keep running; retrying"));
         n->told = e;
     }
 }

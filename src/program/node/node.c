@@ -48,19 +48,16 @@ static int read_labels(struct node *n, struct err *e)
     return 0;
 }
 
-static bool is_effect(struct str s)
-{
-    return str_is(s, "NoSchedule") || str_is(s, "PreferNoSchedule") || str_is(s, "NoExecute");
-}
-
 /* "key=value:NoSchedule" or "key:NoExecute". */
 static int read_taint(struct node *n, struct json *list, struct str text, struct err *e)
 {
     ptrdiff_t colon = str_rfind_char(text, ':'), eq;
     struct str key = colon < 0 ? text : str_sub(text, 0, (size_t)colon), value = STR_NULL;
+    struct str effect = str_from(text, (size_t)(colon + 1));
+    bool is_effect = str_is(effect, "NoSchedule") || str_is(effect, "PreferNoSchedule") || str_is(effect, "NoExecute");
     struct json *taint = json_object(n->arena);
 
-    if (colon < 0 || !is_effect(str_from(text, (size_t)colon + 1)))
+    if (colon < 0 || !is_effect)
         return err_set(e, ERR_INVALID,
                        "--taints %.*s: write KEY=VALUE:EFFECT or KEY:EFFECT, where EFFECT is NoSchedule, "
                        "PreferNoSchedule or NoExecute",
@@ -73,7 +70,7 @@ static int read_taint(struct node *n, struct json *list, struct str text, struct
     json_set(taint, "key", json_str(n->arena, key));
     if (value.n)
         json_set(taint, "value", json_str(n->arena, value));
-    json_set(taint, "effect", json_str(n->arena, str_from(text, (size_t)colon + 1)));
+    json_set(taint, "effect", json_str(n->arena, effect));
     json_push(list, taint);
     return 0;
 }

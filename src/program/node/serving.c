@@ -96,22 +96,9 @@ static void serving_keep(const struct serving *s, const char *end, struct str te
         log_warn("Failed to store the serving certificate", LOG_TEXT("file", kept_path(s, end)));
 }
 
-static void keep_no_request(const struct serving *s)
-{
-    (void)unlink(kept_path(s, ".csr")); /* not there: as it should be */
-    (void)unlink(kept_path(s, ".next.key"));
-}
-
 static bool read_kept(const struct serving *s, const char *end, struct buf *out)
 {
     return file_read(AT_FDCWD, kept_path(s, end), 0, FILE_MAX, out) == 0 && out->n;
-}
-
-/* A certificate for an old address of the node is useless, so the address is in the name. */
-static void name_files(struct serving *s)
-{
-    s->files = arena_fmt(s->node->arena, "%.*s/node-%.*s-%.*s", STR_ARG(s->node->machine.state), STR_ARG(s->node->name),
-                         STR_ARG(s->node->ip));
 }
 
 /* Again when four fifths of its time are over. */
@@ -184,28 +171,24 @@ static void take_certificate(struct serving *s, struct str base64)
     s->pause_ms = 0;
     serving_keep(s, ".crt", buf_view(&s->cert));
     serving_keep(s, ".key", buf_view(&s->key));
-    keep_no_request(s);
+    (void)unlink(kept_path(s, ".csr")); /* not there: as it should be */
+    (void)unlink(kept_path(s, ".next.key"));
     renew_later(s, end_ms);
-}
-
-static bool is_denied(const struct json *request)
-{
-    const struct json *status = json_get(request, "status");
-
-    return condition_find(status, STR("Denied")) || condition_find(status, STR("Failed"));
 }
 
 static void on_request_seen(void *ctx, const struct json *answer, const struct err *e)
 {
     struct serving *s = ctx;
-    struct str cert = json_member_text(json_get(answer, "status"), "certificate");
+    const struct json *status = json_get(answer, "status");
+    struct str cert = json_member_text(status, "certificate");
+    bool is_denied = condition_find(status, STR("Denied")) || condition_find(status, STR("Failed"));
 
     if (e && e->code == ERR_FORBIDDEN) {
         serving_give_up(s, e->text);
     } else if (e && e->code == ERR_NOT_FOUND) { /* too old: it was taken away */
         s->path[0] = '\0';
         look_later(s);
-    } else if (!e && is_denied(answer)) {
+    } else if (!e && is_denied) {
         serving_give_up(s, "the request was denied");
     } else if (cert.n) {
         take_certificate(s, cert);
@@ -301,7 +284,9 @@ static int find_certificates(struct serving *s, struct err *e)
         return -1;
     if (o->cert)
         return 0;
-    name_files(s);
+    /* A certificate for an old address of the node is useless, so the address is in the name. */
+    s->files = arena_fmt(s->node->arena, "%.*s/node-%.*s-%.*s", STR_ARG(s->node->machine.state), STR_ARG(s->node->name),
+                         STR_ARG(s->node->ip));
     take_kept_request(s);
     return take_kept(s) ? 0 : make_own(s, e);
 }

@@ -26,22 +26,17 @@ static const struct json *input_of(const struct pod_spec *p)
     return NULL;
 }
 
-static bool is_pipe_or_file(int fd)
-{
-    struct stat st;
-
-    return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
-}
-
 /* Can a user type here, and has stdin no other use? */
 static bool has_input(const struct run *r, const struct load *l)
 {
+    struct stat st;
+
     if (isatty(STDIN_FILENO))
         return !r->is_json && isatty(STDOUT_FILENO);
     VEC_FOREACH(doc, &l->docs)
         if (strcmp((*doc)->file, "-") == 0)
             return false;
-    return is_pipe_or_file(STDIN_FILENO);
+    return fstat(STDIN_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
 static void tell_input(struct run *r, const struct json *container)

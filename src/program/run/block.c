@@ -193,18 +193,13 @@ static void draw_bars(struct drawing *d)
     }
 }
 
-static void draw_pulling(struct drawing *d)
-{
-    if (d->p->pulling.n)
-        draw_line(d, &d->p->pulling);
-}
-
 size_t run_progress_block(const struct run_progress *p, struct buf *out, size_t columns, size_t rows, int64_t now_ms)
 {
     struct drawing d = { p, out, columns, rows, 0 };
 
     draw_bars(&d);
-    draw_pulling(&d);
+    if (p->pulling.n)
+        draw_line(&d, &p->pulling);
     VEC_FOREACH(j, &p->history->jobs)
         if (!job_is_over(*j)) /* those at work first: the screen may be small */
             draw_job(&d, *j, now_ms);

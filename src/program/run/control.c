@@ -55,11 +55,6 @@ static bool is_of_machine(pid_t pid)
     return numbers.n && !str_has_char(numbers, '\t');
 }
 
-static bool may_ask(const struct http_peer *who)
-{
-    return who->uid == (int)geteuid() && is_of_machine(who->pid);
-}
-
 /* ---- what is asked ---- */
 
 struct question {
@@ -324,7 +319,7 @@ static void control_on_request(void *ctx, struct http_call *call)
     struct question q = { .control = ctx, .call = call, .arena = &a };
     struct str of_pod = read_place(&q);
 
-    if (!may_ask(call->peer)) {
+    if (call->peer->uid != (int)geteuid() || !is_of_machine(call->peer->pid)) {
         server_refuse(call, 403, STR("only the user who started the run may ask, and no program in a pod"));
         return;
     }

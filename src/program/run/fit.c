@@ -12,19 +12,6 @@
 
 static const char *const parts[] = { "initContainers", "containers" };
 
-static bool fit_is_whole(struct str resource)
-{
-    return str_has_char(resource, '/') || str_starts(resource, STR("hugepages-"));
-}
-
-/* Others write to the disk too, and what is free now is not when the pods are placed. */
-static struct quantity safe_part(struct str resource, struct quantity have)
-{
-    if (str_is(resource, "ephemeral-storage"))
-        have.nano = have.nano / 10 * 9;
-    return have;
-}
-
 /* 'q' * 'part' / 'all', rounded down to the unit of the resource. */
 static struct quantity scaled(struct str resource, struct quantity q, struct quantity part, struct quantity all)
 {
@@ -117,8 +104,9 @@ static void fit_resource(const struct fit_fit *f, const struct loaded *doc, cons
 {
     struct arena *a = f->arena;
     struct str job = object_name(doc->root), want = fit_text_of(a, f->want), have = fit_text_of(a, f->have);
+    bool is_whole = str_has_char(f->resource, '/') || str_starts(f->resource, STR("hugepages-"));
 
-    if (fit_is_whole(f->resource) && f->have.nano > 0) {
+    if (is_whole && f->have.nano > 0) {
         say->say(say->ctx, arena_fmt(a,
                                      "--fit: job %.*s asks for %.*s %.*s, and the machine has %.*s: that stays as it "
                                      "is (fewer pods: --replicas)",
@@ -153,7 +141,9 @@ void run_fit(struct load *l, const struct json *capacity, const struct run_liste
             const struct quantity *some = resources_get(&have, r->name);
             struct fit_fit f = { l->arena, r->name, some ? *some : (struct quantity){ 0 }, r->q };
 
-            f.use = safe_part(f.resource, f.have);
+            f.use = f.have;
+            if (str_is(f.resource, "ephemeral-storage")) /* others write to the disk too, until the pods are placed */
+                f.use.nano = f.use.nano / 10 * 9;
             if (quantity_cmp(f.have, f.want) < 0)
                 fit_resource(&f, *at, say);
         }

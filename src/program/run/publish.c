@@ -65,12 +65,6 @@ static const struct json *port_of(const struct json *pod, const char *key, uint1
     return NULL;
 }
 
-static bool publish_is_named(const struct publish *w, const struct history_pod *p)
-{
-    return (!w->namespace.n || str_eq(w->namespace, p->namespace)) &&
-           (str_eq(w->pod, p->name) || str_eq(w->pod, p->label));
-}
-
 static bool publish_is_meant(const struct publish *w, const struct history_pod *p, const struct json *pod,
                              uint16_t *ret_port)
 {
@@ -78,7 +72,8 @@ static bool publish_is_meant(const struct publish *w, const struct history_pod *
 
     *ret_port = w->to;
     if (w->pod.n)
-        return publish_is_named(w, p);
+        return (!w->namespace.n || str_eq(w->namespace, p->namespace)) &&
+               (str_eq(w->pod, p->name) || str_eq(w->pod, p->label));
     port = port_of(pod, w->is_host_port ? "hostPort" : "containerPort", w->is_host_port ? w->port : w->to, w);
     if (port && w->is_host_port)
         *ret_port = (uint16_t)json_i64(json_get(port, "containerPort"), w->port);
@@ -408,11 +403,6 @@ int publish_parse(struct str text, struct publish *ret, struct err *e)
     return 0;
 }
 
-static bool is_loopback(struct str address)
-{
-    return !address.n || str_starts(address, STR("127.")) || str_is(address, "::1") || str_is(address, "localhost");
-}
-
 static void publish_on_say(void *ctx, struct str sentence)
 {
     run_notice(ctx, sentence);
@@ -434,6 +424,8 @@ static int open_host_port(struct run_publishes *all, const struct json *port, bo
                          .port = (uint16_t)json_i64(json_get(port, "hostPort"), 0),
                          .is_host_port = true };
     struct str protocol = json_text(json_get(port, "protocol"), STR("TCP"));
+    bool is_loopback = !w.address.n || str_starts(w.address, STR("127.")) || str_is(w.address, "::1") ||
+                       str_is(w.address, "localhost");
 
     if (!w.port)
         return 0;
@@ -444,7 +436,7 @@ static int open_host_port(struct run_publishes *all, const struct json *port, bo
                                        w.port, STR_ARG(protocol)));
         return 0;
     }
-    if (!everywhere && !is_loopback(w.address)) {
+    if (!everywhere && !is_loopback) {
         run_notice(all->run, arena_fmt(all->run->arena,
                                        "hostPort %u is reached at " LOOPBACK
                                        " only; with --publish-all-addresses at its hostIP %.*s",

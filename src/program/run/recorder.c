@@ -44,11 +44,6 @@ struct run_recorder {
     struct err trouble;
 };
 
-static int64_t recorder_now_of(const struct run *r)
-{
-    return clock_now_ms(r->clock);
-}
-
 struct run_recorder *run_recorder_find(const struct run_options *o)
 {
     struct run_recorder *c;
@@ -194,7 +189,7 @@ void run_record_stopped(struct run *r, const struct history_job *j)
 
     if (!c)
         return;
-    record_put_stopped(&c->facts, j, recorder_now_of(r));
+    record_put_stopped(&c->facts, j, clock_now_ms(r->clock));
     (void)is_room(c, n);
 }
 
@@ -269,14 +264,6 @@ void run_record_line(struct run *r, const struct agent_output *line)
         c->dropped += (int64_t)line->text.n;
     if (!line->is_partial)
         recorder_put_part(r, part);
-}
-
-/* Lines without a newline yet. */
-static void put_parts(struct run *r)
-{
-    MAP_FOREACH(struct recorder_part *, part, &r->recorder->parts)
-        if (part->text.n)
-            recorder_put_part(r, part);
 }
 
 /* ---- what was run ---- */
@@ -387,7 +374,9 @@ void run_record_end(struct run *r, int status)
     VEC_FOREACH(p, &r->history->pods)
         if (!c->is_cut) /* there may be more than when it ended */
             record_put_use(&c->facts, *p);
-    put_parts(r);
+    MAP_FOREACH(struct recorder_part *, part, &c->parts)
+        if (part->text.n) /* a line without a newline yet */
+            recorder_put_part(r, part);
     run_summary(&summary, r->history, &r->end, &(struct run_summary_options){ .hints = r->hints });
     end.summary = str_sub(buf_view(&summary), 0, SUMMARY_MAX);
     end.log_dropped = c->dropped;

@@ -136,16 +136,13 @@ int run_place_find(struct arena *a, const struct run_options *o, struct run_plac
     return ret->is_server ? choose_check_options(o, e) : 0;
 }
 
-static bool changes_jobs(const struct run_options *o)
-{
-    return o->set.list.n || o->replicas.list.n || o->env.list.n || o->env_files.list.n || o->mounts.list.n || o->here ||
-           o->workdir;
-}
-
 int run_place_check(const struct run_options *o, const struct load *l, struct err *e)
 {
+    bool changes_jobs = o->set.list.n || o->replicas.list.n || o->env.list.n || o->env_files.list.n ||
+                        o->mounts.list.n || o->here || o->workdir;
+
     VEC_FOREACH(doc, &l->docs)
-        if ((*doc)->type == known_types()->flow && changes_jobs(o))
+        if ((*doc)->type == known_types()->flow && changes_jobs)
             return err_set(e, ERR_INVALID,
                            "JobFlow %.*s: the server creates its jobs, so options cannot change them (--set, "
                            "--replicas, -e, --mount …): change its JobTemplates, or run it here with --server=none",

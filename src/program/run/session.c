@@ -88,11 +88,6 @@ static void session_on_notice(void *ctx, struct str sentence)
     run_notice(ctx, sentence);
 }
 
-static const char *run_id(struct session *s)
-{
-    return s->remote ? arena_cstr(s->run.arena, s->remote->config.server) : agent_id(s->machine.agent);
-}
-
 /* A name for its record. A run on a server has no agent that would have chosen one. */
 static const char *record_id(struct session *s)
 {
@@ -111,7 +106,9 @@ static int session_start(struct session *s, struct err *e)
         run_notice(r, arena_fmt(r->arena, "containers can only run as root: %s", s->machine.machine.root.why));
     run_record_begin(r, record_id(s), s->load);
     if (r->is_json)
-        run_event_start(&r->events, run_id(s), s->load, r->begin_ms);
+        run_event_start(&r->events,
+                        s->remote ? arena_cstr(r->arena, s->remote->config.server) : agent_id(s->machine.agent),
+                        s->load, r->begin_ms);
     if (s->place->notice.n)
         run_notice(r, s->place->notice);
     if (r->o->fit)

@@ -27,13 +27,6 @@ static struct str session_dir(struct arena *a)
     return xdg && xdg[0] == '/' ? arena_fmt(a, "%s/pumice", xdg) : STR_NULL;
 }
 
-static struct str own_dir(struct arena *a)
-{
-    struct str session = session_dir(a);
-
-    return session.n ? session : geteuid() == 0 ? STR(ANNOUNCE_ROOT) : host_state_dir(a);
-}
-
 static bool is_usual(struct serve *s)
 {
     struct str usual;
@@ -44,8 +37,10 @@ static bool is_usual(struct serve *s)
 
 void serve_announce_find(struct serve *s)
 {
+    struct str session = session_dir(s->arena);
+
     if (s->o->runs ? strcmp(s->o->runs, "beside") != 0 : is_usual(s))
-        s->announce_dir = own_dir(s->arena);
+        s->announce_dir = session.n ? session : geteuid() == 0 ? STR(ANNOUNCE_ROOT) : host_state_dir(s->arena);
 }
 
 /* ---- locks ---- */
