@@ -105,23 +105,13 @@ static struct str flow_verbs_phase_of(const struct json *flow)
     return json_text(json_find(flow, "status", "state", "phase", NULL), STR("Pending"));
 }
 
-static int flow_verbs_wait_gone(struct ctl_verb *v, const struct twin *t, struct str namespace, struct str name,
-                                struct err *e)
-{
-    struct verb_goal goal = { .type = ctl_type(t->kind), .namespace = namespace, .name = name };
-
-    return verb_wait(v, &goal, NULL, e);
-}
-
 /* A flow is done when it has ended, a template when it is there. */
 static int wait_done(struct ctl_verb *v, const struct twin *t, const struct json *o, struct err *e)
 {
     static const char *const over[] = { "Succeed", "Failed", NULL };
-    struct verb_goal goal = { .type = ctl_type(t->kind), .states = over, .state = flow_verbs_phase_of };
+    struct verb_goal goal = { ctl_name_of(t->kind, o), over, flow_verbs_phase_of, NULL };
     struct str phase = STR_NULL;
 
-    goal.namespace = object_namespace(o);
-    goal.name = object_name(o);
     if (t != &twins[FLOW])
         return 0;
     if (verb_wait(v, &goal, &phase, e) < 0)
@@ -154,7 +144,7 @@ static int flow_verbs_each(struct ctl_verb *v, const struct twin *t, bool is_cre
     }
     VEC_FOREACH(o, &done.v)
         if ((is_create ? wait_done(v, t, *o, e)
-                       : flow_verbs_wait_gone(v, t, object_namespace(*o), object_name(*o), e)) < 0)
+                       : verb_wait(v, &(struct verb_goal){ .object = ctl_name_of(t->kind, *o) }, NULL, e)) < 0)
             return -1;
     return 0;
 }
@@ -173,9 +163,9 @@ static int delete_named(struct ctl_verb *v, const struct twin *t, struct err *e)
     if (verb_needs_names(v, t->word, e) < 0)
         return -1;
     for (size_t i = 0; i < v->args.n; i++) {
-        if (ctl_delete(&v->ctl, ctl_name(t->kind, verb_namespace(v), str_of(v->args.v[i])), e) < 0)
-            return -1;
-        if (flow_verbs_wait_gone(v, t, verb_namespace(v), str_of(v->args.v[i]), e) < 0)
+        struct verb_goal deleted = { .object = ctl_name(t->kind, verb_namespace(v), str_of(v->args.v[i])) };
+
+        if (ctl_delete(&v->ctl, deleted.object, e) < 0 || verb_wait(v, &deleted, NULL, e) < 0)
             return -1;
         buf_fmt(&v->out, "%s %.*s/%s deleted%s\n", t->word, STR_ARG(verb_namespace(v)), v->args.v[i], verb_dry_note(v));
     }

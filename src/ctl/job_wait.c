@@ -6,54 +6,20 @@
 #include "base/util.h"
 #include "ctl/job_cells.h"
 
-struct job_wait_want {
-    struct arena *arena;
-    struct str name;
-    const char *const *phases;
-    bool is_gone;
-    struct str phase;
-};
-
-static bool job_wait_on_event(void *ctx, struct str type, const struct json *job)
-{
-    struct job_wait_want *w = ctx;
-
-    if (job && !str_eq(object_name(job), w->name))
-        return false;
-    w->is_gone = !job || str_is(type, "DELETED");
-    if (w->is_gone)
-        return true;
-    w->phase = arena_str(w->arena, job_phase_word(job));
-    for (const char *const *p = w->phases; p && *p; p++)
-        if (str_eq_nocase(w->phase, str_of(*p)))
-            return true;
-    return false;
-}
-
 int job_wait_phase(struct ctl_verb *v, struct ctl_name job, const char *const *phases, struct str *ret_phase,
                    struct err *e)
 {
-    struct job_wait_want w = { .arena = v->arena, .name = job.name, .phases = phases };
-    struct ctl_select which = { .namespace = job.namespace,
-                                .fields = arena_cat(v->arena, STR("metadata.name="), job.name) };
+    struct verb_goal goal = { job, phases, job_phase_word, "job" };
     int64_t timeout_ms;
     struct json *found;
 
     if (verb_timeout(v, &timeout_ms, e) < 0)
         return -1;
-    if (ctl_get(&v->ctl, job, &found, e) < 0) {
-        if (phases || e->code != ERR_NOT_FOUND)
-            return -1;
-        *ret_phase = STR("deleted");
-        return 0;
-    }
-    if (ctl_watch(&v->ctl, job.type, &which, &(struct ctl_watcher){ timeout_ms, job_wait_on_event, &w }, e) < 0)
-        return e->code != ERR_GONE ? -1
-                                   : err_set(e, ERR_GONE, "job %.*s is still %.*s after %s", STR_ARG(job.name),
-                                             STR_ARG(w.phase), v->o->timeout);
-    if (w.is_gone && phases)
-        return err_set(e, ERR_NOT_FOUND, "job %.*s was deleted during the wait", STR_ARG(job.name));
-    *ret_phase = w.is_gone ? STR("deleted") : w.phase;
+    if (ctl_get(&v->ctl, job, &found, e) == 0)
+        return verb_wait_for(v, &goal, ret_phase, e);
+    if (phases || e->code != ERR_NOT_FOUND)
+        return -1;
+    *ret_phase = STR("deleted");
     return 0;
 }
 

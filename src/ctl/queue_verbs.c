@@ -187,9 +187,7 @@ int verb_queue_create(struct ctl_verb *v, struct err *e)
         if (ctl_create(&v->ctl, ctl_name_of("Queue", queue), queue, &made, e) < 0)
             return -1;
         buf_fmt(&v->out, "queue %s created%s\n", v->args.v[i], verb_dry_note(v));
-        if (verb_wait(v,
-                      &(struct verb_goal){ ctl_type("Queue"), STR_NULL, str_of(v->args.v[i]), open_states,
-                                           queue_verbs_state_of },
+        if (verb_wait(v, &(struct verb_goal){ ctl_name_of("Queue", queue), open_states, queue_verbs_state_of, NULL },
                       NULL, e) < 0)
             return -1;
         if (closes && !v->o->dry_run && queue_verbs_turn(v, made, false, e) < 0)
@@ -203,9 +201,9 @@ int verb_queue_delete(struct ctl_verb *v, struct err *e)
     if (verb_needs_names(v, "queue", e) < 0)
         return -1;
     for (size_t i = 0; i < v->args.n; i++) {
-        if (ctl_delete(&v->ctl, ctl_name("Queue", STR_NULL, str_of(v->args.v[i])), e) < 0)
-            return -1;
-        if (verb_wait(v, &(struct verb_goal){ .type = ctl_type("Queue"), .name = str_of(v->args.v[i]) }, NULL, e) < 0)
+        struct verb_goal deleted = { .object = ctl_name("Queue", STR_NULL, str_of(v->args.v[i])) };
+
+        if (ctl_delete(&v->ctl, deleted.object, e) < 0 || verb_wait(v, &deleted, NULL, e) < 0)
             return -1;
         buf_fmt(&v->out, "queue %s deleted%s\n", v->args.v[i], verb_dry_note(v));
     }

@@ -82,13 +82,15 @@ int verb_list(struct ctl_verb *v, const struct verb_list *l, struct err *e);
 /* ---- waiting ---- */
 
 struct verb_goal {
-    const struct resource_type *type;
-    struct str namespace, name;
+    struct ctl_name object;
     const char *const *states; /* wait for one of these; NULL: until it is deleted */
     struct str (*state)(const struct json *object);
+    const char *word; /* in errors; NULL: the kind */
 };
-/* With --wait, wait until the goal is reached or --timeout has passed (ERR_GONE). Without it, and in dry runs, return
- * at once and leave '*ret_state' (may be NULL) unchanged. */
+/* Wait until the goal is reached or --timeout has passed (ERR_GONE). '*ret_state' (may be NULL): the last state, or
+ * "deleted". */
+int verb_wait_for(struct ctl_verb *v, const struct verb_goal *goal, struct str *ret_state, struct err *e);
+/* The same with --wait. Without it, and in dry runs, return at once and leave '*ret_state' unchanged. */
 int verb_wait(struct ctl_verb *v, const struct verb_goal *goal, struct str *ret_state, struct err *e);
 
 /* The YAML documents of -f FILE ("-": standard input). */
