@@ -285,7 +285,9 @@ def is_healthy(s):
     assert "[+]ping ok" in s.call("GET", "/livez?verbose")[1]
     assert s.call("GET", "/readyz/nothing")[0] == 404
     assert "pumice_server_objects{resource=\"pods\"}" in s.call("GET", "/metrics")[1]
-    assert s.ok("GET", "/version")["gitVersion"].startswith("v1.")
+    version = s.ok("GET", "/version")
+    assert version["gitVersion"].startswith("v1.")
+    assert version["platform"] == {"x86_64": "linux/amd64", "aarch64": "linux/arm64"}[os.uname().machine], version
     assert "/apis/batch.volcano.sh/v1alpha1" in s.ok("GET", "/")["paths"]
 
 

@@ -1,5 +1,6 @@
 /* vc_main.c - which of Volcano's tools, which command; how it ends */
 #include "api/meta.h"
+#include "api/version.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "ctl/vc.h"
@@ -68,15 +69,7 @@ int vc_version(struct vc *v, struct err *e)
     buf_fmt(&v->out,
             "API Version: v1alpha1\nVersion: %s (pumice)\nGit SHA: Not provided.\nBuilt At: Not provided.\n"
             "Go Version: none, %s\nGo OS/Arch: linux/%s\n",
-            PUMICE_VERSION, __VERSION__,
-#if defined(__x86_64__)
-            "amd64"
-#elif defined(__aarch64__)
-            "arm64"
-#else
-            "unknown"
-#endif
-    );
+            PUMICE_VERSION, __VERSION__, BUILD_ARCH);
     return 0;
 }
 

@@ -18,7 +18,7 @@ int handle_version(struct server_request *rq)
         { "buildDate", "1970-01-01T00:00:00Z" },
         { "goVersion", "" },
         { "compiler", "cc" },
-        { "platform", "linux/amd64" },
+        { "platform", "linux/" BUILD_ARCH },
     };
     struct json *j = json_object(rq->arena);
 
