@@ -164,9 +164,9 @@ def documented(seen):
 def log_lines(seen):
     lines = [json.loads(line) for line in seen.log.splitlines()]
     assert all({"time", "level", "msg"} <= set(line) and re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", line["time"]) for line in lines)
-    created = [line for line in lines if line["msg"] == "write" and line["verb"] == "create" and line["kind"] == "Pod"]
+    created = [line for line in lines if line["msg"] == "Sending write" and line["verb"] == "create" and line["kind"] == "Pod"]
     assert len(created) == 4 and all(line["job"] == "default/seen" for line in created), created
-    about = [line for line in lines if line["msg"] == "write" and line["kind"] in ("Pod", "PodGroup", "Event") and "seen" in line["name"]]
+    about = [line for line in lines if line["msg"] == "Sending write" and line["kind"] in ("Pod", "PodGroup", "Event") and "seen" in line["name"]]
     assert {(line["verb"], line["kind"]) for line in about} >= {("bind", "Pod"), ("patch", "PodGroup"), ("create", "Event")}, about
     assert all(line["job"] == "default/seen" for line in about), [line for line in about if line["job"] != "default/seen"]
 
