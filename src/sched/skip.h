@@ -18,6 +18,10 @@
 /* Before the first queue is served: those that were refused at another room are to be walked. */
 void skip_begin(struct round *r);
 
+/* Would it be refused for want of room? */
+struct parked;
+bool skip_is_refused_again(struct round *r, struct parked *p);
+
 /* The next of the queue's parked gangs that comes before 'g' (NULL: any) and must be asked; NULL: none, all others up to
  * there were passed over. */
 struct sched_group *skip_next(struct round *r, struct sched_queue *q, const struct sched_group *g);
