@@ -155,20 +155,6 @@ static void find_holder(struct round *r, struct sched_group *g)
     group_say(g, &held);
 }
 
-void round_say_again(struct round *r, struct sched_group *g)
-{
-    struct lifted lifted = { 0 };
-    struct why why = *g->why;
-
-    why.kind = WHY_NO_ROOM;
-    why.is_brief = true;
-    group_say(g, &why);
-    arena_reset(&r->trial);
-    hold_order_lift(r, g, false, &lifted);
-    find_holder(r, g);
-    hold_order_put_back(r, &lifted);
-}
-
 void round_unstick(struct round *r, struct sched_group *g)
 {
     if (g->found.is_stuck && gang_leads(g))
@@ -201,6 +187,25 @@ static void name_keeper(struct round *r, struct sched_group *g, struct why *why)
         return;
     why->until_ms = hold->free_ms;
     group_people_name(hold->group, why->other, sizeof(why->other));
+}
+
+void round_say_again(struct round *r, struct sched_group *g)
+{
+    struct lifted lifted = { 0 };
+    struct why why = *g->why;
+
+    arena_reset(&r->trial);
+    if (why_is_of_queue(why.kind)) {
+        name_keeper(r, g, &why);
+        group_say(g, &why);
+        return;
+    }
+    why.kind = WHY_NO_ROOM;
+    why.is_brief = true;
+    group_say(g, &why);
+    hold_order_lift(r, g, false, &lifted);
+    find_holder(r, g);
+    hold_order_put_back(r, &lifted);
 }
 
 /* Its queue takes no groups, its pods are gated, or it can never run: places that are kept for it are wasted. */

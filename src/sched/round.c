@@ -243,6 +243,7 @@ static void refresh(struct round *r, struct sched_group *g)
     bool is_half = n[POD_BOUND] && n[POD_BOUND] < group_min(g) && !n[POD_RUNNING] && !n[POD_SUCCEEDED] &&
                    !g->counts.n_gone;
 
+    skip_note(m, g);
     g->is_whole = group_is_whole(g);
     if (has_stood(g))
         g->since.ready_ms = r->now_ms;
@@ -488,11 +489,12 @@ static void push_next(struct round *r, struct gang_class *c, const struct sched_
 }
 
 /* The next of the queue to be asked; NULL: the rest were passed over. */
-static struct sched_group *next_group(struct round *r, struct sched_queue *q, bool *ret_was_parked)
+static struct sched_group *next_group(struct round *r, struct sched_queue *q, enum gang_limit limit,
+                                      bool *ret_was_parked)
 {
     struct heap_node *node = heap_first(&q->waiting);
     struct sched_group *first = node ? HEAP_ITEM(node, struct sched_group, now.link) : NULL;
-    struct sched_group *parked = skip_next(r, q, first);
+    struct sched_group *parked = skip_next(r, q, first, limit);
 
     *ret_was_parked = parked != NULL;
     if (parked || !first)
@@ -512,7 +514,7 @@ static void round_serve(struct round *r, enum gang_limit limit)
         struct gang_class *c;
         bool has_led, was_parked;
 
-        if (!(g = next_group(r, q, &was_parked)))
+        if (!(g = next_group(r, q, limit, &was_parked)))
             continue;
         c = gang_class_pin(g->gang.alike);
         has_led = gang_leads(g);
@@ -544,6 +546,8 @@ static void add_wanted(void *ctx, const struct sched_queue *q, int dim, const st
     struct round_wanted *w = ctx;
     int at = dim < 0 ? AMOUNT_DIMS : dim;
 
+    if (w->by_several[at] || w->by[at] == q)
+        return;
     if (is_beyond_share(w->m, q, needs)) /* shares have changed since it was asked */
         return;
     w->by_several[at] |= w->by[at] && w->by[at] != q;
@@ -571,14 +575,24 @@ static bool hold_order_want(const struct round_wanted *w, int at, const struct s
     return w->by_several[at] || (w->by[at] && w->by[at] != q);
 }
 
-/* Does an entitled group of another queue wait for what this group wants? Then it may not have more than its
+/* Does an entitled group of another queue wait for what a group of this queue wants? Then it may not have more than its
  * queue's share: the room must gather. */
-static bool round_is_wanted(const struct round *r, const struct round_wanted *w, const struct sched_group *g)
+static bool round_is_wanted(const void *ctx, const struct sched_queue *q, uint32_t dims)
 {
-    for (int d = 0; d < r->m->dims.n; d++)
-        if (g->demand.v[d] > 0 && hold_order_want(w, d, g->queue))
+    const struct round_wanted *w = ctx;
+
+    for (; dims; dims &= dims - 1)
+        if (hold_order_want(w, __builtin_ctz(dims), q))
             return true;
-    return hold_order_want(w, AMOUNT_DIMS, g->queue);
+    return hold_order_want(w, AMOUNT_DIMS, q);
+}
+
+static void mark_over(const struct group_list *over, const struct skip_runs *passed, bool is_over)
+{
+    VEC_FOREACH(g, &over->list)
+        (*g)->queue->is_over = is_over;
+    VEC_FOREACH(run, &passed->list)
+        run->queue->is_over = is_over;
 }
 
 /* Groups of the same queues that were refused before and not asked again in this round: no group overtakes them. */
@@ -586,8 +600,6 @@ static void add_others_beyond(struct round *r, struct group_list *over)
 {
     struct group_list leaders = { 0 };
 
-    VEC_FOREACH(g, &over->list)
-        (*g)->queue->is_over = true;
     gang_leaders(r->m, r->a, &leaders);
     VEC_FOREACH(it, &leaders.list) {
         struct sched_group *g = *it;
@@ -595,26 +607,47 @@ static void add_others_beyond(struct round *r, struct group_list *over)
         if (g->queue->is_over && !g->now.is_refused && !g->is_whole && why_is_of_queue(g->why->kind))
             *vec_push(r->a, &over->list) = g;
     }
-    VEC_FOREACH(g, &over->list)
-        (*g)->queue->is_over = false;
+}
+
+static void serve_one_over(struct round *r, const struct round_wanted *w, struct sched_group *g)
+{
+    uint32_t dims = 0;
+
+    for (int d = 0; d < r->m->dims.n; d++)
+        dims |= g->demand.v[d] > 0 ? (uint32_t)1 << d : 0;
+    if (round_is_wanted(w, g->queue, dims))
+        *vec_push(r->a, &r->over.list) = g;
+    else
+        round_push(r, g);
 }
 
 static void serve_over(struct round *r)
 {
     struct group_list over = r->over;
+    struct skip_runs passed = r->skipped_over;
     struct round_wanted wanted;
+    size_t n = over.list.n, at = 0;
 
-    if (over.list.n == 0)
+    if (n == 0 && passed.list.n == 0)
         return;
+    mark_over(&over, &passed, true);
     add_others_beyond(r, &over);
     find_wanted(r, &wanted);
     r->over = (struct group_list){ 0 };
-    VEC_FOREACH(g, &over.list) {
-        if (round_is_wanted(r, &wanted, *g))
-            *vec_push(r->a, &r->over.list) = *g;
-        else
-            round_push(r, *g);
+    r->skipped_over = (struct skip_runs){ 0 };
+    VEC_FOREACH(run, &passed.list) {
+        for (; at < run->at; at++)
+            serve_one_over(r, &wanted, over.list.v[at]);
+        skip_serve_over(r, run, round_is_wanted, &wanted);
     }
+    for (; at < n; at++)
+        serve_one_over(r, &wanted, over.list.v[at]);
+    r->others_from = r->over.list.n;
+    for (; at < over.list.n; at++)
+        serve_one_over(r, &wanted, over.list.v[at]);
+    r->others_to = r->over.list.n;
+    skip_serve_others(r, round_is_wanted, &wanted);
+    mark_over(&over, &passed, false);
     round_serve(r, GANG_LIMIT);
 }
 

@@ -10,7 +10,11 @@ struct skip;
 struct skip_run {
     struct sched_queue *queue;
     size_t from, to; /* in its list of parked gangs */
-    size_t at;       /* before this one of round.stuck */
+    size_t at;       /* before this one of the list of groups */
+};
+struct skip_runs { /* parked gangs that would be in a list of groups */
+    VEC(struct skip_run) list;
+    size_t n_hunted; /* those before this one need not hunt */
 };
 
 struct round {
@@ -19,24 +23,27 @@ struct round {
     struct arena *a;    /* of the round */
     struct arena trial; /* of one attempt: reset for each */
     int64_t now_ms;
-    uint64_t yields;              /* model.yields then */
-    uint64_t room;                /* model.room_gen when it began to ask: what is made since is for the next round */
-    bool is_quiet;                /* no object has changed since the last round, only time has passed */
-    struct group_list touched;    /* something about them changed: status.c looks at them */
-    struct group_list fresh;      /* changed, and have a class now */
-    struct group_list stuck;      /* entitled, but the nodes have no room; in order */
-    struct group_list over;       /* their queue has had its share; in order */
-    struct group_list asked;      /* parked gangs that were not passed over */
-    VEC(struct skip_run) skipped; /* … that were (skip.h) */
-    struct skip *skip;            /* skip.c's own */
-    VEC(struct sched_queue *) active; /* with groups in their heap … */
-    struct sched_queue *turn;         /* … the one that is served … */
-    uint32_t turn_bound;              /* … as of out->n_bound */
-    int32_t lowest_seated;            /* priority of all groups that were admitted and wait for their pods */
-    int32_t lowest_on_credit;         /* … that were admitted without places */
-    int32_t futile_priority;          /* for a group of this priority … */
-    struct amounts futile_needs;      /* … with these needs it did not help to put out those on credit … */
-    uint64_t futile_room;             /* … when model.room_gen was one less; 0: none was asked yet */
+    uint64_t yields;           /* model.yields then */
+    uint64_t room;             /* model.room_gen when it began to ask: what is made since is for the next round */
+    bool is_quiet;             /* no object has changed since the last round, only time has passed */
+    struct group_list touched; /* something about them changed: status.c looks at them */
+    struct group_list fresh;   /* changed, and have a class now */
+    struct group_list stuck;   /* entitled, but the nodes have no room; in order */
+    struct group_list over;    /* their queue has had its share; in order */
+    struct group_list asked;   /* parked gangs that were not passed over */
+    struct skip_runs skipped_stuck, skipped_over; /* … that were (skip.h) */
+    size_t others_from, others_to;                /* in 'over': those that were not asked in this round … */
+    size_t n_over_runs;                           /* … with so many of skipped_over before them … */
+    struct skip_runs skipped_others;              /* … and parked ones of those */
+    struct skip *skip;                            /* skip_look.c's own */
+    VEC(struct sched_queue *) active;             /* with groups in their heap … */
+    struct sched_queue *turn;                     /* … the one that is served … */
+    uint32_t turn_bound;                          /* … as of out->n_bound */
+    int32_t lowest_seated;       /* priority of all groups that were admitted and wait for their pods */
+    int32_t lowest_on_credit;    /* … that were admitted without places */
+    int32_t futile_priority;     /* for a group of this priority … */
+    struct amounts futile_needs; /* … with these needs it did not help to put out those on credit … */
+    uint64_t futile_room;        /* … when model.room_gen was one less; 0: none was asked yet */
 };
 
 struct decision *round_decide(struct round *r, enum decision_kind kind, struct str namespace, struct str name,

@@ -270,7 +270,7 @@ static void complete_why(struct sched *s, struct sched_group *g)
     if (parked && parked->first == g) {
         struct round r = { .m = &s->m, .a = &a, .now_ms = s->m.round_ms, .lowest_seated = INT32_MIN };
 
-        parked_note(parked);
+        parked_note(&s->m, parked);
         round_say_again(&r, g);
         arena_done(&r.trial);
     }

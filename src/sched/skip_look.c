@@ -1,4 +1,4 @@
-/* skip_look.c - would a parked gang be refused again? Answered from numbers */
+/* skip_look.c - would a parked gang be refused, and by whom? Answered from numbers */
 #include "sched/skip.h"
 
 #include "base/util.h"
@@ -20,27 +20,35 @@ struct skip_count { /* places on all nodes for pods that ask for so much of one 
     int8_t level;
 };
 
+struct skip_exact { /* places for pods of one class, with what may be lifted */
+    const struct pod_class *class;
+    int64_t places; /* -1: rules about other pods decide, too */
+};
+
 /* All that decides about the parked gangs of one queue and priority, as things are. */
 struct skip {
     const struct sched_queue *queue;
+    enum gang_limit limit;
     int32_t priority, lowest_on_credit;
     uint32_t n_bound;
     uint64_t room_gen, n_holds, admissions;
-    struct share_left fair, admission;
+    struct share_left share, admission;
+    struct amounts most;                      /* what the queue may ever have, at most */
     struct amounts credit, unused;            /* what may still be promised; what no pod has */
     struct skip_level levels[LEVELS_MAX + 1]; /* the last is used by add_level() only */
     int n_levels;
     bool is_alone; /* no other queue has groups that wait: it does not matter which resource these want */
     struct skip_count counts[COUNTS];
+    struct skip_exact exact[COUNTS];
 };
 
 /* ---- as things are ---- */
 
-static bool skip_is_current(const struct round *r, const struct skip *s, const struct sched_queue *q, int32_t priority)
+static bool skip_is_current(const struct round *r, const struct skip *s, const struct parked *p, enum gang_limit limit)
 {
-    return s->queue == q && s->priority == priority && s->lowest_on_credit == r->lowest_on_credit &&
-           s->n_bound == r->out->n_bound && s->room_gen == r->m->room_gen && s->n_holds == r->m->n_holds &&
-           s->admissions == r->m->admissions;
+    return s->queue == p->first->queue && s->priority == p->priority && s->limit == limit &&
+           s->lowest_on_credit == r->lowest_on_credit && s->n_bound == r->out->n_bound &&
+           s->room_gen == r->m->room_gen && s->n_holds == r->m->n_holds && s->admissions == r->m->admissions;
 }
 
 /* Sorted, the latest first. Those for which there is no room are one level, the last: it has more than is free to some. */
@@ -86,30 +94,41 @@ static void skip_find_credit(const struct round *r, struct skip *s)
     }
 }
 
-static struct skip *skip_look(struct round *r, const struct parked *p)
+/* By capabilities and limits on the way up: see round_is_beyond_limits(). */
+static void skip_find_most(const struct sched_model *m, struct skip *s)
+{
+    s->most = s->queue->limit;
+    for (const struct sched_queue *q = s->queue; q; q = q->parent)
+        for (int d = 0; d < m->dims.n; d++)
+            s->most.v[d] = MIN_OF(s->most.v[d], q->capability.v[d]);
+}
+
+static struct skip *skip_look(struct round *r, const struct parked *p, enum gang_limit limit)
 {
     const struct sched_queue *q = p->first->queue;
     struct lifted lifted = { 0 };
     struct skip *s = r->skip;
 
-    if (s && skip_is_current(r, s, q, p->priority))
+    if (s && skip_is_current(r, s, p, limit))
         return s;
     if (!s)
         s = r->skip = arena_array(r->a, struct skip, 1);
     *s = (struct skip){ .queue = q,
+                        .limit = limit,
                         .priority = p->priority,
                         .lowest_on_credit = r->lowest_on_credit,
                         .n_bound = r->out->n_bound,
                         .room_gen = r->m->room_gen,
                         .n_holds = r->m->n_holds,
                         .admissions = r->m->admissions };
-    hold_order_lift_all(r, p->first, false, &lifted);
-    share_left(r->m, q, SHARE_FAIR, false, &s->fair);
+    hold_order_lift_all(r, p->first, limit == GANG_LIMIT, &lifted);
+    share_left(r->m, q, limit == GANG_FAIR ? SHARE_FAIR : SHARE_LIMIT, false, &s->share);
     share_left(r->m, q, SHARE_LIMIT, true, &s->admission);
     skip_find_levels(r->m, s);
     hold_order_put_back(r, &lifted);
     s->is_alone = amounts_equal(&q->demand, &r->m->root->demand, r->m->dims.n);
     skip_find_credit(r, s);
+    skip_find_most(r->m, s);
     return s;
 }
 
@@ -165,7 +184,7 @@ static int64_t places_by(struct round *r, struct skip *s, const struct parked *p
         c->places = count_idle(r->m, dim, ask);
         return c->places;
     }
-    hold_order_lift_all(r, p->first, false, &lifted);
+    hold_order_lift_all(r, p->first, s->limit == GANG_LIMIT, &lifted);
     for (int k = 1; k <= level; k++)
         hold_order_lift_one(r, s->levels[k].hold, &lifted);
     c->places = count_open(r->m, dim, ask);
@@ -211,22 +230,6 @@ static bool nodes_refuse(struct round *r, struct skip *s, const struct parked *p
     return places_by(r, s, p, largest_ask(r->m, p), level) < p->lacks;
 }
 
-/* Its queue admits it, and takes as many of its pods as the nodes do, or more; what it refuses is what the cluster does
- * not have. */
-static bool queue_does_not(const struct skip *s, const struct parked *p)
-{
-    for (int i = 0; i < p->n; i++) {
-        int d = p->dims[i];
-
-        if (p->needs[i] > s->admission.own.v[d])
-            return false;
-        if (p->needs[i] > s->fair.any.v[d] &&
-            (s->fair.any.v[d] != s->fair.cluster.v[d] || p->needs[i] > s->fair.own.v[d]))
-            return false;
-    }
-    return true;
-}
-
 static bool credit_does_not(const struct skip *s, const struct parked *p)
 {
     for (int i = 0; i < p->n; i++)
@@ -244,16 +247,119 @@ static int lacking_beside(const struct skip *s, const struct parked *p, int64_t 
     return -1;
 }
 
-bool skip_is_refused_again(struct round *r, struct parked *p)
+/* So many places there are for its pods, all rules asked; -1: not known. */
+static int64_t places_exactly(struct round *r, struct skip *s, const struct parked *p)
 {
-    struct skip *s = skip_look(r, p);
+    const struct pod_class *class = p->class->pod;
+    struct skip_exact *e = &s->exact[class->id % COUNTS];
+    struct fit_question q = { .class = class, .group = p->first, .room = FIT_NOW };
+    struct lifted lifted = { 0 };
+    struct fit_count n;
+
+    if (e->class == class)
+        return e->places;
+    hold_order_lift_all(r, p->first, s->limit == GANG_LIMIT, &lifted);
+    n = fit_places(r->m, &q, fit_all(r->m), false);
+    hold_order_put_back(r, &lifted);
+    *e = (struct skip_exact){ class, n.is_exact ? n.n : -1 };
+    return e->places;
+}
+
+/* Are there places for so many? -1: that is not known. */
+static int has_places(struct round *r, struct skip *s, const struct parked *p, int64_t n)
+{
+    int64_t places;
+
+    if (n == 0)
+        return 1;
+    if (places_in(p, &s->levels[0].free) < n || places_by(r, s, p, largest_ask(r->m, p), 0) < n)
+        return 0;
+    places = places_exactly(r, s, p);
+    return places < 0 ? -1 : places >= n;
+}
+
+static bool is_within(const struct parked *p, const struct amounts *left)
+{
+    for (int i = 0; i < p->n; i++)
+        if (p->needs[i] > left->v[p->dims[i]])
+            return false;
+    return true;
+}
+
+/* So many of its pods the queue takes. */
+static int64_t queue_takes_of(const struct skip *s, const struct parked *p)
+{
+    int64_t n = p->lacks;
+
+    for (int i = 0; i < p->n; i++)
+        n = MIN_OF(n, places_on(s->share.any.v[p->dims[i]], p->ask[i]));
+    return n;
+}
+
+/* The resource of which the queue would refuse so many of its pods by this bound; -1: it would not. */
+static int find_beyond(const struct parked *p, int64_t n, const struct amounts *bound)
+{
+    for (int i = 0; i < p->n; i++)
+        if (n * p->ask[i] > bound->v[p->dims[i]])
+            return p->dims[i];
+    return -1;
+}
+
+/* The queue refuses so many of its pods by its share, or else by what is kept for others of it. */
+static void note_refusal(const struct skip *s, struct parked *p, int64_t n)
+{
+    int dim = find_beyond(p, n, &s->share.fair);
+    bool is_share = dim >= 0;
+
+    if (!is_share)
+        dim = find_beyond(p, n, &s->share.any);
+    p->kind = is_share ? WHY_FAIR_SHARE : WHY_QUEUE_RESERVED;
+    p->dim = (int8_t)dim;
+    p->up = (uint8_t)((is_share ? s->share.fair_up[dim] : s->share.any_up[dim]) + 1);
+    p->have = MAX_OF(is_share ? s->share.fair.v[dim] : s->share.any.v[dim], 0);
+}
+
+/* Who refuses the first of its pods that is refused? As prefilter.c finds it. */
+static enum skip_answer who_refuses(struct round *r, struct skip *s, struct parked *p)
+{
+    int64_t n = queue_takes_of(s, p);
+    int has;
+
+    if (n >= p->lacks)
+        return SKIP_NODES;
+    if (find_beyond(p, n + 1, &s->share.own) >= 0)
+        return SKIP_ASK;
+    if (find_beyond(p, n + 1, &s->share.cluster) >= 0)
+        return SKIP_NODES;
+    has = has_places(r, s, p, n);
+    if (has <= 0)
+        return has < 0 ? SKIP_ASK : SKIP_NODES;
+    note_refusal(s, p, n + 1);
+    return SKIP_QUEUE;
+}
+
+/* The nodes do: is that all? */
+static bool nodes_do(struct round *r, struct skip *s, struct parked *p)
+{
     int dim;
 
-    if (r->now_ms >= p->told_until_ms || !nodes_refuse(r, s, p) || !queue_does_not(s, p) || !credit_does_not(s, p))
+    if (!nodes_refuse(r, s, p) || !credit_does_not(s, p))
         return false;
     dim = lacking_beside(s, p, 0);
-    if (!s->is_alone && dim != lacking_beside(s, p, MIN_OF(places_in(p, &s->levels[0].free), p->lacks - 1)))
+    if (s->limit == GANG_FAIR && !s->is_alone &&
+        dim != lacking_beside(s, p, MIN_OF(places_in(p, &s->levels[0].free), p->lacks - 1)))
         return false; /* that takes more to know */
     p->dim = (int8_t)dim;
     return true;
+}
+
+enum skip_answer skip_ask(struct round *r, struct parked *p, enum gang_limit limit)
+{
+    struct skip *s = skip_look(r, p, limit);
+    enum skip_answer who;
+
+    if (r->now_ms >= p->told_until_ms || !is_within(p, &s->most) || !is_within(p, &s->admission.own))
+        return SKIP_ASK;
+    who = who_refuses(r, s, p);
+    return who == SKIP_NODES && !nodes_do(r, s, p) ? SKIP_ASK : who;
 }

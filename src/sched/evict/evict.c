@@ -52,7 +52,7 @@ static void wake_at(int64_t *wake_ms, int64_t ms)
 /* When the job asked for the pods that wait: when it came, or, if only tasks that depend on others wait, when their
  * pods were created. A job that was stopped has not asked anew. API times are whole seconds; that the scheduler did
  * not know of it in a round is exact. 0: not known. */
-static int64_t asked_ms(const struct sched_group *g)
+int64_t evict_asked_ms(const struct sched_group *g)
 {
     int64_t came_ms = g->spec.came_ms > 0 ? MAX_OF(g->spec.came_ms, g->since.unknown_ms) : 0, first_ms = INT64_MAX;
 
@@ -426,15 +426,30 @@ static void note_starts(const struct sched_model *m, struct sched_queue *q)
                 }
 }
 
+bool evict_is_prey(const struct sched_model *m, const struct evict_prey *prey, int64_t asked_ms, int64_t *ret_wake_ms)
+{
+    if (!prey->exists)
+        return false;
+    if (!has_waited_since(asked_ms, prey->first_placed_ms) || prey->first_known_due_ms <= m->round_ms)
+        return true;
+    if (prey->first_known_due_ms != INT64_MAX)
+        wake_at(ret_wake_ms, prey->first_known_due_ms);
+    return false;
+}
+
+void evict_find_within(const struct sched_model *m, struct sched_queue *q, struct evict_prey *ret)
+{
+    note_starts(m, q);
+    *ret = (struct evict_prey){ true, q->first_placed_ms, q->first_known_due_ms };
+}
+
 /* Could one of its pods be taken for this job? They started before it asked, or have run for longer than they said. */
 static bool has_older(const struct sched_model *m, struct sched_queue *q, int64_t asked_ms, int64_t *ret_wake_ms)
 {
-    note_starts(m, q);
-    if (!has_waited_since(asked_ms, q->first_placed_ms) || q->first_known_due_ms <= m->round_ms)
-        return true;
-    if (q->first_known_due_ms != INT64_MAX)
-        wake_at(ret_wake_ms, q->first_known_due_ms);
-    return false;
+    struct evict_prey prey;
+
+    evict_find_within(m, q, &prey);
+    return evict_is_prey(m, &prey, asked_ms, ret_wake_ms);
 }
 
 bool evict_has_lower(const struct sched_queue *q, int32_t priority)
@@ -449,12 +464,17 @@ static bool can_give_back(const struct sched_model *m, const struct sched_queue 
     return q != taker && q->is_reclaimable && heap_count(&q->placed) && share_of(m, q) > 1 << 20;
 }
 
-bool evict_has_givers(const struct sched_model *m, const struct sched_queue *q)
+void evict_find_beside(const struct sched_model *m, const struct sched_queue *q, struct evict_prey *ret)
 {
-    MAP_FOREACH(struct sched_queue *, giver, &m->queues)
-        if (can_give_back(m, giver, q))
-            return true;
-    return false;
+    *ret = (struct evict_prey){ false, INT64_MAX, INT64_MAX };
+    MAP_FOREACH(struct sched_queue *, giver, &m->queues) {
+        if (!can_give_back(m, giver, q))
+            continue;
+        note_starts(m, giver);
+        ret->exists = true;
+        ret->first_placed_ms = MIN_OF(ret->first_placed_ms, giver->first_placed_ms);
+        ret->first_known_due_ms = MIN_OF(ret->first_known_due_ms, giver->first_known_due_ms);
+    }
 }
 
 /* A reclaim takes nothing from the group's own queue. */
@@ -475,7 +495,7 @@ static bool has_share_left(const struct sched_model *m, const struct sched_queue
 bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, enum evict_kind kind,
                     const struct amounts *needs, int64_t *ret_wake_ms)
 {
-    int64_t asked = asked_ms(g);
+    int64_t asked = evict_asked_ms(g);
 
     if (kind == EVICT_PREEMPT)
         return evict_has_lower(g->queue, g->spec.priority) && has_older(m, g->queue, asked, ret_wake_ms);
@@ -767,7 +787,7 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
 
     ret->victims = (struct victims){ 0 };
     h.rank = evict_rank_of(g);
-    h.asked_ms = asked_ms(g);
+    h.asked_ms = evict_asked_ms(g);
     h.until_ms = MAX_OF(m->round_ms, g->since.waiting_ms + m->config.min_run_ms);
     gang_needs(m, g, a, &h.needs);
     if (!evict_is_worth(m, g, kind, &h.needs, &ret->wake_ms))

@@ -41,11 +41,21 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
 bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, enum evict_kind kind,
                     const struct amounts *needs, int64_t *ret_wake_ms);
 
-/* Parts of that for many groups at once: is a group of a lower priority than this placed in the queue; may other queues
- * give back; may the queue have so much more (no dimension of 'needs' beyond '*ret')? */
+/* The same by numbers, for many groups of one queue, as long as no pod is evicted: is a group of a lower priority than
+ * this placed in it; may it have so much more (no dimension of 'needs' beyond '*ret'); which pods of the queue, or of
+ * those that may give back to it, are there; and might one be taken for a group that asked then? */
+struct evict_prey {
+    bool exists;
+    int64_t first_placed_ms, first_known_due_ms; /* as in sched_queue */
+};
 bool evict_has_lower(const struct sched_queue *q, int32_t priority);
-bool evict_has_givers(const struct sched_model *m, const struct sched_queue *q);
 void evict_share_left(const struct sched_model *m, const struct sched_queue *q, struct amounts *ret);
+void evict_find_within(const struct sched_model *m, struct sched_queue *q, struct evict_prey *ret);
+void evict_find_beside(const struct sched_model *m, const struct sched_queue *q, struct evict_prey *ret);
+bool evict_is_prey(const struct sched_model *m, const struct evict_prey *prey, int64_t asked_ms, int64_t *ret_wake_ms);
+int64_t evict_asked_ms(const struct sched_group *g);
+/* One pod that must not drive others away speaks for its gang. */
+bool evict_never_preempts(const struct sched_group *g);
 
 /* Inside one job that stands: a waiting pod of higher task priority takes the place of a surplus pod of a lower one. */
 bool evict_within(struct sched_model *m, struct sched_group *g, struct arena *a, struct eviction *ret);

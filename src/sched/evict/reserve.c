@@ -113,8 +113,7 @@ static void carry_out(struct round *r, struct sched_group *g, struct eviction *e
     round_touch(r, g);
 }
 
-/* One pod that must not drive others away speaks for its gang. */
-static bool never_preempts(const struct sched_group *g)
+bool evict_never_preempts(const struct sched_group *g)
 {
     if (g->spec.never_preempts)
         return true;
@@ -138,7 +137,7 @@ static bool evict_for(struct round *r, struct sched_group *g, bool may_reclaim)
     if (g->hold) /* what is kept for it is free to it; carry_out() ends this hold */
         hold_lift(r->m, g->hold);
     hold_order_lift(r, g, false, &lifted);
-    if (c->preempts && !never_preempts(g) && evict_plan(r->m, g, EVICT_PREEMPT, &r->trial, &e))
+    if (c->preempts && !evict_never_preempts(g) && evict_plan(r->m, g, EVICT_PREEMPT, &r->trial, &e))
         reason = "preempt";
     else if (c->reclaims && may_reclaim && !e.is_early && evict_plan(r->m, g, EVICT_RECLAIM, &r->trial, &e))
         reason = "reclaim";
@@ -243,7 +242,8 @@ static bool is_worth(struct round *r, struct sched_group *g, bool may_reclaim)
         return true;
     gang_needs(r->m, g, &r->trial, &needs);
     g->found.hunt_ms = 0;
-    if ((c->preempts && !never_preempts(g) && evict_is_worth(r->m, g, EVICT_PREEMPT, &needs, &g->found.hunt_ms)) ||
+    if ((c->preempts && !evict_never_preempts(g) &&
+         evict_is_worth(r->m, g, EVICT_PREEMPT, &needs, &g->found.hunt_ms)) ||
         (c->reclaims && may_reclaim && evict_is_worth(r->m, g, EVICT_RECLAIM, &needs, &g->found.hunt_ms)))
         return true;
     if (g->found.hunt_ms) { /* when a pod is old enough to be a victim */
@@ -279,6 +279,7 @@ static bool hunt(struct round *r, struct hunts *h, struct sched_group *g, bool m
         h->left--;
         g->found.hunt_ms = 0;
         *ret_why = *g->why;
+        skip_tell_all(r);
         if (g->is_whole ? evict_inside(r, g) : evict_for(r, g, may_reclaim))
             return true;
         *vec_push(r->a, &h->failed) = like;
@@ -311,12 +312,15 @@ static void add_next(struct round *r, struct group_list *all, size_t at, const s
 /* 'is_over': a queue is full: room for them is in it (D35), or below one above it. */
 static void hunt_all(struct round *r, struct hunts *h, struct group_list *all, bool is_over)
 {
-    for (size_t i = 0; i < all->list.n; i++) {
+    for (size_t i = skip_hunt(r, all, 0, is_over); i < all->list.n; i = skip_hunt(r, all, i + 1, is_over)) {
         struct sched_group *g = all->list.v[i];
         struct gang_class *c = gang_leads(g) ? gang_class_pin(g->gang.alike) : NULL;
         struct why why;
+        bool has_found = !(is_over && g->is_whole) && hunt(r, h, g, !is_over || is_within_share(r, g), &why);
 
-        if (!(is_over && g->is_whole) && hunt(r, h, g, !is_over || is_within_share(r, g), &why) && c)
+        while (all->list.v[i] != g) /* others joined the list before it */
+            i++;
+        if (has_found && c)
             add_next(r, all, i, c, &why);
         gang_class_unpin(r->m, c);
     }
@@ -326,7 +330,7 @@ void round_evict(struct round *r)
 {
     struct hunts h = { .left = EVICTIONS_A_ROUND };
 
-    skip_find_hunters(r);
+    skip_tell_few(r);
     hunt_all(r, &h, &r->stuck, false);
     hunt_all(r, &h, &r->over, true);
 }
@@ -423,8 +427,10 @@ static void drop_with_hold(struct round *r, struct group_list *all)
 
 static void reserve_in_turn(struct round *r, struct sched_group *g)
 {
-    if (!queue_has_hold(r->m, g->queue) && may_reserve(r, g) && reserve_is_due(r, g))
-        reserve(r, g, !why_is_of_queue(g->why->kind));
+    if (queue_has_hold(r->m, g->queue) || !may_reserve(r, g) || !reserve_is_due(r, g))
+        return;
+    skip_note(r->m, g);
+    reserve(r, g, !why_is_of_queue(g->why->kind));
 }
 
 static bool has_no_hold(const struct sched_model *m, const struct sched_queue *q)

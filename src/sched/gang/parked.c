@@ -1,10 +1,11 @@
-/* parked.c - gangs that the nodes refused, in the order of service */
+/* parked.c - gangs that the nodes or their queue refused, in the order of service */
 #include "sched/gang/parked.h"
 
 #include "base/util.h"
 #include "sched/round.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 struct parked *parked_of(const struct gang_class *c)
 {
@@ -97,17 +98,59 @@ void parked_add(struct sched_model *m, struct sched_queue *q, const struct group
 
 /* ---- out ---- */
 
-void parked_note(struct parked *p)
+/* The nodes refused it: gang_complete() counts the places when a user asks. */
+static void parked_say_room(const struct parked *p, struct why *ret)
+{
+    if (why_is_of_queue(ret->kind))
+        *ret = (struct why){ .kind = WHY_NO_ROOM, .need = p->lacks, .needs = p->class->needs };
+    ret->dim = p->dim;
+    ret->is_brief = true;
+}
+
+static void parked_say_share(const struct sched_model *m, const struct parked *p, struct why *ret)
+{
+    const struct sched_queue *q = p->first->queue;
+    const struct hold *keeper;
+
+    if (!p->up)
+        return;
+    for (int i = 1; i < p->up && q->parent; i++)
+        q = q->parent;
+    *ret = (struct why){ .kind = (enum why_kind)p->kind, .dim = p->dim, .have = p->have };
+    ret->need = p->class->needs.v[p->dim];
+    (void)snprintf(ret->queue, sizeof(ret->queue), "%.*s", STR_ARG(q->name));
+    keeper = ret->kind == WHY_QUEUE_RESERVED ? hold_keeper(m, q, p->first) : NULL;
+    if (!keeper)
+        return;
+    ret->until_ms = keeper->free_ms;
+    group_people_name(keeper->group, ret->other, sizeof(ret->other));
+}
+
+static void parked_say(const struct sched_model *m, const struct parked *p)
 {
     struct why why = *p->first->why;
+
+    if (why_is_of_queue((enum why_kind)p->kind))
+        parked_say_share(m, p, &why);
+    else
+        parked_say_room(p, &why);
+    group_say(p->first, &why);
+}
+
+void parked_note(const struct sched_model *m, struct parked *p)
+{
+    struct group_findings *found = &p->first->found;
 
     if (!p->is_ahead)
         return;
     p->is_ahead = false;
-    p->first->found.tried = p->tried;
-    why.dim = p->dim;
-    why.is_brief = true; /* its numbers are of another time */
-    group_say(p->first, &why);
+    found->tried = p->tried;
+    found->tried_yields = p->tried_yields;
+    found->hunted = p->hunted;
+    found->hunt_ms = p->hunt_ms;
+    found->is_stuck = p->is_stuck;
+    p->first->retry_ms = p->retry_ms;
+    parked_say(m, p);
 }
 
 /* Back to where it was: lists are in the order in which classes were made. */
@@ -131,7 +174,7 @@ void gang_class_unpark(struct sched_model *m, struct gang_class *c)
         return;
     assert(p->class == c && p->first == gang_class_first(c));
     l = p->first->queue->parked;
-    parked_note(p);
+    parked_note(m, p);
     p->class = NULL;
     p->gone = m->alike->n_walks;
     c->parked_at = 0;

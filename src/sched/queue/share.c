@@ -387,10 +387,18 @@ void share_left(const struct sched_model *m, const struct sched_queue *q, enum s
 
     for (int dim = 0; dim < m->dims.n; dim++) {
         const struct sched_queue *below = NULL;
-        int64_t any = INT64_MAX, own = INT64_MAX;
+        int64_t any = INT64_MAX, own = INT64_MAX, fair = INT64_MAX;
+        uint8_t up = 0;
 
-        for (const struct sched_queue *at = q; at; below = at, at = at->parent) {
-            any = MIN_OF(any, left_of(&t, at, below, dim));
+        for (const struct sched_queue *at = q; at; below = at, at = at->parent, up++) {
+            if (left_of(&t, at, below, dim) < any) {
+                any = left_of(&t, at, below, dim);
+                ret->any_up[dim] = up;
+            }
+            if (left_by(BOUND_FAIR, &t, at, below, dim) < fair) {
+                fair = left_by(BOUND_FAIR, &t, at, below, dim);
+                ret->fair_up[dim] = up;
+            }
             own = MIN_OF(own, left_by(BOUND_CAPABILITY, &t, at, below, dim));
             own = MIN_OF(own, left_by(BOUND_GUARANTEE, &t, at, below, dim));
             if (is_admission && at->parent)
@@ -398,6 +406,7 @@ void share_left(const struct sched_model *m, const struct sched_queue *q, enum s
         }
         ret->any.v[dim] = any;
         ret->own.v[dim] = own;
+        ret->fair.v[dim] = fair;
         ret->cluster.v[dim] = left_by(BOUND_CLUSTER, &t, root_of(q), NULL, dim);
     }
 }

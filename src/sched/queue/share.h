@@ -68,7 +68,9 @@ bool share_allows(const struct sched_model *m, const struct sched_queue *q, cons
 struct share_left {
     struct amounts any;     /* beyond this one of them refuses … */
     struct amounts cluster; /* … beyond this because there is no more (BOUND_CLUSTER) … */
-    struct amounts own;     /* … and beyond this by a bound of the queues themselves that comes before that; in an
+    struct amounts fair;    /* … beyond this by a fair share, if none of the others refuses … */
+    uint8_t any_up[AMOUNT_DIMS], fair_up[AMOUNT_DIMS]; /* … of a queue so many above it … */
+    struct amounts own; /* … and beyond this by a bound of the queues themselves that comes before that; in an
                              * admission also by what is kept for, or was promised to, others of a queue below root */
 };
 void share_left(const struct sched_model *m, const struct sched_queue *q, enum share_test test, bool is_admission,
