@@ -26,7 +26,7 @@ struct side {
 struct pair {
     struct rand rand;
     struct side asks, parks;
-    int n_jobs, n_queues, n_nodes;
+    int n_jobs, n_queues, n_nodes, n_teams; /* teams: queues above those of the jobs */
     bool says_runtime;
 };
 
@@ -44,13 +44,17 @@ static void ask_all(struct sched_config *c)
     c->asks_all = true;
 }
 
-/* Texts may tell of the same refusal at another time of the round. */
+/* Texts may tell of the same refusal at another time of the round: a status of the same phase is not compared. */
 static void keep(struct h *h, const struct decision *d)
 {
     struct side *s = h->ctx;
 
-    if (d->kind == DECIDE_GROUP)
-        buf_fmt(&s->told, "group %.*s %.*s\n", STR_ARG(d->name), STR_ARG(json_member_text(d->status, "phase")));
+    if (d->kind == DECIDE_GROUP) {
+        struct str phase = json_member_text(d->status, "phase");
+
+        if (!str_eq(phase, h_group_phase(h, arena_str(&h->arena, d->name).p)))
+            buf_fmt(&s->told, "group %.*s %.*s\n", STR_ARG(d->name), STR_ARG(phase));
+    }
     else if (d->kind <= DECIDE_NOMINATE)
         h_story(&s->told, d);
 }
@@ -167,26 +171,47 @@ static void change(struct pair *p)
     }
 }
 
+static void add_queue(struct pair *p, const char *name, const char *spec)
+{
+    (void)h_queue(p->asks.h, name, spec);
+    (void)h_queue(p->parks.h, name, spec);
+}
+
+/* Up to six queues, below root or below one of up to three others. */
+static void add_queues(struct pair *p)
+{
+    static const char *const specs[] = { "weight: 1",
+                                         "weight: 2",
+                                         "weight: 1, reclaimable: false",
+                                         "weight: 1, capability: {cpu: 9}",
+                                         "weight: 1, guarantee: {resource: {cpu: 2}}",
+                                         "weight: 3, deserved: {cpu: 4}",
+                                         "weight: 1, deserved: {cpu: 6, memory: 8Gi}, capability: {memory: 64Gi}",
+                                         "weight: 1, guarantee: {resource: {cpu: 3}}, deserved: {cpu: 5}",
+                                         "weight: 2, priority: 5" };
+    struct arena *a = &p->parks.h->arena;
+
+    p->n_teams = rand_chance(&p->rand, 1, 2) ? (int)rand_between(&p->rand, 1, 3) : 0;
+    p->n_queues = (int)rand_between(&p->rand, 1, p->n_teams ? 6 : 3);
+    for (int i = 0; i < p->n_teams; i++)
+        add_queue(p, arena_fmt(a, "t%d", i).p, specs[rand_below(&p->rand, ARRAY_LEN(specs))]);
+    for (int i = 0; i < p->n_queues; i++) {
+        const char *spec = specs[rand_below(&p->rand, i ? ARRAY_LEN(specs) : 2)];
+
+        if (p->n_teams && rand_chance(&p->rand, 5, 6))
+            spec = arena_fmt(a, "%s, parent: t%d", spec, (int)rand_below(&p->rand, (uint64_t)p->n_teams)).p;
+        add_queue(p, arena_fmt(a, "q%d", i).p, spec);
+    }
+}
+
 static void begin(struct pair *p)
 {
-    static const char *const specs[] = { "weight: 1", "weight: 2", "weight: 1, reclaimable: false",
-                                         "weight: 1, capability: {cpu: 9}",
-                                         "weight: 1, guarantee: {resource: {cpu: 2}}" };
-
-    p->n_queues = (int)rand_between(&p->rand, 1, 3);
     p->says_runtime = rand_chance(&p->rand, 2, 3);
     h_priority(p->asks.h, "p1", 100, NULL);
     h_priority(p->parks.h, "p1", 100, NULL);
     h_priority(p->asks.h, "p2", 200, NULL);
     h_priority(p->parks.h, "p2", 200, NULL);
-    for (int i = 0; i < p->n_queues; i++) {
-        const char *spec = specs[rand_below(&p->rand, i ? ARRAY_LEN(specs) : 2)];
-        char name[16];
-
-        (void)snprintf(name, sizeof(name), "q%d", i);
-        (void)h_queue(p->asks.h, name, spec);
-        (void)h_queue(p->parks.h, name, spec);
-    }
+    add_queues(p);
     for (int64_t n = rand_between(&p->rand, 2, 5); n > 0; n--)
         add_node(p);
     for (int64_t n = rand_between(&p->rand, 15, 30); n > 0; n--)
