@@ -119,7 +119,7 @@ int field_selector_parse(struct arena *a, struct str text, const char *const *al
     return 0;
 }
 
-/* Fields that are true or false, also when nobody has said so. */
+/* Boolean fields: false when they are missing. */
 static bool is_flag(struct str path)
 {
     return str_is(path, "spec.unschedulable") || str_is(path, "spec.hostNetwork");

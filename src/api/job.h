@@ -117,7 +117,7 @@ int32_t job_task_minimum(const struct job_task *task);
  * are still there or not. The controller remembers them as "0-3,7"; empty: none. */
 struct str job_task_done(const struct json *status, struct str task);
 
-/* Such a set range by range; false: that was the last. What cannot be read is left out. */
+/* Such a set range by range; false: that was the last. Ranges that cannot be parsed are skipped. */
 bool indices_next(struct str *rest, uint32_t *ret_from, uint32_t *ret_to);
 int64_t indices_count(struct str text);
 

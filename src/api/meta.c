@@ -111,7 +111,7 @@ struct str object_annotation(const struct json *obj, const char *key)
     return json_text(json_find(obj, "metadata", "annotations", key, NULL), STR_NULL);
 }
 
-/* metadata.<map>[key] = value. A map of another type can only be in a tree nobody checked; it stays as it is. */
+/* metadata.<map>[key] = value. Only an unchecked tree has a map of another type; it is left unchanged. */
 static void meta_map_set(struct arena *a, struct json *obj, const char *map_name, const char *key, struct str value)
 {
     struct json *meta = json_need_object(a, obj, "metadata");

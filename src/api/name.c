@@ -1,7 +1,7 @@
 /* name.c - what Kubernetes allows as a name: one table of rules, one checker
  *
- * Every name is a length limit, an alphabet for the ends and one for the inside. What does not fit that form (prefixes,
- * dots between labels) is built from it.
+ * Every name is a length limit, an alphabet for the ends and one for the inside. Prefixes and dots
+ * between labels are built from it.
  */
 #include "api/name.h"
 

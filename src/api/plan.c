@@ -120,8 +120,8 @@ static struct str event_name(struct arena *a, struct str object, struct str time
     return arena_fmt(a, "%.*s%.*s", STR_ARG(str_sub(object, 0, EVENT_NAME_MAX - EVENT_TIME_CHARS)), STR_ARG(time));
 }
 
-/* Nanoseconds as client-go has them, so that names sort by time, ours and others'. What is finer than our clock comes
- * from what is said: two Events of one moment have two names. */
+/* Nanoseconds as client-go has them, so that names sort by time, ours and others'. The digits below our clock come
+ * from a hash of the message: two Events of one moment have two names. */
 static struct str event_time(struct arena *a, const struct json *about, struct str reason, struct str message,
                              int64_t now_ms)
 {

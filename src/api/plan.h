@@ -32,7 +32,7 @@ enum op_kind {
 
 enum propagation { PROPAGATE_BACKGROUND, PROPAGATE_FOREGROUND, PROPAGATE_ORPHAN };
 
-/* What is one more time, when the same Event comes again. */
+/* When does the same Event count once more? */
 enum event_count {
     COUNT_STATE,    /* it tells what is so: once in ten minutes */
     COUNT_DECISION, /* of a plan, which may be made again: once for each resourceVersion of its object */
@@ -48,9 +48,9 @@ struct op {
     struct json *body;
     enum propagation propagation;
     int64_t grace_s;     /* OP_DELETE: -1: the object's own */
-    struct str gather;   /* OP_DELETE: everything of this type and namespace with this GATHER_LABEL is to go, and nobody
-                            waits for it: a cluster may do it a little later, with others in one request; empty: no */
-    bool is_best_effort; /* nobody waits for the answer, and a failure is not looked into */
+    struct str gather;   /* OP_DELETE: all objects of this type and namespace with this GATHER_LABEL are deleted; the
+                            cluster may do it a little later, with others in one request; empty: no */
+    bool is_best_effort; /* no one waits for the answer; a failure is ignored */
 
     /* OP_CREATE of an Event (recorder.h) */
     enum event_count count;
@@ -86,8 +86,8 @@ struct op *plan_bind(struct plan *p, struct str namespace, struct str name, stru
 /* Wake at 'ms' or earlier. */
 void plan_wake(struct plan *p, int64_t ms);
 
-/* A Kubernetes Event about 'about' (a Job …). An op like any other: OP_CREATE of an Event whose name is the object's and
- * the time of the plan, so that the Events of an object are listed in the order they happened. */
+/* A Kubernetes Event about 'about' (a Job …). An op like any other: OP_CREATE of an Event whose name is the object's
+ * and the time of the plan, so that the Events of an object are listed in the order they happened. */
 struct op *plan_event(struct plan *p, const struct json *about, const char *type, const char *reason,
                       struct str message);
 struct op *plan_event_normal(struct plan *p, const struct json *about, const char *reason, const char *fmt, ...)

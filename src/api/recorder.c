@@ -124,7 +124,7 @@ static uint64_t event_id(const struct op *op, uint64_t series)
     return str_hash(json_member_text(op->body, "message"), hash_object(json_get(op->body, "involvedObject"), series));
 }
 
-/* It is one of too many: it is told as the series. */
+/* One of too many: it is sent as part of the series. */
 static void recorder_combine(struct arena *a, struct op *op)
 {
     json_set(op->body, "message", json_fmt(a, COMBINED "%.*s", STR_ARG(json_member_text(op->body, "message"))));

@@ -35,7 +35,7 @@ struct recorder {
 void recorder_init(struct recorder *r, uint64_t seed);
 void recorder_done(struct recorder *r);
 
-/* 'op' creates an Event (plan_event). Turn it into what is to be sent now; false: nothing. */
+/* 'op' creates an Event (plan_event). Turn it into the write to send now; false: none. */
 bool recorder_take(struct recorder *r, struct arena *a, struct op *op, int64_t now_ms);
 
 /* The next count that is due, as a patch; false: none is. */

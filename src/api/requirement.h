@@ -20,7 +20,7 @@ enum requirement_op {
     OP_ABSENT,
     OP_GREATER,
     OP_LESS,
-    OP_NEVER, /* one that nobody understands: holds nowhere */
+    OP_NEVER, /* unknown operator: never holds */
     OP_MAX,
 };
 

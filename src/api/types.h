@@ -65,7 +65,7 @@ static inline bool type_is_foreign(const struct resource_type *t)
 }
 
 /* Last: gangs as kube-scheduler knows them, "Workload" and "PodGroup" of scheduling.k8s.io. A PodGroup is also a kind
- * of Volcano's, so these are found by this function and by no other: whoever looks for a PodGroup means Volcano's. */
+ * of Volcano's, so only this function finds these: all other lookups of a PodGroup find Volcano's. */
 const struct resource_type *type_native(const char *kind);
 #define NATIVE_GROUP "scheduling.k8s.io"
 
@@ -89,7 +89,7 @@ enum { TYPE_CUSTOM_MAX = 128 }; /* CustomResourceDefinitions at a time, and of o
  * keeps its place as long as the program runs. Names are copied; 'fields' and 'custom' must live until it is defined
  * anew or retired. NULL: there is no room. */
 const struct resource_type *type_define(const struct resource_type *like);
-void type_retire(const struct resource_type *t);                               /* nobody finds it any more */
+void type_retire(const struct resource_type *t);                               /* lookups no longer find it */
 const struct resource_type *type_defined(struct str group, struct str plural); /* also one that is retired; or NULL */
 
 /* Rows of stored kinds, those of users behind those of the table: for arrays by kind. */

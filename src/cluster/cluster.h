@@ -23,8 +23,8 @@
 enum cluster_event_kind {
     CLUSTER_PUT,    /* an object was added or changed: 'object' */
     CLUSTER_GONE,   /* an object was removed: 'object' is its last state */
-    CLUSTER_RELIST, /* everything of 'type' is told again from here … */
-    CLUSTER_SYNCED, /* … to here; what was not told is gone. The first list ends with this too */
+    CLUSTER_RELIST, /* a list of all objects of 'type' begins here … */
+    CLUSTER_SYNCED, /* … and ends here; objects it did not mention were deleted. The first list ends with this too */
     CLUSTER_RESULT, /* the answer to a write or read: 'token', 'err', 'object' (the state after it; NULL: an error, a
                        read found nothing, a delete removed it at once, or a binding was not answered with it) */
     CLUSTER_EVENT_KIND_MAX,
@@ -37,7 +37,7 @@ struct cluster_event {
     uint64_t rev;                /* CLUSTER_SYNCED: the revision of the list; 0: not known */
     uint64_t token;              /* CLUSTER_RESULT */
     struct err err;              /* CLUSTER_RESULT: code ERR_OK when it worked */
-    bool is_unknown;             /* CLUSTER_RESULT with an error: nobody knows whether it took effect */
+    bool is_unknown;             /* CLUSTER_RESULT with an error: it may have taken effect */
 };
 
 struct cluster;
@@ -91,8 +91,8 @@ struct clock;
 struct store;
 struct cluster *cluster_embedded_new(struct store *s, struct clock *clock);
 
-/* What is created through this door is completed first, as an API server does: 'complete' may change the body, which is
- * a copy in 'a', or refuse it. */
+/* Objects created here are completed first, as an API server does: 'complete' may change the body, which is a copy in
+ * 'a', or refuse it. */
 typedef int (*cluster_complete_f)(void *ctx, struct arena *a, const struct resource_type *type, struct json *body,
                                   struct err *e);
 void cluster_embedded_complete(struct cluster *c, cluster_complete_f complete, void *ctx);

@@ -4,8 +4,8 @@
  * types in the order of their revisions. A type that is asked for, or whose watch fell behind, is listed: the objects
  * are kept by reference and told one by one.
  *
- * On a durable store nothing is told before it is durable: an answer waits for the flush of its write, a list for that
- * of all writes. What was undone is answered with an error.
+ * On a durable store nothing is reported before it is durable: an answer waits for the flush of its write, a list for
+ * that of all writes. A write that was undone is answered with an error.
  */
 #include "cluster/cluster.h"
 
@@ -24,7 +24,7 @@ struct embedded_answer {
 
 enum want_state { WANT_LIST, WANT_TELL, WANT_WATCH };
 
-struct embedded_want { /* one type that somebody asked for */
+struct embedded_want { /* one type that was requested */
     struct list_link link;
     const struct resource_type *type;
     enum want_state state;
@@ -206,7 +206,7 @@ static void want_list(struct embedded *m, struct embedded_want *w)
     w->list_rev = store_revision(m->store);
     store_walk(m->store, w->type, STR_NULL, keep_listed, w);
     if (watch_open(m->store, w->type, STR_NULL, w->list_rev, &w->watch, &e) < 0)
-        w->watch = NULL; /* nobody can compact past the last revision; if so, the next poll lists again */
+        w->watch = NULL; /* a store is not compacted past its last revision; if it is, the next poll lists again */
     w->polled_rev = 0;
     w->state = WANT_TELL;
 }
@@ -238,7 +238,7 @@ static bool next_listed(struct embedded *m, struct embedded_want *w, struct clus
     return true;
 }
 
-/* Look one change ahead. False: the watch is of no use any more, list again. */
+/* Look one change ahead. False: the watch has failed, list again. */
 static bool want_peek(struct embedded *m, struct embedded_want *w)
 {
     struct err e;

@@ -1,7 +1,7 @@
-/* relist.h - everything of a type is told again: what was mentioned, and what is therefore gone
+/* relist.h - a new list of a type: which objects it mentioned, and which were therefore deleted
  *
- * Between CLUSTER_RELIST and CLUSTER_SYNCED whoever keeps objects notes the uids that are told. At the end, what he has
- * and the list did not mention is gone, unless it is younger than the list.
+ * Between CLUSTER_RELIST and CLUSTER_SYNCED a cache notes the uids of the list. At the end, its objects that the list
+ * did not mention were deleted, unless they are younger than the list.
  *
  *     RELIST   relist_begin()
  *     PUT      relist_add()
@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/map.h"
 
-struct relist { /* zeroed: nothing was told */
+struct relist { /* zeroed: no list has begun */
     struct map uids;
     struct arena arena;
     uint64_t max_rev; /* the caller's: of the objects told; the list is not older */

@@ -68,11 +68,11 @@ bool workload_can_shrink(const struct json *ref);  /* it may have no pods, and s
 
 struct str workload_group_name(struct arena *a, struct str uid);
 
-/* ---- gc.c: dependents of owners that are gone ---- */
+/* ---- gc.c: dependents of deleted owners ---- */
 
 struct gc_owner {
-    /* The cache of its kind is complete, and not older than the dependent: an owner that was not told yet must not look
-     * as if it were gone. */
+    /* The cache of its kind is complete, and not older than the dependent: an owner that was not seen yet must not look
+     * as if it were deleted. */
     bool is_known;
     bool exists; /* an object of that uid is there, in the same namespace or in none */
     bool is_deleting;
@@ -88,8 +88,8 @@ struct gc_observed {
     size_t n_dependents, n_blocking; /* objects that name it as owner; those with blockOwnerDeletion */
     bool is_in_circle;               /* it is an owner of its owners, which all wait for their dependents */
 };
-/* Delete an object all of whose owners are gone (background) or wait for it (foreground); drop references to owners
- * that are gone while others remain, and to those that orphan it; let go of an owner in foreground deletion when
+/* Delete an object all of whose owners are deleted (background) or wait for it (foreground); drop references to
+ * deleted owners while others remain, and to those that orphan it; let go of an owner in foreground deletion when
  * nothing blocks it, of one in orphaning when its dependents no longer name it. A circle of owners would wait for itself
  * for ever: its members no longer block their owners. */
 void gc_plan(const struct gc_observed *o, struct plan *plan);

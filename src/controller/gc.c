@@ -13,7 +13,7 @@
 
 /* What an owner is to its dependent */
 enum tie {
-    TIE_HOLDS,   /* it is there, or nobody knows: the dependent stays */
+    TIE_HOLDS,   /* the owner exists, or that is unknown: the dependent stays */
     TIE_GONE,    /* it is not there */
     TIE_WAITS,   /* foreground deletion: it waits for the dependent to go */
     TIE_ORPHANS, /* it goes and leaves the dependent behind */
@@ -55,7 +55,7 @@ static size_t count_ties(const struct gc_observed *o, enum tie tie)
 /* ---- writes ---- */
 
 /* Replace a list of metadata by 'list', provided that the object is still the one we saw: a merge patch replaces lists
- * whole, so somebody else's addition would be lost. */
+ * whole, so an entry that another client added would be lost. */
 static void plan_list(const struct gc_observed *o, const char *key, struct json *list, struct plan *plan)
 {
     struct arena *a = plan->arena;
@@ -89,7 +89,7 @@ static void drop_references(const struct gc_observed *o, unsigned which, struct 
         plan_list(o, "ownerReferences", left, plan);
 }
 
-/* Its owners need not wait for it any more. False: none did. */
+/* Its owners need not wait for it. False: none did. */
 static bool unblock_owners(const struct gc_observed *o, struct plan *plan)
 {
     struct json *refs = json_array(plan->arena);
@@ -131,7 +131,7 @@ static void plan_deleting(const struct gc_observed *o, struct plan *plan)
         drop_references(o, 1u << TIE_ORPHANS, plan);
 }
 
-/* As it was seen: somebody may have given it another owner meanwhile. */
+/* With its revision: another client may have given it a new owner meanwhile. */
 static void delete_object(const struct gc_observed *o, struct plan *plan)
 {
     struct op *op = plan_delete(plan, (struct object_id){ o->type, o->namespace, o->name, o->uid });

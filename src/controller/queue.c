@@ -88,7 +88,7 @@ static bool is_closed_by_parent(const struct queue_observed *o)
     return str_is(object_annotation(o->queue, CLOSED_BY_PARENT_KEY), "true");
 }
 
-/* What the parent's state asks for when nobody commands anything. */
+/* The parent's state asks for this when there is no command. */
 static enum queue_request request_of_parent(const struct queue_observed *o)
 {
     bool is_shut = state_is_shut(queue_state_of(o->queue));
@@ -226,8 +226,8 @@ static void write_counters(const struct queue_observed *o, struct plan *plan)
 
 /* ---- the plan ---- */
 
-/* What has to be in the main resource before the state may change (whoever crashes in between must know who closed the
- * queue); true if something was missing. */
+/* Update the main resource before the state changes: after a crash in between it must say who closed the queue. True if
+ * something was missing. */
 static bool plan_main(const struct queue_observed *o, enum queue_request command, enum queue_request request,
                       struct plan *plan)
 {

@@ -28,7 +28,7 @@ void ttl_plan(const struct job *job, struct plan *plan)
     if (job->meta.deletion_timestamp.n || !job->spec.ttl_seconds || *job->spec.ttl_seconds < 0 || !ttl_is_finished(job))
         return;
     if (clock_parse(finished, &finished_ms, NULL) < 0)
-        return; /* nobody knows when; a job is not deleted on a guess */
+        return; /* its end is unknown; a job is not deleted on a guess */
     expires_ms = finished_ms + (int64_t)*job->spec.ttl_seconds * 1000;
     if (plan->now_ms < expires_ms) {
         plan_wake(plan, expires_ms);

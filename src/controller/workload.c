@@ -206,7 +206,7 @@ static void join_group(const struct workload_observed *o, const struct json *pod
 void workload_plan(const struct workload_observed *o, struct plan *plan)
 {
     if (o->group && json_find(o->group, "metadata", "deletionTimestamp", NULL))
-        return; /* when it is gone there may be another */
+        return; /* after its deletion there may be another */
     if (o->n_pods && !o->group)
         plan_create(plan, group_type(), group_new(plan->arena, o));
     else if (o->n_pods)

@@ -4,8 +4,8 @@
  * a gap. Three rules make one state of them:
  *
  *     revision    an object is replaced only by one of a later revision
- *     tombstones  of an object that is gone the uid is remembered for a while, so that late news do not bring it back
- *     lists       while everything of a type is told again, what is told is marked; at the end the unmarked is gone
+ *     tombstones  the uid of a deleted object is kept for a while, so that late news do not bring the object back
+ *     lists       a new list of a type marks the objects it mentions; at its end the unmarked ones are dropped
  *
  * An object is kept by the uid of what it belongs to, not by a name: a Job made anew under an old name is another
  * entry. Whatever changes calls back with the keys that have to be looked at: its job, its queue, its group.
@@ -370,7 +370,7 @@ static void remove_cached(struct cache *c, struct cached *o)
         cache_touch_namesakes(c, last);
     }
     if (q)
-        q->n_groups++; /* keep it while it is told about */
+        q->n_groups++; /* keep it during the callback */
     cache_detach(c, o);
     if (q) {
         q->n_groups--;

@@ -7,7 +7,7 @@
 /* The entry of that uid, made if it is new; NULL if the uid is empty or buried. */
 struct cache_job *cache_job_need(struct cache *c, struct str uid);
 
-/* Free an entry that holds nothing any more. */
+/* Free an entry that is empty. */
 void cache_job_let_go(struct cache_job *j);
 void cache_job_free(struct cache_job *j);
 
@@ -25,10 +25,10 @@ void cache_queue_let_go(struct cache *c, struct cache_queue *q); /* if nothing r
 
 void cache_touch_job(struct cache_job *j);
 
-/* 'last' is gone: a job that took the name of its owner may have waited for that. */
+/* 'last' was deleted: a job that took the name of its owner may have waited for that. */
 void cache_touch_heir(struct cache *c, const struct object *last);
 
-/* An object that belongs to no job changed or is gone: tell the jobs that want one of its name. Each derived name
+/* An object that belongs to no job changed or was deleted: tell the jobs that want one of its name. Each derived name
  * begins with the job's ("j", "j-svc", "j-head-svc"). */
 void cache_touch_namesakes(struct cache *c, const struct object *o);
 

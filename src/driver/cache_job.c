@@ -349,7 +349,7 @@ void cache_put_job(struct cache *c, const struct object *o)
         return;
     name_key = name_key_of(c, o->namespace, o->name);
     other = map_get(&c->jobs_name, name_key);
-    if (other && other != j) { /* one of them is gone: the older one */
+    if (other && other != j) { /* the older one was deleted */
         if (other->object->rev > o->rev)
             return;
         cache_bury(c, str_of(other->uid), CACHE_FOR_GOOD);
@@ -422,7 +422,7 @@ static void put_pod(struct cache *c, struct cache_job *j, const struct object *o
     if (pod && pod->view.rev >= o->rev)
         return;
     pod_view_decode(o, &view, &task, &index);
-    if (pod && strcmp(pod->view.uid, view.uid) != 0) { /* its name is taken, so it is gone */
+    if (pod && strcmp(pod->view.uid, view.uid) != 0) { /* its name is taken, so it was deleted */
         cache_bury(c, str_of(pod->view.uid), CACHE_FOR_GOOD);
         map_u64_remove(&c->pod_owner, pod_id(c, str_of(pod->view.uid)));
         c->n_pods--;
@@ -451,7 +451,7 @@ void cache_put_pod(struct cache *c, const struct object *o)
 
         if (pod && pod->view.rev >= o->rev)
             return;
-        remove_pod(c, before, o->name, o->uid); /* it was let go, or adopted by somebody else */
+        remove_pod(c, before, o->name, o->uid); /* it was released, or another owner adopted it */
     }
     j = cache_job_need(c, owner);
     if (j)

@@ -46,8 +46,8 @@ static void look_at_native_conditions(const struct json *group, struct podgroup_
     v->condition_message = json_member_text(refusal, "message");
 }
 
-/* Of which kind the job's PodGroup is to be. A job that has pods stays with that of theirs: a pod cannot be told of
- * another, and a gang is not met by half its pods. */
+/* Which kind of PodGroup the job gets. A job that has pods keeps their kind: a pod cannot change its group, and half a
+ * gang does not start. */
 static bool wants_native(const struct driver *d, const struct cache_job *j)
 {
     const struct job_pod *pod = LIST_FIRST(&j->pods.classes[POD_LIVE], struct job_pod, in_class);
@@ -90,7 +90,7 @@ static void controllers_look_at_group(const struct driver *d, const struct cache
     v->raw = (struct json *)o->root; /* read only, as everything a planner gets */
     v->is_native = o->type == known_types()->native_group;
     if (v->is_native) {
-        v->phase = STR("Inqueue"); /* nobody lets it in: its pods may come at once */
+        v->phase = STR("Inqueue"); /* no queue admits it: its pods may be created at once */
         look_at_native_conditions(o->root, v);
         return;
     }
@@ -165,7 +165,7 @@ static uint32_t create_window(const struct driver *d, struct cache_job *j)
     return MIN_OF(j->drive.window - j->drive.n_creates, room);
 }
 
-/* Trouble that is over without our doing: somebody else made the object, or it is no longer wanted. */
+/* Trouble that ended without us: another client created the object, or it is no longer wanted. */
 static void look_at_trouble(struct driver *d, struct cache_job *j, struct plan *plan)
 {
     const struct resource_type *type = j->drive.failed_type;
@@ -184,7 +184,7 @@ static void look_at_trouble(struct driver *d, struct cache_job *j, struct plan *
         plan_wake(plan, plan->now_ms + j->drive.trouble_until - d->run_ms);
 }
 
-/* The status remembers a pod that we have never met. Before a policy takes it for evicted, somebody must look. */
+/* The status remembers a pod that we have never seen. Read it before a policy takes it for evicted. */
 static bool has_doubts(struct driver *d, const struct cache_job *j)
 {
     struct str key = arena_fmt(&d->arena, KEY_JOB "%.*s", STR_ARG(j->job.meta.uid));

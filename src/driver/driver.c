@@ -74,7 +74,7 @@ static void on_group(void *ctx, const struct object *group)
 static void on_doubt(void *ctx, const struct resource_type *type, struct str namespace, struct str name, struct str uid)
 {
     struct driver *d = ctx;
-    bool is_job = cache_job(&d->cache, uid) != NULL; /* what may be gone is not worked on until that is known */
+    bool is_job = cache_job(&d->cache, uid) != NULL; /* an object that may be deleted waits until that is known */
 
     request_read(d, is_job ? driver_key(d, KEY_JOB, uid) : STR_NULL, (struct object_id){ type, namespace, name, uid });
 }
@@ -110,7 +110,7 @@ static void driver_driver_want(struct driver *d, const struct resource_type *typ
     cluster_want(d->cluster, type);
 }
 
-/* Questions (reviews, bindings) are never stored; Events own nothing, are owned by nobody, and are many. */
+/* Questions (reviews, bindings) are never stored; Events own nothing, have no owner, and are many. */
 static bool is_collectable(const struct resource_type *type)
 {
     return type->use == TYPE_STORED && strcmp(type->kind, "Event") != 0;
@@ -216,8 +216,8 @@ void driver_free(struct driver *d)
 
 /* ---- a turn ---- */
 
-/* When somebody sets the clock back, what waits must not wait longer for it; deadlines of plans are compared with the
- * wall clock by the planner, which then asks to be woken again. */
+/* Setting the clock back must not lengthen a wait. The planner compares the deadlines of plans with the wall clock and
+ * then asks to be woken again. */
 static void tell_time(struct driver *d)
 {
     int64_t now_ms = cluster_now_ms(d->cluster);

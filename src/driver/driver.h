@@ -12,7 +12,7 @@
  *
  * With 'schedules' the driver also runs the gang scheduler. It starts when everything is listed, and makes at most one
  * round in a turn, after the controllers. Its writes share the limit of writes in flight: a failed binding is reported
- * to the scheduler, an eviction is repeated until the pod is gone, and only the newest status is written.
+ * to the scheduler, an eviction is repeated until the pod is deleted, and only the newest status is written.
  */
 #ifndef DRIVER_H
 #define DRIVER_H

@@ -35,7 +35,7 @@ struct driver {
     struct flows flows;
     struct probes probes;
     struct waiting_keys {        /* job_keys.c */
-        struct key_maker *maker; /* NULL: nobody has asked yet */
+        struct key_maker *maker; /* NULL: not requested yet */
         struct list waiting;     /* struct key_waiter, in the order of asking */
         struct map by_key;       /* the same, by key of the work queue */
         int64_t due_ms;          /* when to look again whether there are keys, in run_ms */
@@ -66,7 +66,7 @@ struct driver {
     unsigned n_stale; /* jobs whose counters are behind */
     size_t n_writes;  /* in flight */
     bool is_full;     /* too many writes: nothing is planned until half of them are back */
-    bool is_stopped;  /* nothing is planned any more */
+    bool is_stopped;  /* plans nothing more */
 };
 
 /* Copy 's' to '*at', which moves on: for structs that are followed by their text. */
@@ -85,7 +85,7 @@ static inline struct str text_put(char **at, struct str s)
 void requests_init(struct driver *d, uint64_t seed);
 void requests_done(struct driver *d);
 
-/* Send a write of the controller that looks after 'key'; empty: nobody waits for it. */
+/* Send a write of the controller that looks after 'key'; empty: no controller waits for it. */
 void request_send(struct driver *d, struct str key, const struct op *op);
 
 /* Counts of Events that have waited (recorder.h). Events take half of the room for writes at most: the other half is for
@@ -139,7 +139,7 @@ int64_t contest_wait(struct driver *d, const struct op *op);
 /* Do we and another write this object by turns, and did he write last? */
 bool contest_is_on(struct driver *d, const struct object *o);
 
-/* A write worked. 'rev': of the object after it, 0: it is gone. */
+/* A write worked. 'rev': of the object after it, 0: it was deleted. */
 void contest_wrote(struct driver *d, const struct resource_type *type, struct str namespace, struct str name,
                    uint64_t rev);
 
@@ -159,7 +159,7 @@ struct cache_job *driver_key_job(struct driver *d, struct str key);
 /* Since when the counters in its status are behind; 0: they are not. */
 void driver_set_stale(struct driver *d, struct cache_job *j, int64_t since_ms);
 
-/* What failed has worked, or is no longer wanted. */
+/* The failed write has succeeded, or is no longer wanted. */
 void driver_forget_failure(struct driver *d, struct cache_job *j);
 
 /* ---- controllers.c ---- */

@@ -1,4 +1,4 @@
-/* flows.c - who made which Job, and what its maker is told */
+/* flows.c - which object made which Job, and the news for that object */
 #include "driver/flows.h"
 
 #include "api/meta.h"
@@ -243,7 +243,7 @@ static void put_job(struct driver *d, struct made_job *j, const struct object *n
     object_unref(before);
 }
 
-/* Whatever was told: what the cache has is so. */
+/* The event does not matter: the cache has the current state. */
 static void look_at_job(struct driver *d, struct str uid)
 {
     const struct cache_job *in_cache = cache_job(&d->cache, uid);
@@ -282,7 +282,7 @@ static const struct list *objects_of(const struct driver *d, const struct resour
     return NULL;
 }
 
-/* A job is gone that may have had the name which a flow wants: "flow-vertex". */
+/* A deleted job may have had the name which a flow wants: "flow-vertex". */
 static void touch_heirs(struct driver *d, struct str namespace, struct str job)
 {
     LIST_FOREACH(struct cached, o, objects_of(d, known_types()->flow), in_type) {
@@ -301,7 +301,7 @@ static uint64_t schedule_hash(const struct object *cron)
     return str_hash(json_member_text(spec, "schedule"), str_hash(json_member_text(spec, "timeZone"), 1)) | 1;
 }
 
-/* A schedule that somebody changes counts from then on: what the new one would have had before is not made up for. */
+/* A changed schedule counts from the change on: its earlier starts are not made up for. */
 static void note_schedule(struct driver *d, const struct object *cron)
 {
     autoarena scratch = { 0 };

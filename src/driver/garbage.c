@@ -257,7 +257,7 @@ static void node_change(struct garbage *g, struct gc_node *node, const struct ob
         touch_dependents(g, o->uid);
 }
 
-/* Uids are the server's: one that would not fit is nobody's whom we could collect. */
+/* The server chooses uids: an object whose uid does not fit cannot be collected. */
 static bool garbage_fits(const struct object *o)
 {
     return o->uid.n && o->uid.n <= UINT16_MAX && o->namespace.n <= UINT16_MAX && o->name.n <= UINT16_MAX;
@@ -353,7 +353,7 @@ static struct gc_owner owner_of(struct garbage *g, const struct gc_node *depende
 
     if (node && node->type->scope == SCOPE_NAMESPACED &&
         !str_eq(garbage_namespace_of(node), garbage_namespace_of(dependent))) {
-        owner.is_known = true; /* nobody can be owned across namespaces */
+        owner.is_known = true; /* an owner must be in the same namespace */
     } else if (node) {
         owner.is_known = owner.exists = true;
         owner.is_deleting = garbage_is_deleting(node);

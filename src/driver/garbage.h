@@ -35,7 +35,7 @@ void garbage_event(struct garbage *g, const struct cluster_event *ev);
 void garbage_put(struct garbage *g, const struct object *o);
 void garbage_gone(struct garbage *g, struct str uid);
 
-/* What is to be done about the object of that uid. */
+/* The next step for the object of that uid. */
 void garbage_plan(struct garbage *g, struct str uid, struct plan *plan);
 
 #endif

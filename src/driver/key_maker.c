@@ -70,7 +70,7 @@ static void *make_pairs(void *ctx)
         pthread_mutex_unlock(&m->lock);
         p = pair_make();
         pthread_mutex_lock(&m->lock);
-        m->ready[m->n_ready++] = p; /* nobody else adds any */
+        m->ready[m->n_ready++] = p; /* only this thread adds any */
     }
     pthread_mutex_unlock(&m->lock);
     return NULL;

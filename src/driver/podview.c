@@ -45,7 +45,7 @@ static int32_t podview_int32_of(int64_t v)
 
 static uint8_t podview_phase_of(struct str text)
 {
-    if (str_empty(text)) /* nobody has looked at it yet */
+    if (str_empty(text)) /* the kubelet has not reported it yet */
         return POD_PENDING;
     for (uint8_t i = 0; i < POD_PHASE_MAX; i++)
         if (str_is(text, pod_phase_names[i]))
@@ -101,8 +101,8 @@ static int32_t podview_number_of(const struct json *pod, const char *key)
     return str_to_i64(object_annotation(pod, key), &n) < 0 ? -1 : podview_int32_of(n);
 }
 
-/* In the native PodGroup of its job, which has the name of Volcano's. A template may name another, of somebody else: that
- * is none of our business. */
+/* In the native PodGroup of its job, which has the name of Volcano's. A template may name
+ * another group, which we ignore. */
 static bool is_in_own_group(const struct json *pod)
 {
     struct str name = json_text(json_find(pod, "spec", "schedulingGroup", "podGroupName", NULL), STR_NULL);

@@ -27,7 +27,7 @@ struct request {
     enum request_state state;
     bool is_write; /* else only a question */
     bool blocks;   /* the key waits for it */
-    bool is_loose; /* nobody waits for it: a failure is not looked into */
+    bool is_loose; /* a failure is ignored */
     bool is_doubt; /* a question about a pod that should be there: task and index */
     bool has_failed;
     unsigned reads;
@@ -340,7 +340,7 @@ const char *op_verb(enum op_kind kind)
     return op_verbs[kind];
 }
 
-static bool is_uninteresting(const struct resource_type *type) /* nobody waits for Events */
+static bool is_uninteresting(const struct resource_type *type) /* no controller waits for Events */
 {
     return strcmp(type->kind, "Event") == 0;
 }

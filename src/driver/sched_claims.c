@@ -1,12 +1,11 @@
-/* sched_claims.c - claims that wait for the first consumer: they are told the node, or volumes are told of them
+/* sched_claims.c - write the chosen node to claims that wait for their first consumer, or the claim to a volume
  *
- * The annotation selected-node on a claim is what whoever makes volumes waits for. He binds the claim to a volume, or
- * takes the annotation off again if he cannot make one there.
+ * A provisioner waits for the annotation selected-node on a claim. It binds the claim to a volume, or removes the
+ * annotation if it cannot make a volume there.
  *
- * A volume that is there already gets the claim's name and uid as its claimRef, only as it was seen: whoever was
- * quicker has it. The cluster's own controller sees that and binds the claim to it. What was written stays when the pod
- * does not come about: the volume is the claim's from then on, as with Kubernetes' own scheduler, and the next try goes
- * to the same node.
+ * An existing volume gets the claim's name and uid as its claimRef, if its revision is still the one we saw. The
+ * cluster's own controller then binds the claim to it. The claimRef stays even if the pod is not bound: as with
+ * Kubernetes' own scheduler the volume belongs to the claim from then on, and the next try goes to the same node.
  */
 #include "driver/driver_internal.h"
 
@@ -32,7 +31,7 @@ static void tell_node(struct claims_look *l, const struct object *claim)
         patch);
 }
 
-/* The annotation says that nobody but us chose this very volume: its claimRef goes with the claim. */
+/* The annotation says that the scheduler chose this volume, not the user: its claimRef goes with the claim. */
 static void tell_volume(struct claims_look *l, const struct object *claim, const struct sched_known *volume,
                         bool is_reserved)
 {
@@ -55,7 +54,7 @@ static void tell_volume(struct claims_look *l, const struct object *claim, const
         patch);
 }
 
-/* Does it know already? Else it is told, or has forgotten. */
+/* Annotate it, unless that was done; a provisioner that removed the annotation has failed. */
 static enum claims_state claim_state(struct claims_look *l, const struct object *o, const struct sched_claim *claim)
 {
     const struct sched_known *volume =

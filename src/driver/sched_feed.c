@@ -1,7 +1,7 @@
-/* sched_feed.c - what the scheduler has been told
+/* sched_feed.c - the objects that the scheduler knows
  *
- * The scheduler keeps what it needs of each object; here is only what is needed to know whether news are news: name,
- * uid and revision. Tombstones are the cache's.
+ * The scheduler keeps its own view of each object. This file keeps name, uid and revision, to tell news from repeats.
+ * Tombstones are the cache's.
  */
 #include "driver/driver_internal.h"
 
@@ -142,7 +142,7 @@ void sched_feed_put(struct driver *d, const struct object *o)
         remove_known(d, t, f);
         f = NULL;
     }
-    if (f && !str_eq(f->group, sched_feed_group_of(t, o))) { /* a pod that changes its group is told as another one */
+    if (f && !str_eq(f->group, sched_feed_group_of(t, o))) { /* a pod that changes its group is removed and added */
         remove_known(d, t, f);
         f = NULL;
     }

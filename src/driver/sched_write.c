@@ -398,7 +398,7 @@ void sched_write_claim_told(struct driver *d, struct str namespace)
             work_queue_add(&d->queue, e->key);
 }
 
-/* The binding comes first, but for what is to be said about the one that failed. */
+/* The binding comes first, except that the refusal of a failed one is written before it. */
 static void plan_pod(struct driver *d, struct sched_write *e, const struct sched_known *known, struct plan *plan)
 {
     bool rests = d->run_ms < e->rests_until;
@@ -573,7 +573,7 @@ void sched_write_plan(struct driver *d, struct str key_rest, struct plan *plan)
         sched_write_plan_group(d, e, plan);
     else if (known && !rests)
         plan_queue(d, e, plan);
-    if (!known || (!has_wishes(e) && e->failed == OP_KIND_MAX)) /* there is no such object any more, or all is done */
+    if (!known || (!has_wishes(e) && e->failed == OP_KIND_MAX)) /* the object was deleted, or all is done */
         sched_write_end(d, e);
     else if (rests)
         plan_wake(plan, plan->now_ms + e->rests_until - d->run_ms);
@@ -643,7 +643,7 @@ static bool status_answered(struct driver *d, struct sched_write *e, const struc
     return true;
 }
 
-/* Of a pod: its gate was opened, a claim was told its node, or a volume its claim. */
+/* Of a pod: its gate was removed, or one of its claims or volumes was written. */
 static bool patch_answered(struct driver *d, struct sched_write *e, const struct err *error, const struct object *seen)
 {
     if (e->type != known_types()->pod)

@@ -14,7 +14,7 @@ struct notice { /* an Event that waits for room */
     struct list_link link;
     const char *kind, *type;
     struct str namespace, name, uid, reason, message; /* the bytes follow this struct */
-    struct str group, group_uid;                      /* Pod: its PodGroup, which may be gone when this is sent */
+    struct str group, group_uid;                      /* Pod: its PodGroup, which may be deleted when this is sent */
 };
 
 void schedule_init(struct driver *d)

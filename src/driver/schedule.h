@@ -63,7 +63,7 @@ struct schedule {
     struct list events;  /* struct notice: Events that wait for room */
     size_t n_events;
     struct sched_round round;
-    bool has_news;   /* something was told since the last round */
+    bool has_news;   /* the scheduler got news since the last round */
     int64_t wake_ms; /* of run_ms: the next round even without news; INT64_MAX: none */
 };
 

@@ -10,7 +10,7 @@
 struct workload {
     struct list_link link;          /* workloads.list */
     struct list pods;               /* struct workload_pod.link */
-    struct object *group;           /* NULL: none was told of */
+    struct object *group;           /* NULL: none was seen */
     struct object *owner;           /* as it was read last; NULL: it was not */
     bool is_asked;                  /* the owner was read since the last of the pods came or went … */
     bool owner_is_gone;             /* … and was not there */
@@ -187,7 +187,7 @@ static void pod_joined(struct driver *d, const struct object *o)
     old = p->object;
     tree = json_copy(&a, old->root);
     object_set_annotation(&a, tree, GROUP_NAME_KEY, group);
-    p->object = object_make(old->type, tree, old->rev); /* whatever else is new will be told */
+    p->object = object_make(old->type, tree, old->rev); /* the watch reports all other changes */
     object_unref(old);
 }
 
@@ -260,7 +260,7 @@ static void group_told(struct driver *d, const struct object *group, bool is_the
     if (!uid.n)
         return;
     w = workload_need(d, group->namespace, uid);
-    if (!w->group != !is_there) /* there is one, or none any more */
+    if (!w->group != !is_there) /* it appeared, or was deleted */
         workload_changed(d, w);
     before = w->group; /* which may be the one we were given */
     w->group = is_there ? object_ref(group) : NULL;

@@ -317,7 +317,7 @@ static bool read_schedule(const struct cronjob_view *v, struct cron *ret, struct
         plan_event_warning(plan, v->o->cron, "UnsupportedSchedule", "spec.schedule: %s", e.text);
     else
         return true;
-    return false; /* until somebody writes another */
+    return false; /* until the user writes another */
 }
 
 void cronjob_plan(const struct cronjob_observed *o, struct plan *plan)

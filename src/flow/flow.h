@@ -44,9 +44,9 @@ struct jobflow_observed {
     size_t n_jobs;
     void *ctx;
     const struct json *(*find_template)(void *ctx, struct str name); /* of its namespace; NULL: there is none */
-    const struct json *(*find_job)(void *ctx, struct str name);      /* whoever made it */
+    const struct json *(*find_job)(void *ctx, struct str name);      /* also one of another owner */
     bool (*answers)(void *ctx, const struct flow_question *q);       /* not known yet: false, and plan again when it is.
-                                                                  NULL: nobody can be asked */
+                                                                  NULL: no pod can be probed */
     struct str trouble;        /* why the last write was refused; empty: it was not */
     struct str scheduler_name; /* of jobs that name none; empty: "volcano" */
 };

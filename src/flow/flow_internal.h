@@ -40,10 +40,10 @@ bool flow_same(const struct json *a, const struct json *b, const char *key);
 /* Whose work the job is, of the very objects that it is made from; 'template' NULL: of none. Whatever its notes say. */
 void flow_set_authors(struct arena *a, struct json *job, const struct json *maker, const struct json *template);
 
-/* Make the job, complete as one that somebody sends: not every cluster has a webhook that does it. */
+/* Create the job with its defaults filled in: not every cluster has a webhook that does it. */
 void flow_create_job(struct json *job, struct str scheduler_name, struct plan *plan);
 
-/* What was refused is told on the object. */
+/* Report the refused write as an Event of the object. */
 void flow_tell_trouble(const struct json *object, struct str trouble, struct plan *plan);
 
 #endif

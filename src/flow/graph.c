@@ -19,7 +19,7 @@ static struct map graph_number(struct graph *g)
     return names;
 }
 
-/* Take away what waits for nothing, again and again; what is left waits for ever. */
+/* Remove the vertices that wait for no other, again and again; those that are left wait for ever. */
 static void find_stuck(struct arena *a, struct graph *g)
 {
     size_t *left = arena_array(a, size_t, g->n + 1), *ready = arena_array(a, size_t, g->n + 1), n_ready = 0;

@@ -23,7 +23,7 @@ struct graph {
     size_t n;
 };
 
-/* Of spec.flows. What is no object, or has no name, is a vertex without a name. */
+/* Of spec.flows. An entry that is no object, or has no name, is a vertex without a name. */
 struct graph graph_new(struct arena *a, const struct json *flows);
 
 /* The first vertex of that name; SIZE_MAX: there is none. */

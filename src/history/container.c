@@ -103,7 +103,7 @@ static void container_changed(struct history *h, struct history_pod *p, const st
     if (running && (!a || a->number != number))
         (void)attempt_new(h, c, number, now_ms);
     if (ended && (!a || a->number != number))
-        a = attempt_new(h, c, number, p->seen_ms); /* nobody saw it run: it began after the last change */
+        a = attempt_new(h, c, number, p->seen_ms); /* it was never seen running: it began after the last change */
     if (ended && a->ended_ms < 0)
         end_attempt(h, c, a, ended, now_ms);
 }

@@ -226,7 +226,7 @@ static void note_action(struct history *h, struct history_job *j, const struct o
     read_cause(take_before(&rest, buf_view(&sep)), &c);
     c.action = action;
     d->action = str_of(job_action_name(action));
-    if (c.event == JOB_EVENT_MAX) { /* somebody else's words */
+    if (c.event == JOB_EVENT_MAX) { /* a message of another controller */
         d->because = history_keep(h, json_text(json_find(o->root, "status", "state", "message", NULL), STR("")));
         return;
     }

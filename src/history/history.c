@@ -38,7 +38,7 @@ struct history *history_new(const struct history_options *o)
     return h;
 }
 
-/* They are of use only for what comes next. */
+/* Only later changes need them. */
 static void forget_objects(struct history *h)
 {
     VEC_FOREACH(j, &h->jobs) {
@@ -133,7 +133,7 @@ struct history_decision *history_decide(struct history *h, struct history_job *j
     return d;
 }
 
-/* The scheduler takes a pod's place away: nobody but the Event tells. */
+/* The scheduler evicts a pod: only the Event says so. */
 static void note_eviction(struct history *h, const struct json *about, struct str message, int64_t now_ms)
 {
     const struct history_pod *p = map_get(&h->pods_uid, json_member_text(about, "uid"));
@@ -169,14 +169,14 @@ static void note_warning(struct history *h, const struct object *o, struct histo
     w->message = history_keep(h, json_member_text(o->root, "message"));
 }
 
-/* Why a job waits is told by its PodGroup, with times. */
+/* The PodGroup says why a job waits, with times. */
 static bool is_about_waiting(const struct json *root, const struct json *about)
 {
     return str_is(json_member_text(about, "kind"), "PodGroup") ||
            str_is(json_member_text(root, "reason"), "PodGroupPending");
 }
 
-/* Trouble a controller had with a job, and what somebody asked for. */
+/* Trouble that a controller had with a job, and the commands of users. */
 static void tell_event(struct history *h, const struct object *o)
 {
     const struct history_job *j = map_get(&h->jobs_uid, json_member_text(json_get(o->root, "involvedObject"), "uid"));

@@ -117,7 +117,7 @@ struct history_pod {
     bool may_restart; /* its containers */
     int64_t created_ms, scheduled_ms, deleting_ms, ended_ms, gone_ms;
     int64_t started_ms; /* its first main container */
-    int64_t running_ms; /* seen running; or ended, where nobody saw it run */
+    int64_t running_ms; /* seen running; or ended, if it was never seen running */
     int64_t seen_ms;    /* its last change */
     int64_t taken_ms;   /* accepted by its node (status.startTime) */
     int64_t deadline_s; /* activeDeadlineSeconds, from then on; 0: none */
@@ -136,7 +136,7 @@ struct history_pod {
     int64_t memory_peak_bytes;
     struct history_share asks, may; /* of a run: its requests and limits; 0: none */
     /* of a cluster: */
-    struct str phase; /* now: "Running", "Succeeded", "Failed"; "" for all others, and when it is gone */
+    struct str phase; /* now: "Running", "Succeeded", "Failed"; "" for all others, and when it was deleted */
     const struct amounts *request;
     struct history_place *queue, *place; /* the queue and the node where it counts now; NULL: nowhere */
 };
@@ -154,7 +154,7 @@ struct history_task {
 
 struct history_wait {
     int64_t from_ms, until_ms;  /* until_ms -1: to the end */
-    struct str reason, message; /* "NotEnoughResources", a sentence; of a cluster both may be empty: nobody said */
+    struct str reason, message; /* "NotEnoughResources", a sentence; in a cluster both may be empty */
 };
 
 /* Of a job of a cluster. */
@@ -199,10 +199,10 @@ struct history_job {
     enum why_kind why;                        /* what the scheduler says now … */
     struct str why_text;                      /* … in words; empty: it does not wait */
     int64_t why_ms;                           /* since when it waits */
-    struct str told;                          /* the decision that was told last: the phase that follows repeats it */
-    const struct history_pod *failed;         /* the first pod whose container failed, in any retry */
-    size_t last_decision;                     /* its number + 1; 0: none */
-    const struct object *object;              /* as it was last; a reference, for what is fed next */
+    struct str told;                  /* the decision that was printed last: the phase that follows repeats it */
+    const struct history_pod *failed; /* the first pod whose container failed, in any retry */
+    size_t last_decision;             /* its number + 1; 0: none */
+    const struct object *object;      /* as it was last; a reference, for what is fed next */
     /* of a cluster: */
     int64_t priority; /* when all is over */
     int64_t admitted_ms, started_ms;
@@ -323,7 +323,7 @@ void history_finish(struct history *h, int64_t end_ms);
 
 /* The last words of what failed, for the summary: the i-th, newest first; false when there are no more. A container
  * that was killed because its pod was deleted has not failed. Where no container ran (a missing ConfigMap, a pod that
- * was evicted) 'container' may be empty and exit_code is -1. Borrowed until something new is told. */
+ * was evicted) 'container' may be empty and exit_code is -1. Borrowed until the next change. */
 struct history_failure {
     struct str namespace, job, pod, uid, task, container, node;
     struct str reason, message; /* failure.h */
@@ -336,11 +336,10 @@ struct history_failure {
 };
 bool history_failed(const struct history *h, size_t i, struct history_failure *ret);
 
-/* What has failed since the last call, oldest first, containers that are started again too; false: no more. Borrowed as
- * above. */
+/* The next failure since the last call, oldest first, also of restarted containers; false: no more. Borrowed as above. */
 bool history_next_failure(struct history *h, struct history_failure *ret);
 
-/* Two failures with the same key are told as one, with a count: same job, task, container, reason and last line,
+/* Two failures with the same key are shown as one, with a count: same job, task, container, reason and last line,
  * whatever numbers are in them (addresses, ranks, times). */
 void history_alike_key(struct buf *out, const struct history_failure *f);
 
@@ -377,7 +376,7 @@ enum job_phase job_phase_now(const struct history_job *j); /* Pending for a new 
 const char *job_phase_shown(const struct history_job *j);  /* … "Stopped" for one that we ended */
 bool job_is_ok(const struct history_job *j);               /* Completed */
 bool job_is_final(const struct history_job *j);            /* by its phase */
-bool job_is_over(const struct history_job *j);             /* … or because it is gone */
+bool job_is_over(const struct history_job *j);             /* … or because it was deleted */
 bool job_is_waiting(const struct history_job *j);          /* and not only for the next step of the controllers */
 int64_t job_over_ms(const struct history_job *j);
 

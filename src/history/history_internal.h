@@ -35,7 +35,7 @@ struct history_feed {
     struct map texts;              /* kept: struct str */
     struct map events;             /* seen: struct history_event by uid */
     uint64_t over_seq;             /* jobs that were over so far */
-    VEC(struct history_news) news; /* failures that nobody has asked for yet */
+    VEC(struct history_news) news; /* failures that were not read yet */
     size_t n_news_read;
     struct history_found found;
     /* of a cluster: */

@@ -170,7 +170,7 @@ static void note_queued(struct history *h, struct history_job *j, const struct o
         last->until_ms = now_ms;
 }
 
-/* In a cluster a PodGroup that nobody owns is a job of its own. */
+/* In a cluster a PodGroup without an owner is a job of its own. */
 static struct history_job *group_job(struct history *h, const struct object *o, bool is_gone, int64_t now_ms)
 {
     struct history_job *j = map_get(&h->jobs_uid, object_controller_uid(o->root));

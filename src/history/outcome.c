@@ -18,13 +18,13 @@ bool history_is_over(const struct history *h)
     return h->pods.n > 0;
 }
 
-/* A container that cannot be made as things are: nobody here makes the ConfigMap it wants. */
+/* A container that cannot be created: nothing here creates the ConfigMap it wants. */
 static bool is_hopeless(const struct history_pod *p)
 {
     return p->state == HISTORY_STARTING && p->waits.n && !str_is(p->waits, "CrashLoopBackOff");
 }
 
-/* The controller waits for somebody else to change something, and here is nobody else. */
+/* The controller waits for another client to change something, and here is none. */
 static bool is_blocked(const struct history_job *j)
 {
     static const char *const reasons[] = { "WaitingForName", "WaitingForClaim", "WaitingForPlugin", "WaitingForSpec" };
@@ -65,7 +65,7 @@ enum why_kind job_why_written(const struct history_job *j, struct str *ret_text)
     return why_named(last->reason) == WHY_NOT ? WHY_NO_ROOM : why_named(last->reason);
 }
 
-/* Whoever else runs there: as things are it does not start. */
+/* Other jobs that end do not help: it cannot start here. */
 static bool is_hopelessly_waiting(const struct history_job *j)
 {
     switch (j->why) {
@@ -124,7 +124,7 @@ bool history_is_stuck(const struct history *h, struct buf *ret_why)
             continue;
         if (p->deleting_ms >= 0 || (p->state != HISTORY_PENDING && !is_hopeless(p)))
             return false;
-        if (h->is_shared && !p->job && !is_hopeless(p)) /* nobody says why it waits */
+        if (h->is_shared && !p->job && !is_hopeless(p)) /* its reason is unknown */
             return false;
         any = true;
     }

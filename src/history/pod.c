@@ -184,7 +184,7 @@ static const struct json *first_failed(const struct json *status, struct str *re
     return first;
 }
 
-/* What was said of it, if it is short. */
+/* Its message, if that is short. */
 static struct str short_message(struct str message)
 {
     enum { SHORT = 200 };

@@ -94,7 +94,7 @@ static size_t sample_after(const struct history_pod *p, int64_t at_ms)
     return low;
 }
 
-/* A straight line between samples, from nothing at the start of the pod. */
+/* A straight line between samples, from 0 at the start of the pod. */
 double pod_cpu_at(const struct history_pod *p, int64_t at_ms)
 {
     size_t i = sample_after(p, at_ms);

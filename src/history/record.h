@@ -67,7 +67,7 @@ struct record {
     struct history *history;      /* finished */
     bool has_ended;
     struct record_end end; /* of one that has not: end_ms is that of the last fact */
-    size_t n_bad;          /* lines that nobody can read */
+    size_t n_bad;          /* lines that cannot be parsed */
     struct str logs;       /* for record_next_line() */
 };
 

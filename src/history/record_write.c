@@ -217,7 +217,7 @@ void record_put_stopped(struct buf *out, const struct history_job *j, int64_t no
     record_write_put(out, line);
 }
 
-/* All samples at once: a history keeps some of many, and so need nobody else. */
+/* All samples at once: a history keeps only some, which is enough. */
 void record_put_use(struct buf *out, const struct history_pod *p)
 {
     buf_str(out, STR("{\"use\":"));

@@ -44,7 +44,7 @@ bool task_timer(const struct history *h, const struct history_job *j, const stru
                 struct history_timer *ret)
 {
     struct history_timer best = { 0 }, own;
-    bool has_pods = t->has_deadlines || t->pending_ms || j->timers.n; /* else nobody need be asked */
+    bool has_pods = t->has_deadlines || t->pending_ms || j->timers.n; /* else no pod matters */
 
     VEC_FOREACH(timer, &j->timers)
         if (str_starts(timer->about, STR("task/")) && str_eq(str_from(timer->about, 5), t->name))

@@ -3,7 +3,7 @@
  * Pure: the same input gives the same plan. The controller reads no clock and no random numbers, does no I/O and never
  * waits. Level-triggered: the plan depends on the state, not on past events.
  *
- * What must survive a crash is in the status of the Job: phase, version, retryCount and reason; and, as notes in
+ * The status of the Job holds all that must survive a crash: phase, version, retryCount and reason; and, as notes in
  * status.controlledResources (memo.h), the target of a restart, timers, obeyed Commands, and the indices that were seen
  * and done. A decision is one write of the status and nothing else. Its consequences are planned when that write is
  * confirmed.
@@ -21,7 +21,7 @@ struct podgroup_view {
     bool is_native;        /* of scheduling.k8s.io (native.h), else Volcano's */
     struct str uid, phase; /* phase: "", Pending, Inqueue, Running, Unknown, Completed; a native one has none and
                                                 is Inqueue */
-    struct json *raw; /* the object, for comparing what is wanted. NULL: pods name a native one that nobody watches */
+    struct json *raw; /* the object, for comparing what is wanted. NULL: pods name a native one that is not watched */
     struct str condition, condition_message; /* the newest True condition that is not Scheduled; empty: none */
 };
 

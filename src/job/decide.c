@@ -1,8 +1,8 @@
 /* decide.c - events from the state, and the decisions that follow
  *
  * Nothing here remembers an event. A pod that has Failed is PodFailed until a decision has made it old or has had it
- * removed; an index that was seen and has no pod is PodEvicted; and so on. So what happened while nobody looked is seen
- * when somebody does (B3), and a doubled or lost watch event changes nothing.
+ * removed; an index that was seen and has no pod is PodEvicted; and so on. So changes during a
+ * restart are seen after it (B3), and a doubled or lost watch event changes nothing.
  */
 #include "job/decide.h"
 
@@ -13,7 +13,7 @@ struct decide_cause {
     enum job_event event;
     size_t task;    /* position; SIZE_MAX: the whole job */
     int64_t index;  /* of the pod; -1: none */
-    struct str uid; /* of the pod; empty: it is gone */
+    struct str uid; /* of the pod; empty: it was deleted */
     const int32_t *exit_codes;
     size_t n_exit_codes;
 };
@@ -117,7 +117,7 @@ static bool carry_out(struct status_draft *d, enum job_action action, const stru
     if (costs_retry && d->retry_count >= budget)
         return decide_give_up(d, cause, budget, plan->now_ms);
     if (d->phase == PHASE_RESTARTING)
-        restart_forget(d); /* what it was to run again has not run yet, however far it got */
+        restart_forget(d); /* the part that was to run again has not run yet */
     set_target(d, action, c);
     cancel_timers(d, action, c);
     d->version += t.bumps_version;
@@ -144,7 +144,7 @@ static void delete_command(struct status_draft *d, const struct command_view *c,
                                           c->name, c->uid });
 }
 
-/* Long enough for every cache to hear that a Command is gone. */
+/* Long enough for every cache to hear that a Command was deleted. */
 enum { REMEMBER_COMMAND_MS = 10 * 60 * 1000 };
 
 static bool decide_is_there(const struct job_observed *o, struct str uid)
@@ -295,7 +295,7 @@ static bool is_lost(const struct job_pod *pod, const struct job_pods *pods)
            !bit_get(t->done, pod->index) && !pod->view.is_marked;
 }
 
-/* Pods that changed since the last look: one that failed, or one that somebody is taking away (B7). */
+/* Pods that changed since the last look: one that failed, or one that another client is deleting (B7). */
 static bool decide_pods(struct status_draft *d, struct plan *plan)
 {
     const struct job_pods *pods = d->o->pods;
@@ -329,7 +329,7 @@ static bool decide_missing(struct status_draft *d, struct plan *plan)
             if (decide_act(d, &c, plan))
                 return true;
             if (policy_choose(d->o->job, task_at(d->o->job, i), EVENT_POD_EVICTED, NULL, 0).action == ACTION_NONE)
-                break; /* nobody cares about this task's */
+                break; /* no policy for this task */
         }
     return false;
 }

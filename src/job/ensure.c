@@ -15,8 +15,8 @@ static const struct resource_type *ensure_type_of(const struct json *obj)
     return type_by_kind(object_api_version(obj), object_kind(obj));
 }
 
-/* What goes when the job has ended, and can then go together with that of others. Not Secrets: who may delete a
- * collection of them is shown what they say. */
+/* Label the objects that are deleted when the job has ended, so that one request deletes those of many jobs. Not
+ * Secrets: the right to delete a collection of them shows their data. */
 static struct json *with_label(struct status_draft *d, struct json *obj)
 {
     static const char *const kinds[] = { "PodGroup", "ConfigMap", "Service", "NetworkPolicy" };
@@ -44,10 +44,10 @@ static bool dependency_is_ready(const struct job_observed *o, struct str name)
     const struct task_pods *t;
     uint32_t done_only = 0;
 
-    if (!task || pos >= o->pods->n_tasks) /* B51: admission refuses it; waiting for nobody would be for ever */
+    if (!task || pos >= o->pods->n_tasks) /* B51: admission refuses it; the wait for an unknown task would never end */
         return true;
     t = &o->pods->tasks[pos];
-    for (uint32_t i = 0; i < (t->n + 63) / 64; i++) /* succeeded, and its pod is gone */
+    for (uint32_t i = 0; i < (t->n + 63) / 64; i++) /* succeeded, and its pod was deleted */
         done_only += (uint32_t)__builtin_popcountll(t->done[i] & ~t->present[i]);
     return (int64_t)t->ready + done_only >= (task->min_available ? *task->min_available : 0);
 }
@@ -98,7 +98,7 @@ static void mask_held_back(struct arena *a, const struct job_observed *o, struct
 
 /* ---- differences as merge patches ---- */
 
-/* What must be merged into 'have' to get 'want', members that are not wanted included; NULL if nothing. */
+/* The merge patch that turns 'have' into 'want' and removes members that are not wanted; NULL: they are equal. */
 static struct json *difference(struct arena *a, const struct json *want, const struct json *have)
 {
     struct json *patch = NULL;
@@ -251,7 +251,7 @@ static bool is_older_job(const struct job *job, const struct json *obj)
     return false;
 }
 
-/* What has the name, but is not ours, or not for long. */
+/* An object has the name, but is not ours, or is being deleted. */
 static enum ensured ensure_foreign(struct status_draft *d, const struct json *want, const struct json *have,
                                    struct plan *plan)
 {
@@ -279,7 +279,7 @@ static enum ensured ensure_foreign(struct status_draft *d, const struct json *wa
                    plan, "PluginError");
 }
 
-/* What is to be merged into a ConfigMap when its files change; NULL: nothing. The generation alone is no reason to write.
+/* The merge patch for a ConfigMap whose files change; NULL: none. The generation alone is no reason to write.
  * Earlier versions had it as a file too: where it exists, pods may read it, so it stays and follows. */
 static struct json *files_patch(struct arena *a, const struct json *want, const struct json *have)
 {
@@ -342,14 +342,14 @@ enum ensured job_ensure(struct status_draft *d, struct plan *plan)
     if (plugin_set_objects(d->o->set, &wanted, &e) < 0)
         return blocked(d, "WaitingForPlugin", str_of(e.text), plan, "PluginError");
     if (wanted.is_waiting)
-        result = ENSURED_WORKING; /* whoever makes it says when to plan again */
+        result = ENSURED_WORKING; /* the key maker says when to plan again */
     job_volumes_claims(&job, &wanted);
     VEC_FOREACH(want, &wanted.list)
         result = worse(result, ensure_one(d, *want, plan));
     return result == ENSURED_FINE ? ensure_group(d, plan) : result;
 }
 
-/* Once the job has ended nobody waits for what is taken away. */
+/* Once the job has ended its deletions may be delayed and gathered. */
 static void may_gather(const struct status_draft *d, bool is_labelled, struct op *op)
 {
     if (is_labelled && phase_is_final(d->phase))

@@ -1,7 +1,7 @@
 /* ensure.h - create, repair and wait for the objects of a job other than its pods
  *
  * Ownership decides: objects controlled by this Job (by uid) are managed. For objects controlled by an older Job of the
- * same name, the job waits until they are gone. All other objects are never changed, and used if they fit (foreign.h).
+ * same name, the job waits for their deletion. All other objects are never changed, and used if they fit (foreign.h).
  */
 #ifndef JOB_ENSURE_H
 #define JOB_ENSURE_H

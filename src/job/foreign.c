@@ -1,4 +1,4 @@
-/* foreign.c - may somebody else's Service or NetworkPolicy stand in for the job's own? */
+/* foreign.c - may the Service or NetworkPolicy of another owner stand in for the job's own? */
 #include "job/foreign.h"
 
 #include "api/meta.h"

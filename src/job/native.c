@@ -215,7 +215,7 @@ static enum ensured ensure_workload(struct status_draft *d, const struct json *w
     return ENSURED_WORKING;
 }
 
-/* Volcano's scheduler lets a PodGroup of a queue in; here nobody does but us. A job that has pods is in already. */
+/* Volcano's scheduler admits a PodGroup to its queue; here we do. A job that has pods was admitted already. */
 static bool waits_for_queue(struct status_draft *d)
 {
     const struct job_observed *o = d->o;

@@ -1,6 +1,6 @@
 /* pods.c - the pods of one job: sorted into classes and counted as they come, change and go
  *
- * Whatever changes, a pod is first sorted out (its counters taken back, its slot freed) and then sorted in again, so
+ * When it changes, a pod is first sorted out (its counters taken back, its slot freed) and then sorted in again, so
  * that the rules are written once. When the job changes all pods are sorted again, in the order of the lists.
  */
 #include "job/pods.h"
@@ -88,7 +88,7 @@ static uint32_t task_find(const struct job_pods *p, struct str name)
 
 /* ---- sorting ---- */
 
-/* The slot of the pod's index, whoever has it; NULL: the task has no such index. */
+/* The slot of the pod's index, which another pod may have; NULL: the task has no such index. */
 static struct pod_slot *pods_slot_of(const struct job_pods *p, const struct job_pod *pod)
 {
     struct task_pods *t = pods_task_of(p, pod);
@@ -216,8 +216,8 @@ static struct job_pod *list_find(const struct list *l, uint32_t task, uint32_t i
     return NULL;
 }
 
-/* An index became free: if another pod claims it too, it is that one's now. Doubles are somebody's mistake; while there
- * are none this costs nothing. */
+/* An index became free: if another pod claims it too, it is that one's now. Doubles are another client's mistake; while
+ * there are none this costs nothing. */
 static void give_to_double(struct job_pods *p, uint32_t task, uint32_t index)
 {
     struct job_pod *pod;

@@ -15,7 +15,7 @@
  * deleted, until the pod appears or disappears, or the write is cancelled.
  *
  * A pod of a version newer than the job's is LIVE too: another controller was ahead of the Job we know. Two pods (of
- * different names) that claim one index: the first one known has it, the other is SURPLUS until the first is gone.
+ * different names) that claim one index: the first one known has it, the other is SURPLUS until the first is deleted.
  *
  * The order of all lists follows from the order of the calls, never from a hash.
  */
@@ -50,7 +50,7 @@ struct pod_view { /* decoded from a Pod; copied by value */
     uint8_t phase;     /* enum pod_phase */
     bool is_deleting;  /* deletionTimestamp */
     bool is_ready;     /* every container status is ready */
-    bool is_marked;    /* annotation volcano.sh/controller-out-of-sync: somebody else's controller is deleting it */
+    bool is_marked;    /* annotation volcano.sh/controller-out-of-sync: another controller is deleting it */
     bool is_disrupted; /* condition DisruptionTarget: evicted, not failed (B7) */
     bool is_native;    /* spec.schedulingGroup: it is in the PodGroup of its job, of scheduling.k8s.io */
 };
@@ -93,7 +93,7 @@ struct task_pods {
     uint64_t *creating; /* a create is in flight and there is no pod */
     uint64_t *seen;     /* had a pod of the current version */
     uint64_t *done;     /* has Succeeded in the current version, whether its pod is still there or not */
-    uint64_t *gone;     /* its pod is known to be gone: it was seen to go, or a fresh read found none */
+    uint64_t *gone;     /* its pod is known to be deleted: by an event, or a fresh read found none */
     uint32_t n_present, n_creating, n_done;
     uint32_t live[POD_PHASE_MAX], old[POD_PHASE_MAX];
     uint32_t terminating, surplus; /* with any index */
@@ -125,11 +125,11 @@ void pods_done(struct job_pods *p);
 void pods_set_job(struct job_pods *p, const struct job *job);
 
 /* A pod was added or changed. 'task_name' and 'index' from its annotations and name. Older than what is known: ignored.
- * Another uid under a known name: the pod of the other uid is gone. A pod is listed as changed when its view (without
- * 'rev') or its class is another one. */
+ * Another uid under a known name: the pod of the other uid was deleted. A pod is listed as changed when its view
+ * (without 'rev') or its class is another one. */
 void pods_put(struct job_pods *p, struct str name, struct str task_name, uint32_t index, const struct pod_view *view);
 
-/* A pod is gone. Ignored if the one known has another uid. */
+/* A pod was deleted. Ignored if the one known has another uid. */
 void pods_remove(struct job_pods *p, struct str name, struct str uid);
 
 struct job_pod *pods_get(const struct job_pods *p, struct str name);
@@ -145,10 +145,10 @@ void pods_flight_delete_off(struct job_pods *p, struct job_pod *pod);
  * UINT32_MAX if there is none. */
 uint32_t pods_next_missing(const struct task_pods *t, uint32_t from);
 
-/* The lowest index from 'from' on that was seen, is not done, and whose pod is gone: its pod was evicted. */
+/* The lowest index from 'from' on that was seen, is not done, and whose pod was deleted: its pod was evicted. */
 uint32_t pods_next_evicted(const struct task_pods *t, uint32_t from);
 
-/* The same for a pod that only the status remembers and that the cache never had. It may be gone, or its event may be
+/* The same for a pod that only the status remembers and that the cache never had. It may be deleted, or its event is
  * late; only reading it again can tell. */
 uint32_t pods_next_doubtful(const struct task_pods *t, uint32_t from);
 void pods_confirm_gone(struct job_pods *p, size_t task, uint32_t index); /* the read found nothing */

@@ -42,7 +42,7 @@ void status_begin(struct status_draft *d, struct arena *a, const struct job_obse
     json_add(meta, STR("resourceVersion"), json_str(a, job->meta.resource_version));
     d->status = json_add(d->body, STR("status"), json_is(old, JSON_OBJECT) ? json_copy(a, old) : json_object(a));
     d->controlled = json_need_object(a, d->status, "controlledResources");
-    if (!d->controlled) /* somebody wrote nonsense there */
+    if (!d->controlled) /* it has another type */
         d->controlled = json_set(d->status, "controlledResources", json_object(a));
     memo_read(a, d->controlled, &d->memo);
 }
@@ -63,8 +63,8 @@ struct ending {
     uint32_t (*by_task)[POD_PHASE_MAX]; /* those that would else count by their phase; NULL: none */
 };
 
-/* In an active phase pods of earlier versions are on their way out and count for nothing; once it is over, what was
- * kept counts by its phase (B36). */
+/* In an active phase pods of earlier versions are being deleted and do not count; once it is over, those that
+ * were kept count by their phase (B36). */
 static bool counts_old(const struct status_draft *d)
 {
     return !phase_is_active(d->phase) && d->phase != PHASE_RESTARTING;
@@ -105,7 +105,7 @@ static void count_task(struct status_draft *d, size_t pos, const struct ending *
         uint32_t n = status_count_of(d, t, (enum pod_phase)p) - (ending->by_task ? ending->by_task[pos][p] : 0);
 
         if (p == POD_SUCCEEDED && !d->forgets_done)
-            n = MAX_OF(n, t->n_done); /* B12: a pod that is gone has still succeeded */
+            n = MAX_OF(n, t->n_done); /* B12: a deleted pod has still succeeded */
         totals[p] += n;
         if (n) {
             json_add(phases, str_of(pod_phase_names[p]), json_int(d->arena, n));

@@ -166,7 +166,7 @@ static void tell_waiting(struct status_draft *d, struct plan *plan)
     }
 }
 
-/* What it waited for has come. */
+/* The wait is over. */
 static void clear_waiting(struct status_draft *d)
 {
     if (str_starts(json_text(json_find(d->status, "state", "reason", NULL), STR("")), STR("Waiting")))

@@ -212,7 +212,7 @@ struct str plugin_arg_type(struct arena *a, const struct plugin_arg *arg)
     return arena_str(a, buf_view(&text));
 }
 
-/* The head of a text for a message: one line, not too long. What is no known argument may well be a private key. */
+/* The head of a text for a message: one line, not too long. An unknown argument may be a private key. */
 static struct str clip(struct str s)
 {
     size_t n = 0;

@@ -3,7 +3,7 @@
  * jax.distributed.initialize() reads only the coordinator address from the environment; the script
  * passes the other two. With --slurm-env the pod looks like a Slurm step, which JAX detects by itself. There it gives
  * each process one device, number SLURM_LOCALID, unless JAX_LOCAL_DEVICE_IDS says otherwise: a process that is alone in
- * its pod must be told to take all.
+ * its pod must set that to use all.
  */
 #include "plugin/launch.h"
 #include "plugin/plugin_internal.h"

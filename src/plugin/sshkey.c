@@ -265,7 +265,7 @@ static int write_openssh(struct arena *a, EVP_PKEY *key, struct str *ret)
     autosecret secret = { 0 }, whole = { 0 }, base64 = { 0 }, pem = { 0 };
     autobuf blob = { 0 };
 
-    /* Growing would leave copies behind that nobody clears. */
+    /* Growing would leave copies behind that are never cleared. */
     buf_reserve(&secret, 1024);
     buf_reserve(&whole, 2048);
     buf_reserve(&base64, 4096);

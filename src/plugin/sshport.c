@@ -2,7 +2,7 @@
  *
  * `ssh-port` says it. Without it `mpi --port` does, unless the job shows another one: by a command line that starts
  * sshd (which listens on 22 when it is not told otherwise), or by a port that a container declares. A command line is
- * read as far as it is plain; what a variable or a file decides is not known, and counts for nothing.
+ * read as far as it is plain; a port from a variable or a file is not known and is ignored.
  */
 #include "plugin/plugin_internal.h"
 

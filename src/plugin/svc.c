@@ -1,7 +1,7 @@
 /* svc.c - stable names for all pods: headless Service, host files, host variables, NetworkPolicy
  *
- * The host files are keys of the ConfigMap "<job>-svc", mounted on /etc/volcano. What does not fit into one ConfigMap
- * goes on in "<job>-svc-1", "<job>-svc-2" …, mounted as one projected volume. Files of other plugins are further
+ * The host files are keys of the ConfigMap "<job>-svc", mounted on /etc/volcano. Files that do not fit into one go
+ * to "<job>-svc-1", "<job>-svc-2" …, mounted as one projected volume. Files of other plugins are further
  * keys. The annotation pumice.dev/generation holds metadata.generation of the Job whose hosts they are; it is left out
  * before the API server has given one.
  */
@@ -407,7 +407,7 @@ static void svc_add_service(struct plugin_call *call, struct str name, struct pl
     *vec_push(out->arena, &out->list) = service;
 }
 
-/* Is there a Service of that name that somebody else made? Then it is what the template's author meant. */
+/* Does a Service of that name exist that is not ours? Then the template's author meant it. */
 static bool service_is_foreign(struct plugin_call *call, struct str name)
 {
     const struct plugin_world *w = call->world;
@@ -461,7 +461,7 @@ static int svc_objects(struct plugin_call *call, struct plugin_objects *out, str
 
 /* ---- pods ---- */
 
-/* What the template sets itself is replaced where it stands (or left alone, if that is wished); the rest follows. */
+/* Variables that the template sets are replaced in place (or kept, if the user wants that); the rest follows. */
 static void add_env(struct plugin_call *call, const struct svc_state *s, struct json *container)
 {
     const struct svc_args *args = call->args;

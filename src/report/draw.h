@@ -28,7 +28,7 @@ void markup_text(struct buf *out, struct str text);
 void draw_begin(struct buf *out, int y, int height);
 void draw_text(struct buf *out, const char *class, double x, double y, struct str text);
 
-/* In the left margin. What does not fit is cut; the whole text is in the tooltip. */
+/* In the left margin. Text that does not fit is cut; the whole text is in the tooltip. */
 void draw_label(struct buf *out, struct str text, double y, const char *class);
 
 double draw_x(const struct draw_span *s, int64_t at_ms);

@@ -71,7 +71,7 @@ static void box(const struct gantt *g, const char *class, struct history_span sp
 
 static const char *const end_classes[POD_END_MAX] = { "op", "ok", "fa", "ki" };
 
-/* The reason: beside the cross, or in the bar where something else follows at once; whoever finds no room has the tooltip. */
+/* The reason: beside the cross, or in the bar where something else follows at once; without room: the tooltip. */
 static void end_reason(const struct gantt *g, const struct history_pod *p, double x, double y, double until)
 {
     struct str words = str_cut(p->failure.words.n ? p->failure.words : p->reason, 60);

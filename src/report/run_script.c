@@ -1,6 +1,6 @@
 /* run_script.c - what the page of a run can do beyond being read, where scripts may run: zoom, clock times, search
  *
- * The page is whole without it. It asks nobody, keeps nothing, and takes no text of the run for anything but text.
+ * The page is whole without it. It sends no requests, keeps nothing and takes no text of the run for anything but text.
  */
 #include "report/report_internal.h"
 

@@ -92,7 +92,7 @@ static double use_share_of(const struct history_pod *p, bool is_cpu, bool is_lim
     return is_cpu ? (double)share->cpu_milli / 1000 : (double)share->memory_bytes;
 }
 
-/* What the pods that have a node ask for, or may have at most. False: one of them has no limit, so there is none. */
+/* Sums the requests, or the limits, of the pods that have a node. False: one of them has no limit, so there is none. */
 static bool sum_shares(struct series *s, const struct history *h, bool is_cpu, bool is_limit)
 {
     for (size_t k = 0; k < h->pods.n; k++) {

@@ -1,4 +1,4 @@
-/* advice.c - one job looked at: what it needs, what there is, what stops it, what would help */
+/* advice.c - one job: its needs, the free resources, the reason why it waits, and changes that would help */
 #include "whatif/advice_internal.h"
 
 #include "api/meta.h"

@@ -30,7 +30,7 @@ extern const char *const advice_state_names[ADVICE_STATE_MAX]; /* "Waiting" … 
 
 /* In the order of the list */
 enum advice_kind {
-    ADVISE_QUEUE_CREATE, /* nobody loses anything and the job is unchanged … */
+    ADVISE_QUEUE_CREATE, /* no other job loses anything and the job is unchanged … */
     ADVISE_QUEUE_OPEN,
     ADVISE_UNCORDON,
     ADVISE_TOLERATION, /* … the job may go to more places … */

@@ -1,8 +1,8 @@
-/* advice_estimate.c - when would it start if nobody changed anything?
+/* advice_estimate.c - when would it start without any change?
  *
  * The state is run forward with every job that says how long it runs (annotation pumice.dev/runtime) ending when it
  * says, and all others running for ever. Jobs that wait before it start, run and end in their turn. Where that does not
- * start it, it is done once more with all others ending too: does it depend on them, or on nobody?
+ * start it, it is done once more with all others ending too: does it depend on them?
  */
 #include "whatif/advice_internal.h"
 

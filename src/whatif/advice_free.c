@@ -218,7 +218,7 @@ static bool find_set(struct tenants *t, struct suggestion *ret)
         else
             low = middle + 1;
     }
-    if (n > PRUNED_MAX) /* nobody stops so many jobs for one */
+    if (n > PRUNED_MAX) /* too many jobs to stop for one */
         return false;
     memcpy(list, t->list.v, n * sizeof(*list));
     for (size_t i = n; i-- > 0 && n > 1;) { /* the dearest first */

@@ -100,7 +100,7 @@ static int advice_live_submit(struct advising *v, struct future *f, const struct
     if (!v->is_new) {
         if (delete_object(f, JOB_KIND, v->namespace, v->name) < 0)
             return -1;
-        (void)future_settle(f); /* the name is free when all is gone */
+        (void)future_settle(f); /* the name is free when all is deleted */
     }
     return future_add(f, job, NULL);
 }

@@ -286,7 +286,7 @@ static void look_at_holder(struct lining *l, const struct sched_group_view *g)
     resources_of(l->v, l->dims, &g->kept, NULL, &holder->keeps);
 }
 
-/* Those that cannot be served whatever is free hold nobody up. */
+/* Jobs that can never be served delay no other. */
 static bool is_out_of_line(const struct why *w)
 {
     enum why_kind why = w->kind;

@@ -57,7 +57,7 @@ static struct json *class_new(struct advising *v, struct str name, int64_t value
     return class;
 }
 
-/* A name nobody has. */
+/* An unused name. */
 static struct str free_name(struct advising *v)
 {
     struct str name = STR("urgent");

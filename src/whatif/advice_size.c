@@ -94,7 +94,7 @@ static void build_job_min(struct advising *v, const void *ctx, int64_t n, struct
                         STR_ARG(rest_joins(v, t->replicas - n)));
 }
 
-/* A PodGroup of somebody else's pods. */
+/* A PodGroup without a Job. */
 static void build_group_min(struct advising *v, const void *ctx, int64_t n, struct suggestion *s)
 {
     const struct shrink *t = ctx;

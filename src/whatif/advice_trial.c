@@ -211,7 +211,7 @@ static bool is_freed(struct advising *v, const struct suggestion *s, struct str 
     return str_eq(full_name(&v->scratch, v->namespace, v->name), owner);
 }
 
-/* Who had a place before the change and has none now. */
+/* Jobs that had a place before the change and have none now. */
 static void find_losers(struct advising *v, struct suggestion *s)
 {
     struct advice_verdict lost = { 0 };

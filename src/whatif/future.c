@@ -105,14 +105,14 @@ static void start_driver(struct future *f)
     else
         sched_config_default(&f->config);
     f->config.coming_ms = 0; /* what is not there is to be named */
-    f->config.retell_ms = 0; /* nobody reads along, and whoever wants to know asks the scheduler */
+    f->config.retell_ms = 0; /* no Events are read; callers ask the scheduler */
     f->config.rewrite_ms = INT64_MAX;
     opt.scheduler_name = f->config.scheduler_name;
     f->cluster = cluster_embedded_new(f->store, &f->clock.clock);
     f->driver = driver_new(f->cluster, &opt);
 }
 
-/* Only what somebody wants to know: everything, or the pods. */
+/* Only what the caller wants: everything, or the pods. */
 static void open_eyes(struct future *f)
 {
     f->eyes = cluster_embedded_new(f->store, &f->clock.clock);

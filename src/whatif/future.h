@@ -51,7 +51,7 @@ int64_t future_run(struct future *f, int64_t until_ms);
  * something in at a time of their own. */
 void future_jump(struct future *f, int64_t to_ms);
 
-/* No pod starts or ends by itself any more: only the controllers' own timers can still change anything. */
+/* No further pod starts or ends by itself: only the controllers' own timers can still change anything. */
 bool future_is_idle(const struct future *f);
 
 /* What is declared: annotation pumice.dev/runtime of the pod, else of its Job or PodGroup, else spec.runningEstimate of

@@ -15,7 +15,7 @@ struct hollow_pod {
     int64_t at_ms;
     uint64_t seq; /* pods that are due at one time act in the order they came */
     struct heap_node node;
-    int64_t started_ms; /* finer than status.startTime; -1: somebody else started it */
+    int64_t started_ms; /* finer than status.startTime; -1: another kubelet started it */
 };
 
 static int by_time(const struct heap_node *x, const struct heap_node *y)
@@ -280,7 +280,7 @@ static void set_conditions(const struct writing *w, struct json *status)
     set_condition(w, conditions, "Ready", w->is_running);
 }
 
-/* Addresses that look like addresses; nobody connects to them. */
+/* Addresses that look real; no connection is made to them. */
 static void set_addresses(const struct writing *w, struct json *status, const struct hollow_pod *p)
 {
     struct arena *a = w->arena;

@@ -10,7 +10,7 @@
 
 /* ---- text to number ---- */
 
-/* Where the slots are is what nobody outside knows: names that all collide cannot be sent. */
+/* A random seed: a client cannot send names that all collide. */
 static struct name_slot *name_map_slot(const struct name_map *m, struct str key)
 {
     size_t at = str_hash(key, (uint64_t)(uintptr_t)m->slots) & (m->cap - 1);

@@ -5,7 +5,7 @@
 #include "base/pattern.h"
 #include "api/schema/schemas.h"
 
-/* What is no regular expression is refused, as Volcano does. What is one, but beyond our scheduler, is a warning. */
+/* An invalid regular expression is refused, as by Volcano; a valid one that our scheduler cannot match is a warning. */
 static void check_pattern(struct check *c, const struct place *member)
 {
     struct place selector = place_object(member, "selector"), regex = place_object(&selector, "regexMatch");

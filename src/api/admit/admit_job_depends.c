@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 
-#define HINTS_MAX  16 /* looking for a near name costs; nobody reads more */
+#define HINTS_MAX  16 /* the search for a similar name is slow */
 #define CYCLES_MAX 8
 #define SHOWN_MAX  16 /* names of one cycle */
 

@@ -38,7 +38,7 @@ static bool is_new_number(struct arena *a, struct name_map *seen, const struct j
                         0, NULL);
 }
 
-/* 'is_init': runs alone, so its ports clash with nobody's. */
+/* 'is_init': runs alone, so its ports cannot clash. */
 static void admit_pod_container_check_ports(struct pod_check *pc, const struct place *container, bool is_init)
 {
     struct place ports = place_list(container, "ports");

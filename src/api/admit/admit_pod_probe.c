@@ -62,7 +62,7 @@ static void check_probe(struct check *c, const struct place *probe, bool wants_o
 
 #define GRACE_DEFAULT 30
 
-/* Whoever sleeps longer than the pod's grace is killed in it. */
+/* The kubelet kills a hook that sleeps longer than the pod's grace period. */
 static void check_sleep(struct check *c, const struct place *hook, const struct place *spec)
 {
     int64_t grace = json_i64(json_get(spec->node, "terminationGracePeriodSeconds"), GRACE_DEFAULT);

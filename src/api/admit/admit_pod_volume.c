@@ -203,8 +203,8 @@ _Static_assert(ARRAY_LEN(volume_sources) <= 40, "see source_rules");
 
 /* ---- volumes ---- */
 
-/* The API server makes an emptyDir of a volume that has nothing but a name. What looks like a source we do not know
- * is let through: the schema has warned about it. */
+/* The API server makes an emptyDir of a volume that has nothing but a name. A source that we do not know is accepted:
+ * the schema has warned about it. */
 static void check_volume(struct pod_check *pc, const struct place *volume)
 {
     struct place at = place_member(volume, "name");

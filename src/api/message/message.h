@@ -1,7 +1,7 @@
 /* message.h - every message of the Kubernetes API that is used here, field by field
  *
  * The rows of messages_*.c are the published types of k8s.io/api as facts: the number of each field on the protobuf wire,
- * its name in JSON, its type, and how server-side apply merges it. tools/messages.py writes them; nobody edits them.
+ * its name in JSON, its type, and how server-side apply merges it. tools/messages.py writes them; do not edit them.
  * They say what is there and how it merges; what a value may be is in the schemas (api/schema/schemas.h), which also know the
  * custom kinds.
  *
@@ -80,8 +80,8 @@ const struct message_field *message_field(const struct message *m, struct str na
 
 /* ---- as Kubernetes' own types write an object ---- */
 
-/* A copy of 'obj' with what those types always write, though nobody set it ("status": {}, "lastProbeTime": null), and
- * without what they leave out (fields they do not know, empty lists). Who owns which field follows from this form. */
+/* A copy of 'obj' with the fields that those types always write ("status": {}, "lastProbeTime": null), and without
+ * those that they leave out (fields they do not know, empty lists). Who owns which field follows from this form. */
 struct json *message_fill(struct arena *a, const struct message *m, const struct json *obj);
 
 /* Take out null, and objects that are always there and say nothing: what we store. */

@@ -46,7 +46,7 @@ static struct json *fill_items(struct arena *a, const struct message_field *f, c
     return out;
 }
 
-/* It is written also where nobody set it. */
+/* It is written even if it is not set. */
 static bool is_always(const struct message_field *f)
 {
     return f->flags & MESSAGE_ALWAYS && !(f->flags & MESSAGE_POINTER);

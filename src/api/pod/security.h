@@ -18,15 +18,15 @@ struct security_rule {
 };
 
 /* Call 'each' for every field of the pod or pod template at 'pod' ({metadata, spec}) that is against the standard. A
- * field that is missing and must not be is told at its place. */
+ * required field that is missing is reported at its place. */
 typedef void (*security_finding_f)(void *ctx, const struct place *at, const struct security_rule *rule);
 void pod_security_walk(const struct place *pod, security_finding_f each, void *ctx);
 
 /* Each of them as an error. */
 void pod_security_check(const struct place *pod, struct problems *ps);
 
-/* An annotation "UID:GID" of a pod that somebody asked for who is that UNIX user and no more: its host paths, and what
- * is below them, are opened and made as that user. */
+/* Annotation "UID:GID" of a pod whose creator is only that UNIX user: its host paths and the files below them are
+ * opened and created as that user. */
 #define HOST_USER_ANNOTATION "pumice/host-paths-as"
 
 /* An annotation of a pod that an identity other than "runAs: any" asked for (auth/runas.h): words that commas separate.

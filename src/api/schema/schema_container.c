@@ -1,4 +1,4 @@
-/* schema_container.c - the container of core/v1 and what it is made of */
+/* schema_container.c - the container of core/v1 and its parts */
 #include "api/schema/schemas.h"
 
 #include "api/fields.h"

@@ -122,7 +122,7 @@ SCHEMA(, schema_pvc, "PersistentVolumeClaim", F_OBJECT,
     F_OBJ("spec", &schema_pvc_spec),
     F_OBJ("status", &pvc_status));
 
-/* Where a volume can be reached from. What it is (nfs, csi, …) is not looked at. */
+/* Where a volume can be reached from. Its kind (nfs, csi, …) is not checked. */
 SCHEMA(static, volume_affinity, "VolumeNodeAffinity",
     F_OBJ("required", &schema_node_selector));
 

@@ -128,7 +128,7 @@ SCHEMA_DECODED(static, job_status, "JobStatus", struct job_status, offsetof(stru
     F_INT("succeeded", AT_LEAST(0), DOC("pods that ended well")),
     F_INT("failed", AT_LEAST(0), DOC("pods that failed")),
     F_INT("terminating", AT_LEAST(0), DOC("pods being deleted")),
-    F_INT("unknown", AT_LEAST(0), DOC("pods nobody knows about")),
+    F_INT("unknown", AT_LEAST(0), DOC("pods in phase Unknown")),
     D_INT("version", struct job_status, version, DOC("counts whole-job restarts and stops; pods carry it")),
     D_INT("retryCount", struct job_status, retry_count, DOC("attempts used up")),
     F_DURATION("runningDuration", DOC("from creation to the end")),

@@ -10,7 +10,7 @@
 #define F_OBJECT F_TYPE, F_OBJ("metadata", &schema_meta)
 #define F_EXTRA  F_ROW("extra", FIELD_ANY, SHAPE_MAP)
 
-/* ---- who somebody is ---- */
+/* ---- users ---- */
 
 SCHEMA(static, user_info, "UserInfo",
     F_STR("username"),
@@ -38,7 +38,7 @@ SCHEMA(static, self_review_status, "SelfSubjectReviewStatus",
 SCHEMA(, schema_self_review, "SelfSubjectReview", F_OBJECT,
     F_OBJ("status", &self_review_status));
 
-/* ---- what somebody may ---- */
+/* ---- access ---- */
 
 SCHEMA(static, selector_requirement, "SelectorRequirement",
     F_STR("key"),
@@ -67,7 +67,7 @@ SCHEMA(static, non_resource_attributes, "NonResourceAttributes",
 SCHEMA(static, access_review_spec, "SubjectAccessReviewSpec",
     F_OBJ("resourceAttributes", &resource_attributes),
     F_OBJ("nonResourceAttributes", &non_resource_attributes),
-    F_STR("user", DOC("who it is about")),
+    F_STR("user", DOC("the user whose access is checked")),
     F_STRS("groups"),
     F_STR("uid"),
     F_EXTRA);
