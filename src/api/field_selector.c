@@ -119,16 +119,11 @@ int field_selector_parse(struct arena *a, struct str text, const char *const *al
     return 0;
 }
 
-/* Boolean fields: false when they are missing. */
-static bool is_flag(struct str path)
-{
-    return str_is(path, "spec.unschedulable") || str_is(path, "spec.hostNetwork");
-}
-
 static struct str field_text(const struct json *object, struct str path)
 {
     const struct json *at = object;
-    struct str part, unset = is_flag(path) ? STR("false") : STR("");
+    bool is_flag = str_is(path, "spec.unschedulable") || str_is(path, "spec.hostNetwork");
+    struct str part, unset = is_flag ? STR("false") : STR("");
     bool is_source = str_is(path, "source");
 
     while (str_split(&path, '.', &part))

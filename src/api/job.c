@@ -25,18 +25,13 @@ void job_decode(struct arena *a, struct json *obj, struct job *ret)
     ret->task_index = index_tasks(a, &ret->spec);
 }
 
-/* A copy of the job may have fewer tasks than the one that was decoded, and its own names. */
-static bool find_in_index(const struct job *job, struct str name, size_t *ret_pos)
-{
-    return job->task_index && name_map_find(job->task_index, name, ret_pos) && *ret_pos < job->spec.tasks.n &&
-           str_eq(job->spec.tasks.v[*ret_pos].name, name);
-}
-
 const struct job_task *job_task_by_name(const struct job *job, struct str name, size_t *ret_pos)
 {
     size_t at;
 
-    if (find_in_index(job, name, &at)) {
+    /* A copy of the job may have fewer tasks than the one that was decoded, and its own names. */
+    if (job->task_index && name_map_find(job->task_index, name, &at) && at < job->spec.tasks.n &&
+        str_eq(job->spec.tasks.v[at].name, name)) {
         if (ret_pos)
             *ret_pos = at;
         return &job->spec.tasks.v[at];

@@ -124,14 +124,6 @@ static uint64_t event_id(const struct op *op, uint64_t series)
     return str_hash(json_member_text(op->body, "message"), hash_object(json_get(op->body, "involvedObject"), series));
 }
 
-/* One of too many: it is sent as part of the series. */
-static void recorder_combine(struct arena *a, struct op *op)
-{
-    json_set(op->body, "message", json_fmt(a, COMBINED "%.*s", STR_ARG(json_member_text(op->body, "message"))));
-    if (op->whole)
-        plan_event_about(a, op, op->whole);
-}
-
 static struct recorded *recorded_of(struct recorder *r, struct arena *a, struct op *op, int64_t now_ms)
 {
     uint64_t id = series_id(op);
@@ -144,7 +136,9 @@ static struct recorded *recorded_of(struct recorder *r, struct arena *a, struct 
         series->n_alike = 0;
     series->n_alike += series->n_alike < SERIES_MAX;
     if (series->n_alike == SERIES_MAX) {
-        recorder_combine(a, op);
+        json_set(op->body, "message", json_fmt(a, COMBINED "%.*s", STR_ARG(json_member_text(op->body, "message"))));
+        if (op->whole)
+            plan_event_about(a, op, op->whole);
         recorder_set_text(&series->message, json_member_text(op->body, "message"));
         return series;
     }

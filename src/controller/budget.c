@@ -27,11 +27,6 @@ static int64_t budget_desired(const struct json *spec, int64_t expected)
     return least ? budget_share_of(least, expected) : 0;
 }
 
-static bool budget_is_healthy(const struct json *pod)
-{
-    return pod_is_ready(pod) && !json_find(pod, "metadata", "deletionTimestamp", NULL);
-}
-
 int budget_count(const struct budget_observed *o, struct budget *ret)
 {
     const struct json *spec = json_get(o->budget, "spec");
@@ -48,7 +43,7 @@ int budget_count(const struct budget_observed *o, struct budget *ret)
         if (pod_has_ended(pod) || !selector_matches(selector, json_find(pod, "metadata", "labels", NULL)))
             continue;
         ret->expected++;
-        ret->healthy += budget_is_healthy(pod);
+        ret->healthy += pod_is_ready(pod) && !json_find(pod, "metadata", "deletionTimestamp", NULL);
     }
     ret->desired = budget_desired(spec, ret->expected);
     ret->allowed = MAX_OF(ret->healthy - ret->desired, 0);

@@ -421,18 +421,12 @@ static void plan_slices(struct build *b)
         plan_create(b->plan, slice_type(), nothing);
 }
 
-static void plan_endpoints_gone(const struct json *endpoints, struct plan *plan)
-{
-    if (str_is(object_label(endpoints, MANAGED_BY), MANAGER))
-        plan_delete(plan, object_id_of(endpoints_type(), endpoints));
-}
-
 void endpoints_plan(const struct endpoints_observed *o, struct plan *plan)
 {
     struct build b = { .arena = plan->arena, .plan = plan, .seen = o };
 
-    if (!o->service && o->endpoints)
-        plan_endpoints_gone(o->endpoints, plan);
+    if (!o->service && o->endpoints && str_is(object_label(o->endpoints, MANAGED_BY), MANAGER))
+        plan_delete(plan, object_id_of(endpoints_type(), o->endpoints));
     if (!o->service || o->namespace_is_ending || json_find(o->service, "metadata", "deletionTimestamp", NULL))
         return;
     look_at_pods(&b);

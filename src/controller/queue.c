@@ -64,16 +64,11 @@ static bool is_root(const struct json *queue)
     return str_is(object_name(queue), "root");
 }
 
-static uint64_t unfinished(const struct queue_observed *o)
-{
-    return (uint64_t)o->pending + o->inqueue + o->running + o->unknown;
-}
-
 static enum controller_queue_state state_after(const struct queue_observed *o, enum queue_request request)
 {
     enum controller_queue_state next = is_root(o->queue) ? STATE_OPEN : machine[queue_state_of(o->queue)][request];
 
-    return next == STATE_CLOSED && unfinished(o) ? STATE_CLOSING : next;
+    return next == STATE_CLOSED && (o->pending || o->inqueue || o->running || o->unknown) ? STATE_CLOSING : next;
 }
 
 /* ---- parents ---- */
@@ -108,11 +103,6 @@ static enum queue_request request_of_action(struct str action)
         if (str_is(action, request_actions[r]))
             return r;
     return REQUEST_SYNC;
-}
-
-static enum queue_request request_of_commands(const struct queue_observed *o)
-{
-    return o->n_commands ? request_of_action(o->commands[o->n_commands - 1].action) : REQUEST_SYNC;
 }
 
 /* Why a request cannot be done; NULL if it can. */
@@ -265,16 +255,11 @@ static void plan_answer(const struct queue_observed *o, enum queue_request reque
     drop_commands(o, plan);
 }
 
-static int64_t counters_every_ms(const struct queue_observed *o)
-{
-    int64_t groups = (int64_t)o->pending + o->inqueue + o->running + o->unknown + o->completed;
-
-    return MAX_OF(MIN_OF(groups * COUNTERS_EACH_MS, COUNTERS_MAX_MS), COUNTERS_MIN_MS);
-}
-
 static void plan_counters(const struct queue_observed *o, struct plan *plan)
 {
-    int64_t every_ms = counters_every_ms(o), due_ms = o->status_ms ? o->status_ms + every_ms : 0;
+    int64_t groups = (int64_t)o->pending + o->inqueue + o->running + o->unknown + o->completed;
+    int64_t every_ms = MAX_OF(MIN_OF(groups * COUNTERS_EACH_MS, COUNTERS_MAX_MS), COUNTERS_MIN_MS);
+    int64_t due_ms = o->status_ms ? o->status_ms + every_ms : 0;
 
     if (!counters_differ(o))
         return;
@@ -287,7 +272,9 @@ static void plan_counters(const struct queue_observed *o, struct plan *plan)
 
 void queue_plan(const struct queue_observed *o, struct plan *plan)
 {
-    enum queue_request command = request_of_commands(o), request;
+    enum queue_request command = o->n_commands ? request_of_action(o->commands[o->n_commands - 1].action)
+                                               : REQUEST_SYNC,
+                       request;
     const char *why_not = queue_refusal(o, command);
     enum controller_queue_state next;
 

@@ -166,13 +166,6 @@ struct quota_count {
     struct resources hard, used;
 };
 
-static void quota_add_usage(struct arena *a, struct quota_count *c, const struct resources *one)
-{
-    VEC_FOREACH(r, &one->list)
-        if (resources_get(&c->hard, r->name))
-            resources_add(a, &c->used, arena_str(a, r->name), r->q);
-}
-
 static void quota_count(struct arena *a, const struct quota_observed *o, struct quota_count *ret)
 {
     autoarena scratch = { 0 };
@@ -189,7 +182,9 @@ static void quota_count(struct arena *a, const struct quota_observed *o, struct 
             continue;
         arena_reset(&scratch);
         usage_of(&scratch, seen->type, seen->root, &one);
-        quota_add_usage(a, ret, &one);
+        VEC_FOREACH(r, &one.list)
+            if (resources_get(&ret->hard, r->name))
+                resources_add(a, &ret->used, arena_str(a, r->name), r->q);
     }
 }
 

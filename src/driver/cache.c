@@ -225,12 +225,6 @@ static void group_count(struct cache *c, struct cached *o)
     o->queue->n_groups++;
 }
 
-static void group_uncount(struct cached *o)
-{
-    o->queue->counts[o->counted]--;
-    o->queue->n_groups--;
-}
-
 /* ---- other objects ---- */
 
 /* "podgroups.scheduling.volcano.sh/namespace/name"; valid until the next call. */
@@ -287,8 +281,10 @@ static void cache_detach(struct cache *c, struct cached *o)
     struct cache_job *j = o->job;
 
     list_remove(&o->in_owner);
-    if (type == known_types()->group)
-        group_uncount(o);
+    if (type == known_types()->group) {
+        o->queue->counts[o->counted]--;
+        o->queue->n_groups--;
+    }
     if (type == known_types()->queue)
         q->self = NULL;
     o->queue = NULL;

@@ -37,12 +37,6 @@ struct cache_job *cache_job_need(struct cache *c, struct str uid)
     return j;
 }
 
-static bool cache_job_is_empty(const struct cache_job *j)
-{
-    return !j->object && map_count(&j->pods.by_name) == 0 && list_is_empty(&j->owned) && list_is_empty(&j->commands) &&
-           list_is_empty(&j->groups);
-}
-
 /* What the entry itself owns; the maps are the caller's business. */
 void cache_job_free(struct cache_job *j)
 {
@@ -104,7 +98,8 @@ static void entry_remove(struct cache_job *j)
 
 void cache_job_let_go(struct cache_job *j)
 {
-    if (cache_job_is_empty(j))
+    if (!j->object && map_count(&j->pods.by_name) == 0 && list_is_empty(&j->owned) && list_is_empty(&j->commands) &&
+        list_is_empty(&j->groups))
         entry_remove(j);
 }
 
@@ -144,13 +139,6 @@ static void view_build(struct cache_job *j)
         json_add(root, STR("spec"), cache_job_share(&j->arena, j->spec_tree));
 }
 
-static struct admit_env env_of(const struct cache_job *j)
-{
-    return (struct admit_env){ .scheduler_name = j->cache->scheduler_name,
-                               .namespace = j->object->namespace,
-                               .mark = MARK_DEFAULT };
-}
-
 /* A mention of an object that is not the job's own: a claim by name, or a Secret with keys. */
 static bool names_others(const struct cache_job *j)
 {
@@ -164,7 +152,9 @@ static bool names_others(const struct cache_job *j)
 
 static void spec_build(struct cache_job *j)
 {
-    struct admit_env env = env_of(j);
+    struct admit_env env = { .scheduler_name = j->cache->scheduler_name,
+                             .namespace = j->object->namespace,
+                             .mark = MARK_DEFAULT };
     struct json *root;
     struct job all;
 

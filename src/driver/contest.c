@@ -61,23 +61,18 @@ static bool is_shared(const struct resource_type *type)
     return type != known_types()->pod && type != known_types()->event;
 }
 
-static int64_t delay_of(const struct contest *c)
-{
-    unsigned doublings = c->n > FREE ? MIN_OF(c->n - FREE, (unsigned)WAIT_DOUBLINGS) : 0;
-
-    return MIN_OF((int64_t)WAIT_MIN_MS << doublings, (int64_t)WAIT_MAX_MS);
-}
-
 int64_t contest_wait(struct driver *d, const struct op *op)
 {
     struct str name = str_empty(op->name) && op->body ? object_name(op->body) : op->name;
     struct contest *c = is_shared(op->type) ? map_u64_get(&d->contests, contest_id_of(d, op->type, op->namespace, name))
                                             : NULL;
     int64_t delay_ms, passed_ms;
+    unsigned doublings;
 
     if (!c || known_rev(d, op, name) == c->rev)
         return 0;
-    delay_ms = delay_of(c);
+    doublings = c->n > FREE ? MIN_OF(c->n - FREE, (unsigned)WAIT_DOUBLINGS) : 0;
+    delay_ms = MIN_OF((int64_t)WAIT_MIN_MS << doublings, (int64_t)WAIT_MAX_MS);
     passed_ms = d->run_ms - c->wrote_ms;
     if (c->n >= FREE && passed_ms < delay_ms)
         return delay_ms - passed_ms;

@@ -136,20 +136,16 @@ static void look_at_commands(struct arena *a, const struct cache_job *j, struct 
     seen->n_commands = list.n;
 }
 
-static bool is_labelled(const struct cache_job *j, const struct object *o)
-{
-    return str_eq(object_label(o->root, GATHER_LABEL), j->object->uid);
-}
-
 static void look_at_owned(struct arena *a, const struct cache_job *j, struct job_observed *seen)
 {
     VEC(struct owned_object) list = { 0 };
 
     LIST_FOREACH(struct cached, o, &j->owned, in_owner)
         if (o->object->type != known_types()->claim) /* claims outlive what plugins made */
-            *vec_push(a, &list) = (struct owned_object){ o->object->type, o->object->name, o->object->uid,
-                                                         controllers_is_deleting(o->object),
-                                                         is_labelled(j, o->object) };
+            *vec_push(a, &list) = (struct owned_object){
+                o->object->type, o->object->name, o->object->uid, controllers_is_deleting(o->object),
+                str_eq(object_label(o->object->root, GATHER_LABEL), j->object->uid)
+            };
     seen->owned = list.v;
     seen->n_owned = list.n;
 }

@@ -48,11 +48,6 @@ static struct str garbage_namespace_of(const struct gc_node *node)
     return (struct str){ node->text + node->uid_n, node->namespace_n };
 }
 
-static struct str garbage_name_of(const struct gc_node *node)
-{
-    return (struct str){ node->text + node->uid_n + node->namespace_n, node->name_n };
-}
-
 static const struct json *ties_of(const struct gc_node *node)
 {
     return node->ties ? json_get(node->ties->root, "metadata") : NULL;
@@ -257,18 +252,14 @@ static void node_change(struct garbage *g, struct gc_node *node, const struct ob
         touch_dependents(g, o->uid);
 }
 
-/* The server chooses uids: an object whose uid does not fit cannot be collected. */
-static bool garbage_fits(const struct object *o)
-{
-    return o->uid.n && o->uid.n <= UINT16_MAX && o->namespace.n <= UINT16_MAX && o->name.n <= UINT16_MAX;
-}
-
 void garbage_put(struct garbage *g, const struct object *o)
 {
     struct gc_node *node = map_get(&g->nodes, o->uid);
     struct garbage_type *t = garbage_type_of(g, o->type);
 
-    if (!t || !garbage_fits(o) || cache_is_buried(g->cache, o->uid, o->rev))
+    /* The server chooses uids: an object whose uid does not fit cannot be collected. */
+    if (!t || !o->uid.n || o->uid.n > UINT16_MAX || o->namespace.n > UINT16_MAX || o->name.n > UINT16_MAX ||
+        cache_is_buried(g->cache, o->uid, o->rev))
         return;
     if (!node)
         garbage_node_new(g, t, o);
@@ -421,7 +412,7 @@ void garbage_plan(struct garbage *g, struct str uid, struct plan *plan)
         owners[seen.n_owners++] = owner_of(g, node, ref);
     seen.type = node->type;
     seen.namespace = arena_str(plan->arena, garbage_namespace_of(node));
-    seen.name = arena_str(plan->arena, garbage_name_of(node));
+    seen.name = arena_str(plan->arena, (struct str){ node->text + node->uid_n + node->namespace_n, node->name_n });
     seen.uid = arena_str(plan->arena, uid_of(node));
     seen.is_deleting = garbage_is_deleting(node);
     seen.has_foreground = has_finalizer(node, "foregroundDeletion");

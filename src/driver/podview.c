@@ -6,18 +6,15 @@
 #include "base/clock.h"
 #include "base/util.h"
 
-static bool is_job_group(struct str api_version)
-{
-    return str_starts(api_version, STR("batch.volcano.sh/"));
-}
-
 /* The ownerReference of the controlling Job, or NULL. */
 static const struct json *job_ref(const struct json *root)
 {
     const struct json *ref = object_controller(root);
 
-    return str_is(json_member_text(ref, "kind"), JOB_KIND) && is_job_group(json_member_text(ref, "apiVersion")) ? ref
-                                                                                                                : NULL;
+    return str_is(json_member_text(ref, "kind"), JOB_KIND) &&
+                   str_starts(json_member_text(ref, "apiVersion"), STR("batch.volcano.sh/"))
+               ? ref
+               : NULL;
 }
 
 struct str object_job_uid(const struct json *root)

@@ -581,12 +581,6 @@ void sched_write_plan(struct driver *d, struct str key_rest, struct plan *plan)
 
 /* ---- answers ---- each says whether what was wanted is so ---- */
 
-static bool is_on_node(const struct sched_write *e, const struct object *seen)
-{
-    return seen && str_eq(seen->uid, e->uid) &&
-           str_eq(json_member_text(json_get(seen->root, "spec"), "nodeName"), buf_view(&e->sent_node));
-}
-
 static void note_bound(struct driver *d, const struct sched_write *e)
 {
     const struct sched_known *pod = sched_feed_find(d, e->type, e->namespace, e->name, e->uid);
@@ -600,7 +594,9 @@ static bool bind_answered(struct driver *d, struct sched_write *e, const struct 
 {
     struct str node = buf_view(&e->sent_node);
     struct decision what = { DECIDE_BIND, e->namespace, e->name, e->uid, .node = node };
-    bool is_bound = !error || is_on_node(e, seen);
+    bool is_on_node = seen && str_eq(seen->uid, e->uid) &&
+                      str_eq(json_member_text(json_get(seen->root, "spec"), "nodeName"), node);
+    bool is_bound = !error || is_on_node;
     autobuf message = { 0 };
 
     if (str_eq(buf_view(&e->node), node))

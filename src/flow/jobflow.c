@@ -271,21 +271,7 @@ static void jobflow_make_job(const struct flow_view *f, const struct flow_vertex
     flow_create_job(job, f->o->scheduler_name, plan);
 }
 
-static void delete_jobs(const struct flow_view *f, struct plan *plan)
-{
-    for (size_t i = 0; i < f->o->n_jobs; i++)
-        if (!is_deleting(f->o->jobs[i]))
-            plan_delete(plan, object_id_of(job_type(), f->o->jobs[i]));
-}
-
 /* ---- the plan ---- */
-
-static void tell_created(const struct flow_view *f, struct plan *plan)
-{
-    for (size_t i = 0; i < f->n; i++)
-        if (f->v[i].job && !f->v[i].row)
-            plan_event_normal(plan, f->o->flow, "Created", "Successfully created job %.*s", STR_ARG(f->v[i].job_name));
-}
 
 void jobflow_plan(const struct jobflow_observed *o, struct plan *plan)
 {
@@ -298,12 +284,16 @@ void jobflow_plan(const struct jobflow_observed *o, struct plan *plan)
     status = flow_status(&f, plan->now_ms, &differs);
     if (differs) {
         flow_write_status(o->flow, FLOW_API_VERSION, "JobFlow", status, plan);
-        tell_created(&f, plan);
+        for (size_t i = 0; i < f.n; i++)
+            if (f.v[i].job && !f.v[i].row)
+                plan_event_normal(plan, o->flow, "Created", "Successfully created job %.*s", STR_ARG(f.v[i].job_name));
         return;
     }
     if (f.phase == FLOW_SUCCEED &&
         str_is(json_text(json_find(o->flow, "spec", "jobRetainPolicy", NULL), STR("")), "delete"))
-        delete_jobs(&f, plan);
+        for (size_t i = 0; i < o->n_jobs; i++)
+            if (!is_deleting(o->jobs[i]))
+                plan_delete(plan, object_id_of(job_type(), o->jobs[i]));
     for (size_t i = 0; i < f.n && !is_over; i++)
         if (f.v[i].in_graph && !f.v[i].in_graph->is_double && f.v[i].in_graph->name.n && !f.v[i].phase.n &&
             flow_is_ready(&f, &f.v[i]))

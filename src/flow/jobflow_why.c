@@ -3,11 +3,6 @@
 
 #include "base/util.h"
 
-static bool jobflow_why_has_failed(struct str phase)
-{
-    return str_is(phase, "Failed") || str_is(phase, "Terminated");
-}
-
 static bool has_probes(const struct flow_vertex *v)
 {
     const struct json *probes = json_find(v->in_graph->spec, "dependsOn", "probe", NULL);
@@ -22,7 +17,7 @@ static const struct flow_vertex *failed_before(const struct flow_view *f, const 
     for (size_t i = 0; i < v->in_graph->n_targets && depth < f->n; i++) {
         const struct flow_vertex *target = &f->v[v->in_graph->targets[i]], *found;
 
-        if (jobflow_why_has_failed(target->phase))
+        if (str_is(target->phase, "Failed") || str_is(target->phase, "Terminated"))
             return target;
         if (!target->phase.n && (found = failed_before(f, target, depth + 1)))
             return found;

@@ -54,16 +54,11 @@ static const char *signal_name(int signo)
     return name ? name : "";
 }
 
-static bool is_plain(struct str reason)
-{
-    return str_empty(reason) || str_is(reason, "Error") || str_is(reason, "Completed");
-}
-
 void failure_words(struct buf *out, const struct failure *f)
 {
     const char *name = signal_name(failure_signal(f));
 
-    if (!is_plain(f->reason)) {
+    if (f->reason.n && !str_is(f->reason, "Error") && !str_is(f->reason, "Completed")) {
         buf_str(out, f->reason);
         if (str_trim(f->message).n)
             buf_fmt(out, ": %.*s", STR_ARG(str_trim(f->message)));

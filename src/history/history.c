@@ -169,13 +169,6 @@ static void note_warning(struct history *h, const struct object *o, struct histo
     w->message = history_keep(h, json_member_text(o->root, "message"));
 }
 
-/* The PodGroup says why a job waits, with times. */
-static bool is_about_waiting(const struct json *root, const struct json *about)
-{
-    return str_is(json_member_text(about, "kind"), "PodGroup") ||
-           str_is(json_member_text(root, "reason"), "PodGroupPending");
-}
-
 /* Trouble that a controller had with a job, and the commands of users. */
 static void tell_event(struct history *h, const struct object *o)
 {
@@ -206,7 +199,8 @@ static void event_changed(struct history *h, const struct object *o, bool is_gon
         map_put(&h->feed->events, history_text(h, o->uid), seen);
         tell_event(h, o);
     }
-    if (is_warning && !is_about_waiting(o->root, about))
+    if (is_warning && !str_is(json_member_text(about, "kind"), "PodGroup") && /* it says why the job waits */
+        !str_is(json_member_text(o->root, "reason"), "PodGroupPending"))
         note_warning(h, o, seen, now_ms);
 }
 

@@ -167,12 +167,6 @@ static int outcome_status_of(int exit_code)
     return exit_code > 0 && exit_code < 256 ? exit_code : EXIT_FAILURE;
 }
 
-/* Not one that was killed because its pod was deleted. */
-static bool outcome_has_failed(const struct history_pod *p, const struct history_attempt *t)
-{
-    return t->is_failed && t->ended_ms >= 0 && (p->deleting_ms < 0 || t->ended_ms < p->deleting_ms);
-}
-
 /* Of the first container that failed; its pod need not have: one that is always started again never does. */
 static int status_of_job(const struct history *h, const struct history_job *j)
 {
@@ -183,7 +177,9 @@ static int status_of_job(const struct history *h, const struct history_job *j)
     VEC_FOREACH(p, &h->pods)
         VEC_FOREACH(c, &(*p)->containers)
             VEC_FOREACH(t, &(*c)->attempts)
-                if ((*p)->job == j && outcome_has_failed(*p, t) && (!first || t->ended_ms < first->ended_ms))
+                if ((*p)->job == j && t->is_failed && t->ended_ms >= 0 &&
+                    ((*p)->deleting_ms < 0 || t->ended_ms < (*p)->deleting_ms) && /* else killed by the deletion */
+                    (!first || t->ended_ms < first->ended_ms))
                     first = t;
     return outcome_status_of(first ? first->exit_code : 0);
 }

@@ -40,11 +40,6 @@ enum job_state history_state_now(const struct history_job *j)
     return str_empty(j->group_phase) || str_is(j->group_phase, "Pending") ? STATE_WAITS : STATE_ADMITTED;
 }
 
-static bool step_is_waiting(enum job_state state)
-{
-    return state < STATE_RUNS;
-}
-
 static struct history_wait *open_wait(struct history_job *j)
 {
     struct history_wait *last = j->waits.n ? &j->waits.v[j->waits.n - 1] : NULL;
@@ -63,18 +58,13 @@ static void close_wait(struct history_job *j, int64_t now_ms)
         j->waits.n--;
 }
 
-static bool is_same_wait(const struct history_wait *a, const struct history_wait *b)
-{
-    return str_eq(a->reason, b->reason) && str_eq(a->message, b->message);
-}
-
 /* One entry for as long as the same is said. */
 static void note_wait(struct history *h, struct history_job *j, enum job_state state, int64_t now_ms)
 {
     struct history_wait *w = open_wait(j);
     int64_t from_ms = w || j->waits.n || j->started_ms >= 0 ? now_ms : MIN_OF(j->submitted_ms, now_ms);
 
-    if (!step_is_waiting(state)) {
+    if (state >= STATE_RUNS) {
         close_wait(j, now_ms);
         return;
     }
@@ -91,8 +81,8 @@ static void note_wait(struct history *h, struct history_job *j, enum job_state s
     }
     w->reason = j->told_reason;
     w->message = j->told_message;
-    if (j->waits.n > 1 && w[-1].until_ms == w->from_ms &&
-        is_same_wait(&w[-1], w)) { /* it was said otherwise for no time */
+    if (j->waits.n > 1 && w[-1].until_ms == w->from_ms && str_eq(w[-1].reason, w->reason) &&
+        str_eq(w[-1].message, w->message)) { /* it was said otherwise for no time */
         w[-1].until_ms = -1;
         j->waits.n--;
     }

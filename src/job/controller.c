@@ -14,21 +14,6 @@ static const job_step_f steps[JOB_PHASE_MAX] = {
     [PHASE_FAILED] = step_killing,
 };
 
-/* The first write of a job's life: it waits, and what its plugins will make is marked. */
-static void controller_begin(struct status_draft *d, struct plan *plan)
-{
-    status_set_phase(d, PHASE_PENDING, plan->now_ms);
-    status_count(d);
-    status_send(d, plan);
-}
-
-/* What a marker says follows from its key: one that is there is right. */
-static void mark_objects(struct status_draft *d)
-{
-    if (d->o->set && (phase_is_active(d->phase) || d->phase == PHASE_RESTARTING))
-        json_add_missing(d->arena, d->controlled, job_markers(d->arena, d->o->job, d->o->set));
-}
-
 struct job_outcome job_plan(const struct job_observed *o, struct plan *plan)
 {
     struct job_outcome nothing = { .objects_are_fine = o->objects_are_fine }, outcome;
@@ -37,9 +22,12 @@ struct job_outcome job_plan(const struct job_observed *o, struct plan *plan)
     if (!str_empty(o->job->meta.deletion_timestamp)) /* the garbage collector takes it from here */
         return nothing;
     status_begin(&d, plan->arena, o);
-    mark_objects(&d);
+    if (o->set && (phase_is_active(d.phase) || d.phase == PHASE_RESTARTING)) /* a marker that is there is right */
+        json_add_missing(d.arena, d.controlled, job_markers(d.arena, o->job, o->set));
     if (d.phase == PHASE_NONE) {
-        controller_begin(&d, plan);
+        status_set_phase(&d, PHASE_PENDING, plan->now_ms);
+        status_count(&d);
+        status_send(&d, plan);
         return nothing;
     }
     if (job_decide(&d, plan)) { /* durable first; what it means is planned when the status is stored */

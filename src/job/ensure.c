@@ -321,11 +321,6 @@ static enum ensured ensure_one(struct status_draft *d, struct json *want, struct
     return ENSURED_FINE; /* mounted files follow by themselves */
 }
 
-static enum ensured worse(enum ensured a, enum ensured b)
-{
-    return MAX_OF(a, b);
-}
-
 enum ensured job_ensure(struct status_draft *d, struct plan *plan)
 {
     struct plugin_objects wanted = { .arena = d->arena };
@@ -344,8 +339,11 @@ enum ensured job_ensure(struct status_draft *d, struct plan *plan)
     if (wanted.is_waiting)
         result = ENSURED_WORKING; /* the key maker says when to plan again */
     job_volumes_claims(&job, &wanted);
-    VEC_FOREACH(want, &wanted.list)
-        result = worse(result, ensure_one(d, *want, plan));
+    VEC_FOREACH(want, &wanted.list) {
+        enum ensured one = ensure_one(d, *want, plan);
+
+        result = MAX_OF(result, one); /* the worst */
+    }
     return result == ENSURED_FINE ? ensure_group(d, plan) : result;
 }
 

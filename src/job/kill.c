@@ -32,12 +32,6 @@ static bool is_leftover(const struct status_draft *d, const struct job_pod *pod)
            !bit_get(d->o->pods->tasks[pod->task].done, pod->index);
 }
 
-/* When all is over, what has ended is there to be looked at. */
-static bool kill_is_kept(const struct job_pod *pod)
-{
-    return pod->class != POD_SURPLUS && (pod->view.phase == POD_SUCCEEDED || pod->view.phase == POD_FAILED);
-}
-
 bool kill_takes(const struct status_draft *d, const struct job_pod *pod)
 {
     if (pod->class == POD_TERMINATING)
@@ -45,7 +39,8 @@ bool kill_takes(const struct status_draft *d, const struct job_pod *pod)
     if (phase_is_active(d->phase))
         return is_leftover(d, pod);
     if (d->phase != PHASE_RESTARTING)
-        return !kill_is_kept(pod);
+        return pod->class == POD_SURPLUS || /* pods that have ended are kept, to be looked at */
+               (pod->view.phase != POD_SUCCEEDED && pod->view.phase != POD_FAILED);
     if (restart_is_exhausted(d))
         return false;
     return d->memo.scope != RESTART_NONE ? restart_has(d, pod) : is_leftover(d, pod);

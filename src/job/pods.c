@@ -48,11 +48,6 @@ static void task_resize(struct task_pods *t, uint32_t n)
     t->n_creating = bits_ones(t->creating, n); /* flights beyond the new end are forgotten */
 }
 
-static void task_done(struct task_pods *t)
-{
-    task_resize(t, 0);
-}
-
 /* Forget the pods, keep flights and memory: all pods are about to be sorted in again. */
 static void task_empty(struct task_pods *t, bool is_new_version)
 {
@@ -107,11 +102,6 @@ static enum pod_standing class_of(const struct job_pods *p, const struct job_pod
     return pod->view.version == -1 || pod->view.version >= p->version ? POD_LIVE : POD_OLD;
 }
 
-static bool phase_is_active(uint8_t phase)
-{
-    return phase == POD_PENDING || phase == POD_RUNNING;
-}
-
 static bool view_is_ready(const struct pod_view *v) /* as dependsOn counts */
 {
     return v->phase == POD_SUCCEEDED || (v->phase == POD_RUNNING && v->is_ready);
@@ -132,7 +122,7 @@ static void pods_count_pod(struct job_pods *p, const struct job_pod *pod, int by
         t->live[v->phase] += n;
         p->live[v->phase] += n;
         t->ready += view_is_ready(v) ? n : 0;
-        t->restarts += phase_is_active(v->phase) ? (int64_t)v->restarts * by : 0;
+        t->restarts += v->phase == POD_PENDING || v->phase == POD_RUNNING ? (int64_t)v->restarts * by : 0;
         break;
     case POD_OLD:
         t->old[v->phase] += n;
@@ -162,13 +152,6 @@ static void slot_take(struct task_pods *t, struct job_pod *pod)
     t->n_present++;
 }
 
-static void slot_leave(struct task_pods *t, const struct job_pod *pod)
-{
-    t->slots[pod->index].pod = NULL;
-    bit_clear(t->present, pod->index);
-    t->n_present--;
-}
-
 static void sort_in(struct job_pods *p, struct job_pod *pod)
 {
     struct pod_slot *slot = pods_slot_of(p, pod);
@@ -196,9 +179,13 @@ static void sort_out(struct job_pods *p, struct job_pod *pod)
 
     pods_count_pod(p, pod, -1);
     list_remove(&pod->in_class);
-    if (slot && slot->pod == pod)
-        slot_leave(pods_task_of(p, pod), pod);
-    else if (slot)
+    if (slot && slot->pod == pod) {
+        struct task_pods *t = pods_task_of(p, pod);
+
+        slot->pod = NULL;
+        bit_clear(t->present, pod->index);
+        t->n_present--;
+    } else if (slot)
         p->n_doubles--;
 }
 
@@ -249,7 +236,7 @@ void pods_init(struct job_pods *p)
 static void tasks_free(struct task_pods *tasks, struct str *names, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        task_done(&tasks[i]);
+        task_resize(&tasks[i], 0);
         free((char *)names[i].p);
     }
     free(tasks);

@@ -89,11 +89,6 @@ static struct ending count_ending(const struct status_draft *d)
     return e;
 }
 
-static uint32_t status_count_of(const struct status_draft *d, const struct task_pods *t, enum pod_phase phase)
-{
-    return t->live[phase] + (counts_old(d) ? t->old[phase] : 0);
-}
-
 static void count_task(struct status_draft *d, size_t pos, const struct ending *ending, struct json *by_task,
                        int64_t totals[POD_PHASE_MAX])
 {
@@ -102,7 +97,7 @@ static void count_task(struct status_draft *d, size_t pos, const struct ending *
     bool any = false;
 
     for (int p = 0; p < POD_PHASE_MAX; p++) {
-        uint32_t n = status_count_of(d, t, (enum pod_phase)p) - (ending->by_task ? ending->by_task[pos][p] : 0);
+        uint32_t n = t->live[p] + (counts_old(d) ? t->old[p] : 0) - (ending->by_task ? ending->by_task[pos][p] : 0);
 
         if (p == POD_SUCCEEDED && !d->forgets_done)
             n = MAX_OF(n, t->n_done); /* B12: a deleted pod has still succeeded */

@@ -166,13 +166,6 @@ static void tell_waiting(struct status_draft *d, struct plan *plan)
     }
 }
 
-/* The wait is over. */
-static void clear_waiting(struct status_draft *d)
-{
-    if (str_starts(json_text(json_find(d->status, "state", "reason", NULL), STR("")), STR("Waiting")))
-        status_explain(d, NULL, "%s", "");
-}
-
 /* B51: admission refuses it, but admission may have been off. */
 static struct str unknown_dependency(const struct job *job)
 {
@@ -215,7 +208,8 @@ struct job_outcome step_active(struct status_draft *d, struct plan *plan)
     enum job_phase next;
     const char *why;
 
-    clear_waiting(d);
+    if (str_starts(json_text(json_find(d->status, "state", "reason", NULL), STR("")), STR("Waiting")))
+        status_explain(d, NULL, "%s", ""); /* the wait is over */
     out.objects_are_fine = steps_make(d, plan) == ENSURED_FINE;
     (void)kill_pods(d, POD_OLD, plan); /* what is left of an earlier attempt or a larger size */
     next = settle(d->o, d->phase, &why);

@@ -95,15 +95,10 @@ static void plugin_report_unknown(const struct place *at, struct str name, struc
                   near ? near : "", near ? "?)" : "");
 }
 
-static struct place plugin_place_of(const struct place *plugins, const struct json *node)
-{
-    return (struct place){ plugins, node, json_key(node), 0 };
-}
-
 static void set_read(struct plugin_set *set, const struct place *plugins, struct problems *ps)
 {
     JSON_FOREACH(list, plugins->node) {
-        struct place at = plugin_place_of(plugins, list);
+        struct place at = { plugins, list, json_key(list), 0 };
 
         if (!plugin_by_name(json_key(list)))
             plugin_report_unknown(&at, json_key(list), ps);

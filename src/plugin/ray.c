@@ -89,11 +89,6 @@ static bool keeps_command(const struct ray_args *args, bool is_head)
     return mode_is(args, "symmetric") || (is_head && mode_is(args, "prefix"));
 }
 
-static bool has_command(const struct json *container)
-{
-    return json_count(json_get(container, "command")) || json_count(json_get(container, "args"));
-}
-
 static struct json *only_container(const struct json *containers)
 {
     return json_count(containers) == 1 && json_is(json_first(containers), JSON_OBJECT) ? json_first(containers) : NULL;
@@ -108,7 +103,10 @@ static struct json *ray_container(const struct ray_args *args, const struct json
     JSON_FOREACH(c, containers)
         if (str_eq(json_member_text(c, "name"), name))
             return c;
-    return only && (keeps_command(args, is_head) || !has_command(only)) ? only : NULL;
+    return only && (keeps_command(args, is_head) ||
+                    (!json_count(json_get(only, "command")) && !json_count(json_get(only, "args"))))
+               ? only
+               : NULL;
 }
 
 static const struct json *template_containers(const struct job_task *task)

@@ -176,18 +176,11 @@ static void ssh_check_keys(struct plugin_call *call, const struct place *at, str
         problem_warn(ps, at, "plugin ssh: ssh-public-key without ssh-private-key is ignored; a new pair is made");
 }
 
-/* The user a container runs as, by its own securityContext or the pod's; -1: the image decides. */
-static int64_t run_as(const struct json *pod_spec, const struct json *container)
-{
-    int64_t pod = json_i64(json_find(pod_spec, "securityContext", "runAsUser", NULL), -1);
-
-    return json_i64(json_find(container, "securityContext", "runAsUser", NULL), pod);
-}
-
 static bool runs_as_root(const struct json *pod_spec, bool when_unknown)
 {
     JSON_FOREACH(c, json_get(pod_spec, "containers")) {
-        int64_t user = run_as(pod_spec, c);
+        int64_t pod = json_i64(json_find(pod_spec, "securityContext", "runAsUser", NULL), -1);
+        int64_t user = json_i64(json_find(c, "securityContext", "runAsUser", NULL), pod); /* -1: the image decides */
 
         if (user == 0 || (user < 0 && when_unknown))
             return true;

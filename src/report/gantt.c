@@ -192,16 +192,11 @@ static void job_row(struct chart *c, const struct history_job *j)
 
 /* ---- the axis ---- */
 
-static void labels_gap(struct chart *c)
-{
-    buf_repeat(c->out, ' ', c->name_n + c->queue_n + 3);
-}
-
 static void gantt_axis(struct chart *c)
 {
     size_t at = 0;
 
-    labels_gap(c);
+    buf_repeat(c->out, ' ', c->name_n + c->queue_n + 3);
     for (int64_t ms = 0; ms <= gantt_span_ms(c); ms += c->step_ms) {
         size_t column = column_of(c, c->h->begin_ms + ms);
         autobuf text = { 0 };

@@ -335,11 +335,6 @@ const char *decision_class(const struct history_decision *d)
     return "bad";
 }
 
-static void mark_line(const struct gantt *g, int64_t at_ms, double top, double bottom)
-{
-    buf_fmt(g->out, "<path class=\"dl\" d=\"M%.1f %.1fV%.1f\"/>\n", x_of(g, at_ms), top, bottom);
-}
-
 struct chart_mark {
     size_t first, last; /* decisions, from 1; 0: no mark */
     double x, width;    /* of its middle */
@@ -388,7 +383,7 @@ static void marks(const struct gantt *g, const struct history_job *j, double y, 
 
         if (d->job != j)
             continue;
-        mark_line(g, d->at_ms, y + 15, bottom);
+        buf_fmt(g->out, "<path class=\"dl\" d=\"M%.1f %.1fV%.1f\"/>\n", at, y + 15, bottom);
         if (m.first && at - mark_width(i, i) / 2 < m.x + m.width / 2 + 2) {
             m.last = i;
             m.width = mark_width(m.first, m.last);

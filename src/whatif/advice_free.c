@@ -32,13 +32,6 @@ struct tenants {
 
 /* ---- finding ---- */
 
-static int64_t group_priority(struct tenants *t, struct str namespace, struct str group)
-{
-    struct sched_group_view g;
-
-    return sched_group_view(future_sched(t->f), namespace, group, &g) ? g.priority : 0;
-}
-
 static struct advice_free_tenant *advice_free_tenant_of(struct tenants *t, const struct json *pod)
 {
     struct arena *a = t->v->a;
@@ -46,15 +39,18 @@ static struct advice_free_tenant *advice_free_tenant_of(struct tenants *t, const
                group = object_annotation(pod, "scheduling.k8s.io/group-name"), namespace = namespace_of(pod);
     struct str title = full_name(a, namespace, str_empty(job) ? group : job);
     struct advice_free_tenant *n = map_get(&t->index, title);
+    struct sched_group_view g;
+    bool is_known;
 
     if (n)
         return n;
+    is_known = sched_group_view(future_sched(t->f), namespace, group, &g);
     n = arena_new(a, struct advice_free_tenant);
     *n = (struct advice_free_tenant){ .title = title,
                                       .kind = str_empty(job) ? "PodGroup" : JOB_KIND,
                                       .namespace = arena_str(a, namespace),
                                       .name = arena_str(a, str_empty(job) ? group : job),
-                                      .priority = group_priority(t, namespace, group) };
+                                      .priority = is_known ? g.priority : 0 };
     map_put(&t->index, n->title, n);
     *vec_push(a, &t->list) = n;
     return n;

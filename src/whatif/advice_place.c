@@ -141,12 +141,6 @@ static bool advice_place_is_listed(const struct str *list, size_t n, struct str 
     return false;
 }
 
-/* Taints that say "I am not well" are not to be tolerated. */
-static bool is_of_health(const struct json *taint)
-{
-    return str_starts(json_member_text(taint, "key"), STR("node.kubernetes.io/"));
-}
-
 static bool try_taint(struct advising *v, const struct json *taint)
 {
     struct suggestion s = { 0 };
@@ -169,7 +163,8 @@ static void advise_taints(struct advising *v)
         JSON_FOREACH(taint, json_find(*o, "spec", "taints", NULL)) {
             struct str text = taint_text(v->a, taint);
 
-            if (n == PLACES_TRIED || !keeps_away(taint) || is_of_health(taint) ||
+            if (n == PLACES_TRIED || !keeps_away(taint) ||
+                str_starts(json_member_text(taint, "key"), STR("node.kubernetes.io/")) || /* the node is not well */
                 advice_place_is_listed(tried, n, text))
                 continue;
             tried[n++] = text;

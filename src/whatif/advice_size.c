@@ -28,14 +28,6 @@ static int64_t sum_of_minima(const struct job *job)
     return sum;
 }
 
-/* The job's own number when one of its tasks needs 'less' fewer. */
-static int64_t job_min_after(const struct job *job, int64_t less)
-{
-    int64_t sum = sum_of_minima(job) - less, lower = MAX_OF(sum, job->spec.min_available - less);
-
-    return MIN_OF((int64_t)job->spec.min_available, lower);
-}
-
 static void set_number(struct advising *v, struct suggestion *s, struct str path, int64_t n)
 {
     edit_job(v, s, path, json_int(v->a, n));
@@ -43,7 +35,8 @@ static void set_number(struct advising *v, struct suggestion *s, struct str path
 
 static void lower_job_min(struct advising *v, struct suggestion *s, int64_t less)
 {
-    int64_t min = job_min_after(&v->job, less);
+    int64_t sum = sum_of_minima(&v->job) - less, have = v->job.spec.min_available;
+    int64_t min = MIN_OF(have, MAX_OF(sum, have - less));
 
     if (min != v->job.spec.min_available)
         set_number(v, s, STR("/spec/minAvailable"), min);

@@ -314,13 +314,6 @@ void default_topology(struct arena *a, struct json *topology, uint8_t mark)
         json_mark(json_set(topology, "mode", json_str(a, STR("hard"))), mark);
 }
 
-/* B54: a queue that has just been made has no state yet; it is open. */
-static bool queue_is_open(const struct json *queue, struct str *ret_state)
-{
-    *ret_state = json_member_text(json_get(queue, "status"), "state");
-    return str_empty(*ret_state) || str_eq(*ret_state, STR("Open"));
-}
-
 void check_queue_open(struct check *c, const struct place *at, const struct admit_env *env, bool is_job)
 {
     struct str name = json_text(at->node, STR("")), state;
@@ -329,12 +322,11 @@ void check_queue_open(struct check *c, const struct place *at, const struct admi
     if (str_empty(name) || !env->find_queue)
         return;
     queue = env->find_queue(env->ctx, name);
+    state = json_member_text(json_get(queue, "status"), "state");
     if (!queue)
         check_error(c, at, "unable to find %squeue: " QUEUE_NOT_FOUND ": create it or use another one",
                     is_job ? "job " : "", STR_ARG(name));
-    else if (queue_is_open(queue, &state))
-        return;
-    else
+    else if (!str_empty(state) && !str_is(state, "Open")) /* B54: a new queue has no state yet; it is open */
         check_error(c, at, "can only submit %s to queue with state `Open`, queue `%.*s` status is `%.*s`",
                     is_job ? "job" : "PodGroup", STR_ARG(name), STR_ARG(state));
 }

@@ -22,11 +22,6 @@ static bool is_native(struct str name)
     return !has_prefix(name) || str_has(name, STR("kubernetes.io/"));
 }
 
-static bool is_standard(struct str name)
-{
-    return str_is(name, "cpu") || str_is(name, "memory") || str_is(name, "ephemeral-storage") || is_hugepages(name);
-}
-
 static bool may_overcommit(struct str name)
 {
     return is_native(name) && !is_hugepages(name);
@@ -40,7 +35,8 @@ static void check_resource_name(struct check *c, const struct place *at, bool is
 
     if (why)
         check_error(c, at, "the name of the resource %s", why);
-    else if (is_container && !has_prefix(at->key) && !is_standard(at->key))
+    else if (is_container && !has_prefix(at->key) && !str_is(at->key, "cpu") && !str_is(at->key, "memory") &&
+             !str_is(at->key, "ephemeral-storage") && !is_hugepages(at->key))
         check_error(c, at,
                     "\"%.*s\" must be a standard resource for containers (cpu, memory, ephemeral-storage, "
                     "hugepages-<size>) or have a prefix, such as nvidia.com/gpu",

@@ -240,11 +240,6 @@ static void check_volume_name(struct pod_check *pc, const struct place *up)
         check_error(pc->c, &at, "not found: the pod has no volume \"%.*s\"", STR_ARG(name));
 }
 
-static bool is_privileged(const struct json *container)
-{
-    return json_bool(json_find(container, "securityContext", "privileged", NULL), false);
-}
-
 static void check_mount(struct pod_check *pc, const struct place *mount, const struct json *container)
 {
     struct place sub = place_member(mount, "subPath"), expr = place_member(mount, "subPathExpr");
@@ -259,7 +254,8 @@ static void check_mount(struct pod_check *pc, const struct place *mount, const s
     check_inner_path(pc->c, &expr);
     if (json_text(sub.node, STR("")).n && json_text(expr.node, STR("")).n)
         check_error(pc->c, &expr, "subPathExpr and subPath are mutually exclusive");
-    if (str_is(json_text(propagation.node, STR("")), "Bidirectional") && !is_privileged(container))
+    if (str_is(json_text(propagation.node, STR("")), "Bidirectional") &&
+        !json_bool(json_find(container, "securityContext", "privileged", NULL), false))
         check_error(pc->c, &propagation, "Bidirectional mount propagation is available only to privileged containers");
     if (deep_text.n && !str_is(deep_text, "Disabled") && !json_bool(json_get(mount->node, "readOnly"), false))
         check_error(pc->c, &deep, "may only be set when readOnly is true");

@@ -176,11 +176,6 @@ static void tree_below(struct queue_tree *t, size_t top, struct queue_list *ret)
     t->all.v[top].is_seen = false;
 }
 
-static bool knows_queues(const struct admit_env *env)
-{
-    return env->find_queue || env->each_queue;
-}
-
 /* ---- reporting at one amount ---- */
 
 static void amount_error(struct queue_check *qc, enum admit_queue_amount kind, struct str resource, const char *fmt,
@@ -377,7 +372,7 @@ static void check_parent(struct queue_check *qc)
         return;
     }
     parent = is_root_name(qc->parent) ? NULL : tree_find(qc, qc->parent);
-    if (!is_root_name(qc->parent) && !parent && knows_queues(qc->env)) {
+    if (!is_root_name(qc->parent) && !parent && (qc->env->find_queue || qc->env->each_queue)) {
         check_error(qc->c, &at, "failed to get parent queue %.*s of queue %.*s: " QUEUE_NOT_FOUND ": create it first",
                     STR_ARG(qc->parent), STR_ARG(qc->name), STR_ARG(qc->parent));
         return;

@@ -186,11 +186,6 @@ static void container_amount(struct arena *a, const struct json *holder, enum re
     resources_merge(a, ret, &limits, first);
 }
 
-static bool is_sidecar(const struct json *init_container)
-{
-    return str_is(json_member_text(init_container, "restartPolicy"), "Always");
-}
-
 /* Pod-level amounts (spec.resources) replace the sums, but only for what may be set there. */
 static bool is_pod_level(struct str name)
 {
@@ -247,7 +242,7 @@ static void sum_containers(struct pod_sums *s, const struct json *spec, enum res
     }
     JSON_FOREACH(c, json_get(spec, "initContainers")) {
         container_amount(s->arena, c, what, &one);
-        sum_init_container(s, &one, is_sidecar(c));
+        sum_init_container(s, &one, str_is(json_member_text(c, "restartPolicy"), "Always"));
     }
 }
 
@@ -284,11 +279,6 @@ void pod_limits(struct arena *a, const struct json *pod_spec, struct resources *
     pod_amount(a, pod_spec, LIMITS, ret);
 }
 
-static bool is_core(struct str name)
-{
-    return str_is(name, "cpu") || str_is(name, "memory") || str_is(name, "ephemeral-storage");
-}
-
 /* In any order; resources_sort() follows. */
 static void resources_use(struct arena *a, struct resources *r, struct str name, struct quantity q)
 {
@@ -310,7 +300,8 @@ void pod_quota_usage(struct arena *a, const struct json *pod_spec, struct resour
     resources_use(a, ret, STR("pods"), quantity_of_i64(1, QUANTITY_DECIMAL_SI));
     resources_use(a, ret, STR("count/pods"), quantity_of_i64(1, QUANTITY_DECIMAL_SI));
     VEC_FOREACH(l, &limits.list)
-        if (is_core(l->name)) /* a quota knows no limits of extended resources: they equal the requests */
+        /* a quota knows no limits of extended resources: they equal the requests */
+        if (str_is(l->name, "cpu") || str_is(l->name, "memory") || str_is(l->name, "ephemeral-storage"))
             resources_use(a, ret, arena_cat(a, STR("limits."), l->name), l->q);
     resources_sort(ret);
 }
