@@ -52,6 +52,11 @@ struct resource_type {
     const struct type_custom *custom; /* NULL: it is of this program */
 };
 
+struct object_key { /* names one object */
+    const struct resource_type *type;
+    struct str namespace, name; /* namespace: empty for kinds that have none */
+};
+
 extern const struct resource_type resource_types[];
 extern const size_t n_resource_types;
 

@@ -52,7 +52,8 @@ static const char *origin_of(const struct live *l)
 static int live_list(struct live *l, const struct resource_type *type, struct str namespace, struct kube_list *ret,
                      struct err *e)
 {
-    if (kube_ask_list(l->ask, l->arena, type, namespace, ret, e) == 0 || e->code == ERR_NOT_FOUND)
+    if (kube_ask_list(l->ask, l->arena, &(struct object_key){ type, namespace }, ret, e) == 0 ||
+        e->code == ERR_NOT_FOUND)
         return 0;
     return -1;
 }
@@ -136,7 +137,9 @@ static int read_secret(struct live *l, struct str namespace, struct str job, str
     const struct resource_type *secret = type_by_kind(STR("v1"), STR("Secret"));
     struct json *found;
 
-    if (kube_ask_object(l->ask, l->arena, secret, namespace, arena_cat(l->arena, job, STR("-ssh")), &found, e) < 0)
+    if (kube_ask_object(l->ask, l->arena,
+                        &(struct object_key){ secret, namespace, arena_cat(l->arena, job, STR("-ssh")) }, &found,
+                        e) < 0)
         return e->code == ERR_NOT_FOUND || e->code == ERR_FORBIDDEN ? 0 : -1;
     *vec_push(l->arena, &ret->items) = found;
     return 0;

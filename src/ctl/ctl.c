@@ -83,11 +83,13 @@ struct ctl_name ctl_name_of(const char *kind, const struct json *object)
 
 static int ctl_call(struct ctl *c, const struct kube_call *request, struct json **ret, struct err *e)
 {
-    struct json *said = NULL;
-    int rc = kube_ask_call(c->ask, c->arena, request, ret, &said, e);
+    struct json *answer;
+    int rc = kube_ask_call(c->ask, c->arena, request, &answer, e);
 
     c->asked = (struct kube_call){ .method = request->method, .path = arena_str(c->arena, request->path) };
-    c->said = said;
+    c->said = rc < 0 ? answer : NULL;
+    if (rc == 0 && ret)
+        *ret = answer;
     return rc;
 }
 

@@ -211,7 +211,7 @@ static int ctl_exec_talk(struct exec *x, struct err *e)
     struct kube_stream_events events = { x, on_open, exec_on_message, exec_on_end };
     bool was_open = false;
 
-    if (kube_ask_websocket(x->how->ask, x->how->path, "v5.channel.k8s.io", &events, &x->stream, e) < 0)
+    if (kube_ask_websocket(x->how->ask, x->how->path, &events, &x->stream, e) < 0)
         return -1;
     while (x->stream && !x->has_verdict && !x->is_detached && !x->signo) {
         if (x->is_open && !was_open && x->how->is_tty) {

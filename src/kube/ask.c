@@ -150,8 +150,12 @@ static int ask_check(const struct kube_ask *k, const struct ask_reply *r, struct
 
 /* ---- questions ---- */
 
-int kube_ask_call(struct kube_ask *k, struct arena *a, const struct kube_call *call, struct json **ret,
-                  struct json **ret_said, struct err *e)
+static int ask_bad_body(const struct kube_ask *k, struct str path, struct err *e)
+{
+    return err_wrap(e, "%.*s%.*s", STR_ARG(k->config->server), STR_ARG(path));
+}
+
+int kube_ask_call(struct kube_ask *k, struct arena *a, const struct kube_call *call, struct json **ret, struct err *e)
 {
     struct http_request request = { .method = call->method,
                                     .path = call->path,
@@ -165,48 +169,19 @@ int kube_ask_call(struct kube_ask *k, struct arena *a, const struct kube_call *c
 
     if (rc == 0 && r.err.code == ERR_OK &&
         json_parse(a, arena_str(a, buf_view(&r.body)), NULL, &answer, r.status < 300 ? e : NULL) < 0)
-        rc = r.status < 300 ? err_wrap(e, "%.*s%.*s", STR_ARG(k->config->server), STR_ARG(call->path)) : 0;
+        rc = r.status < 300 ? ask_bad_body(k, call->path, e) : 0;
     if (rc == 0)
         rc = ask_check(k, &r, e);
-    if (rc == 0 && ret)
-        *ret = answer;
-    if (ret_said)
-        *ret_said = rc < 0 && str_is(json_member_text(answer, "kind"), "Status") ? answer : NULL;
+    if (ret)
+        *ret = rc == 0 || str_is(json_member_text(answer, "kind"), "Status") ? answer : NULL;
     buf_done(&r.body);
     return rc;
 }
 
-static int ask_document(struct kube_ask *k, struct arena *a, struct http_request *request, const struct json_mask *mask,
-                        struct json **ret, struct err *e)
+static int ask_body(struct kube_ask *k, struct arena *a, struct http_request *request, struct str *ret, struct err *e)
 {
     struct ask_reply r = { 0 };
     int rc = ask_ask(k, request, &r, e);
-
-    if (rc == 0)
-        rc = ask_check(k, &r, e);
-    if (rc == 0) {
-        struct str text = arena_str(a, buf_view(&r.body));
-
-        rc = mask ? json_parse_masked(a, text, mask, ret, e) : json_parse(a, text, NULL, ret, e);
-        if (rc < 0)
-            (void)err_wrap(e, "%.*s%.*s", STR_ARG(k->config->server), STR_ARG(request->path));
-    }
-    buf_done(&r.body);
-    return rc;
-}
-
-int kube_ask_get(struct kube_ask *k, struct arena *a, struct str path, struct json **ret, struct err *e)
-{
-    struct http_request request = { .method = "GET", .path = path, .total_ms = ANSWER_MS };
-
-    return ask_document(k, a, &request, NULL, ret, e);
-}
-
-int kube_ask_text(struct kube_ask *k, struct arena *a, struct str path, struct str *ret, struct err *e)
-{
-    struct http_request request = { .method = "GET", .path = path, .accept = "*/*", .total_ms = ANSWER_MS };
-    struct ask_reply r = { 0 };
-    int rc = ask_ask(k, &request, &r, e);
 
     if (rc == 0)
         rc = ask_check(k, &r, e);
@@ -216,25 +191,29 @@ int kube_ask_text(struct kube_ask *k, struct arena *a, struct str path, struct s
     return rc;
 }
 
-int kube_ask_post(struct kube_ask *k, struct arena *a, struct str path, const struct json *body, struct json **ret,
-                  struct err *e)
+int kube_ask_get(struct kube_ask *k, struct arena *a, struct str path, struct json **ret, struct err *e)
 {
-    autobuf text = { 0 };
-    struct http_request request = {
-        .method = "POST", .path = path, .body_type = "application/json", .total_ms = ANSWER_MS
-    };
+    struct http_request request = { .method = "GET", .path = path, .total_ms = ANSWER_MS };
 
-    json_print(&text, body);
-    request.body = buf_view(&text);
-    return ask_document(k, a, &request, NULL, ret, e);
+    struct str text;
+
+    if (ask_body(k, a, &request, &text, e) < 0)
+        return -1;
+    return json_parse(a, text, NULL, ret, e) < 0 ? ask_bad_body(k, path, e) : 0;
 }
 
-int kube_ask_object(struct kube_ask *k, struct arena *a, const struct resource_type *type, struct str namespace,
-                    struct str name, struct json **ret, struct err *e)
+int kube_ask_text(struct kube_ask *k, struct arena *a, struct str path, struct str *ret, struct err *e)
+{
+    struct http_request request = { .method = "GET", .path = path, .accept = "*/*", .total_ms = ANSWER_MS };
+
+    return ask_body(k, a, &request, ret, e);
+}
+
+int kube_ask_object(struct kube_ask *k, struct arena *a, const struct object_key *key, struct json **ret, struct err *e)
 {
     autobuf path = { 0 };
 
-    path_object(&path, type, namespace, name, NULL);
+    path_object(&path, key->type, key->namespace, key->name, NULL);
     return kube_ask_get(k, a, buf_view(&path), ret, e);
 }
 
@@ -261,8 +240,8 @@ static void ask_keep(struct arena *a, const struct resource_type *type, const st
     *vec_push(a, &ret->items) = copy;
 }
 
-int kube_ask_list(struct kube_ask *k, struct arena *a, const struct resource_type *type, struct str namespace,
-                  struct kube_list *ret, struct err *e)
+int kube_ask_list(struct kube_ask *k, struct arena *a, const struct object_key *what, struct kube_list *ret,
+                  struct err *e)
 {
     autobuf next = { 0 };
 
@@ -271,15 +250,18 @@ int kube_ask_list(struct kube_ask *k, struct arena *a, const struct resource_typ
         autobuf path = { 0 };
         struct http_request request = { .method = "GET", .total_ms = ANSWER_MS };
         struct json *list;
+        struct str text;
 
-        path_collection(&path, type, namespace);
+        path_collection(&path, what->type, what->namespace);
         buf_fmt(&path, "?limit=%d", PAGE_ITEMS);
         path_query(&path, "continue", buf_view(&next));
         request.path = buf_view(&path);
-        if (ask_document(k, &page, &request, mask_of_list(&page, type), &list, e) < 0)
+        if (ask_body(k, &page, &request, &text, e) < 0)
             return -1;
+        if (json_parse_masked(&page, text, mask_of_list(&page, what->type), &list, e) < 0)
+            return ask_bad_body(k, request.path, e);
         JSON_FOREACH(item, json_get(list, "items"))
-            ask_keep(a, type, item, ret);
+            ask_keep(a, what->type, item, ret);
         buf_reset(&next);
         buf_str(&next, json_text(json_find(list, "metadata", "continue", NULL), STR("")));
     } while (next.n);

@@ -24,16 +24,12 @@ int kube_ask_get(struct kube_ask *k, struct arena *a, struct str path, struct js
 /* A document that is not JSON: "/metrics". */
 int kube_ask_text(struct kube_ask *k, struct arena *a, struct str path, struct str *ret, struct err *e);
 
-/* One object; 'namespace' is ignored for kinds that have none. */
-int kube_ask_object(struct kube_ask *k, struct arena *a, const struct resource_type *type, struct str namespace,
-                    struct str name, struct json **ret, struct err *e);
+/* One object; the namespace is ignored for kinds that have none. */
+int kube_ask_object(struct kube_ask *k, struct arena *a, const struct object_key *key, struct json **ret,
+                    struct err *e);
 
-/* A review or another question that is asked by a POST and changes nothing. */
-int kube_ask_post(struct kube_ask *k, struct arena *a, struct str path, const struct json *body, struct json **ret,
-                  struct err *e);
-
-/* Any request. What the server says when it refuses is whole in '*ret_said' (its Status; NULL if it sent none), where an
- * error has room for a sentence. 'ret_said' may be NULL. */
+/* Any request. '*ret' is the answer; after a failure it is the server's Status with all that 'e' has no room for, or NULL
+ * if it sent none. 'ret' may be NULL. */
 struct kube_call {
     const char *method;
     struct str path;
@@ -41,17 +37,16 @@ struct kube_call {
     const char *body_type; /* NULL: application/json */
     const char *accept;    /* NULL: application/json */
 };
-int kube_ask_call(struct kube_ask *k, struct arena *a, const struct kube_call *call, struct json **ret,
-                  struct json **ret_said, struct err *e);
+int kube_ask_call(struct kube_ask *k, struct arena *a, const struct kube_call *call, struct json **ret, struct err *e);
 
 struct kube_list {
     VEC(struct json *) items; /* each with apiVersion and kind */
 };
 
-/* All objects of a type, of one namespace (empty: of all), page by page; appended to '*ret'. Of Pods only what a
- * scheduler looks at. */
-int kube_ask_list(struct kube_ask *k, struct arena *a, const struct resource_type *type, struct str namespace,
-                  struct kube_list *ret, struct err *e);
+/* All objects of a type, of one namespace (empty: of all), page by page; appended to '*ret'. The key's name is ignored.
+ * Of Pods only the fields that a scheduler reads. */
+int kube_ask_list(struct kube_ask *k, struct arena *a, const struct object_key *what, struct kube_list *ret,
+                  struct err *e);
 
 /* ---- what lasts: logs that are followed, watches, terminals ---- nothing here waits ---- */
 
@@ -68,9 +63,9 @@ struct kube_stream_events {
 int kube_ask_stream(struct kube_ask *k, struct str path, const struct kube_stream_events *events,
                     struct kube_stream **ret, struct err *e);
 
-/* The same, as a WebSocket of one of the protocols (a list for Sec-WebSocket-Protocol): on_data has a whole message. */
-int kube_ask_websocket(struct kube_ask *k, struct str path, const char *protocols,
-                       const struct kube_stream_events *events, struct kube_stream **ret, struct err *e);
+/* The same, as a WebSocket of the protocol of exec (v5.channel.k8s.io): on_data has a whole message. */
+int kube_ask_websocket(struct kube_ask *k, struct str path, const struct kube_stream_events *events,
+                       struct kube_stream **ret, struct err *e);
 void kube_stream_write(struct kube_stream *s, struct str first, struct str rest); /* one message of both */
 size_t kube_stream_queued(const struct kube_stream *s);
 void kube_stream_end(struct kube_stream *s); /* no more callbacks */

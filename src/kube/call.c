@@ -164,18 +164,17 @@ uint64_t call_read(struct kube *k, const struct resource_type *type, struct str 
     return c->token;
 }
 
-void call_ask(struct kube *k, const char *method, struct str path, const struct json *body, kube_asked_f asked,
-              void *ctx)
+void call_ask(struct kube *k, const struct kube_question *q)
 {
     struct call *c = call_new(k, NULL);
 
-    c->method = method;
-    c->asked = asked;
-    c->asked_ctx = ctx;
-    buf_str(&c->path, path);
-    if (body) {
+    c->method = q->method;
+    c->asked = q->asked;
+    c->asked_ctx = q->ctx;
+    buf_str(&c->path, q->path);
+    if (q->body) {
         c->body_type = JSON_TYPE;
-        json_print(&c->body, body);
+        json_print(&c->body, q->body);
     }
     list_push(&k->waiting, &c->link);
 }
@@ -214,7 +213,8 @@ void call_give_up(struct call *c, const struct err *e, bool is_unknown)
     } else if (c->asked)
         c->asked(c->asked_ctx, NULL, e);
     else
-        kube_answer(c->kube, c->kind->type, c->token, NULL, e, is_unknown && !c->is_read);
+        kube_answer(c->kube, c->kind->type, NULL,
+                    &(struct answer){ .token = c->token, .err = *e, .is_unknown = is_unknown && !c->is_read });
     call_free(c);
 }
 
@@ -261,7 +261,7 @@ static void call_succeed(struct call *c, struct str body)
     }
     if (o && !c->is_read)
         reflectors_expect(c->kube, c->kind->type, o->rev);
-    kube_answer(c->kube, c->kind->type, c->token, o, NULL, false);
+    kube_answer(c->kube, c->kind->type, o, &(struct answer){ .token = c->token });
     call_free(c);
 }
 
@@ -284,7 +284,7 @@ static void call_fail(struct call *c, const struct http_answer *a)
         return;
     }
     if (c->is_read && a->err.code == ERR_OK && a->status == 404) {
-        kube_answer(c->kube, c->kind->type, c->token, NULL, NULL, false);
+        kube_answer(c->kube, c->kind->type, NULL, &(struct answer){ .token = c->token });
         call_free(c);
         return;
     }
@@ -315,7 +315,12 @@ static void call_on_end(void *ctx, const struct http_answer *a)
     c->exchange = NULL;
     if (k->opt.retry_max_ms)
         retry_ms = MIN_OF(retry_ms, k->opt.retry_max_ms);
-    pace_ended(&k->pace, pace, c->sent_ms, now_ms, a->took_us, retry_ms, rand_u64(&k->rand));
+    pace_ended(&k->pace, &(struct pace_result){ .answer = pace,
+                                                .sent_ms = c->sent_ms,
+                                                .now_ms = now_ms,
+                                                .took_us = a->took_us,
+                                                .wait_ms = retry_ms,
+                                                .chance = rand_u64(&k->rand) });
     k->stats.busy += pace == PACE_BUSY;
     if (pace == PACE_BUSY && now_ms < c->accepted_ms + PATIENCE_MS) {
         call_count(c, KUBE_BUSY);

@@ -85,16 +85,12 @@ void kube_tell(struct kube *k, enum cluster_event_kind kind, const struct resour
     news_new(k, kind, type, take)->rev = rev;
 }
 
-void kube_answer(struct kube *k, const struct resource_type *type, uint64_t token, struct object *take,
-                 const struct err *e, bool is_unknown)
+void kube_answer(struct kube *k, const struct resource_type *type, struct object *take, const struct answer *answer)
 {
     struct news *n = news_new(k, CLUSTER_RESULT, type, take);
 
-    n->answer = xcalloc(1, sizeof(*n->answer));
-    n->answer->token = token;
-    n->answer->is_unknown = is_unknown;
-    if (e)
-        n->answer->err = *e;
+    n->answer = xmalloc(sizeof(*n->answer));
+    *n->answer = *answer;
 }
 
 static void news_free(struct news *n)
@@ -389,12 +385,11 @@ void cluster_kube_unfollow(struct cluster *c, const struct resource_type *type, 
             reflector_free(r);
 }
 
-void cluster_kube_ask(struct cluster *c, const char *method, struct str path, const struct json *body,
-                      kube_asked_f asked, void *ctx)
+void cluster_kube_ask(struct cluster *c, const struct kube_question *q)
 {
     struct kube *k = kube_of(c);
 
-    call_ask(k, method, path, body, asked, ctx);
+    call_ask(k, q);
     timer_set(k, 0);
 }
 

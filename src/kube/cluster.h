@@ -83,8 +83,14 @@ void cluster_kube_unfollow(struct cluster *c, const struct resource_type *type, 
  * the call, NULL: 'e' says why there is none. Called by cluster_next(), never before this returns; never, if the
  * cluster is freed before. */
 typedef void (*kube_asked_f)(void *ctx, const struct json *answer, const struct err *e);
-void cluster_kube_ask(struct cluster *c, const char *method, struct str path, const struct json *body,
-                      kube_asked_f asked, void *ctx);
+struct kube_question {
+    const char *method;
+    struct str path;
+    const struct json *body; /* NULL: none */
+    kube_asked_f asked;
+    void *ctx;
+};
+void cluster_kube_ask(struct cluster *c, const struct kube_question *q);
 
 /* What came of writes, by the status of their answers. */
 enum kube_outcome {

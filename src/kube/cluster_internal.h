@@ -164,8 +164,7 @@ const struct kind *kube_kind(struct kube *k, const struct resource_type *type);
 /* Takes the object. */
 void kube_tell(struct kube *k, enum cluster_event_kind kind, const struct resource_type *type, struct object *take,
                uint64_t rev);
-void kube_answer(struct kube *k, const struct resource_type *type, uint64_t token, struct object *take,
-                 const struct err *e, bool is_unknown);
+void kube_answer(struct kube *k, const struct resource_type *type, struct object *take, const struct answer *answer);
 
 /* The identity to send with. READY: put it into the request. */
 enum credential_state kube_identify(struct kube *k, struct http_request *r, uint64_t *ret_generation, struct err *e);
@@ -185,8 +184,7 @@ void reflectors_expect(struct kube *k, const struct resource_type *type, uint64_
 
 uint64_t call_write(struct kube *k, const struct op *op);
 uint64_t call_read(struct kube *k, const struct resource_type *type, struct str namespace, struct str name);
-void call_ask(struct kube *k, const char *method, struct str path, const struct json *body, kube_asked_f asked,
-              void *ctx);
+void call_ask(struct kube *k, const struct kube_question *q);
 void calls_recall(struct kube *k); /* the right to write has ended: all writes fail */
 void calls_turn(struct kube *k, int64_t now_ms);
 int64_t calls_due(const struct kube *k);

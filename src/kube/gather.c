@@ -184,7 +184,7 @@ void gather_done(struct call *c, struct str body)
     (void)json_parse(&a, body, NULL, &answer, NULL); /* what cannot be read shows nothing as gone */
     LIST_FOREACH(struct call, m, c->members, link)
         if (is_gone(answer, m->gathered->uid)) {
-            kube_answer(m->kube, m->kind->type, m->token, NULL, NULL, false);
+            kube_answer(m->kube, m->kind->type, NULL, &(struct answer){ .token = m->token });
             call_free(m);
         }
     all_alone(c);

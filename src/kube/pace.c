@@ -64,15 +64,15 @@ static bool is_slow(const struct pace *p)
     return p->usual_us > quick_us * SLOW_TIMES + SLOW_US;
 }
 
-/* Fewer, once for all that were on their way together. */
-static void pace_cut(struct pace *p, int64_t sent_ms, int64_t now_ms, uint32_t num, uint32_t den, unsigned least)
+/* Lower the limit by a 'part'-th, once for all requests that were on their way together. */
+static void pace_cut(struct pace *p, const struct pace_result *r, uint32_t part, unsigned least)
 {
     p->is_steady = true;
-    if (sent_ms < p->cut_ms)
+    if (r->sent_ms < p->cut_ms)
         return;
-    p->cut_ms = now_ms + 1;
+    p->cut_ms = r->now_ms + 1;
     if (pace_limit(p) > least)
-        p->limit_milli = MAX_OF((uint32_t)((uint64_t)p->limit_milli * num / den), least * 1000);
+        p->limit_milli = MAX_OF((uint32_t)((uint64_t)p->limit_milli * (part - 1) / part), least * 1000);
 }
 
 static void pace_grow(struct pace *p, int64_t sent_ms)
@@ -83,21 +83,21 @@ static void pace_grow(struct pace *p, int64_t sent_ms)
         p->limit_milli = MIN_OF(p->limit_milli + step, PACE_MOST * 1000u);
 }
 
-void pace_ended(struct pace *p, enum pace_answer answer, int64_t sent_ms, int64_t now_ms, int64_t took_us,
-                int64_t wait_ms, uint64_t chance)
+void pace_ended(struct pace *p, const struct pace_result *r)
 {
-    if (answer == PACE_FINE) {
-        pace_measure(p, now_ms, took_us);
+    if (r->answer == PACE_FINE) {
+        pace_measure(p, r->now_ms, r->took_us);
         if (is_slow(p))
-            pace_cut(p, sent_ms, now_ms, 7, 8, PACE_LEAST);
+            pace_cut(p, r, 8, PACE_LEAST);
         else
-            pace_grow(p, sent_ms);
+            pace_grow(p, r->sent_ms);
     } else {
-        pace_cut(p, sent_ms, now_ms, 1, 2, 1);
+        pace_cut(p, r, 2, 1);
     }
-    if (answer == PACE_BUSY) {
-        wait_ms = MIN_OF(wait_ms > 0 ? wait_ms : BUSY_WAIT_MS, WAIT_MAX_MS);
-        p->hold_ms = MAX_OF(p->hold_ms, now_ms + wait_ms + (int64_t)(chance % (uint64_t)(wait_ms / 4 + 1)));
+    if (r->answer == PACE_BUSY) {
+        int64_t wait_ms = MIN_OF(r->wait_ms > 0 ? r->wait_ms : BUSY_WAIT_MS, WAIT_MAX_MS);
+
+        p->hold_ms = MAX_OF(p->hold_ms, r->now_ms + wait_ms + (int64_t)(r->chance % (uint64_t)(wait_ms / 4 + 1)));
     }
     pace_cancelled(p);
 }

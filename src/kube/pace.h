@@ -37,10 +37,13 @@ void pace_init(struct pace *p);
 bool pace_may(const struct pace *p, int64_t now_ms);
 void pace_sent(struct pace *p);
 
-/* A request that was sent at 'sent_ms' has come to its end. 'wait_ms': what a busy server asked for; 0: nothing.
- * 'chance' is any number, for the little longer. */
-void pace_ended(struct pace *p, enum pace_answer answer, int64_t sent_ms, int64_t now_ms, int64_t took_us,
-                int64_t wait_ms, uint64_t chance);
+struct pace_result { /* of a request that has ended */
+    enum pace_answer answer;
+    int64_t sent_ms, now_ms, took_us;
+    int64_t wait_ms; /* what a busy server asked for; 0: nothing */
+    uint64_t chance; /* any number: the wait is longer by up to a quarter, so that clients do not return together */
+};
+void pace_ended(struct pace *p, const struct pace_result *r);
 /* It was called back. */
 void pace_cancelled(struct pace *p);
 

@@ -173,10 +173,11 @@ static void followed_answer(struct reflector *r, const struct err *e)
 {
     struct followed *f = r->followed;
 
-    if (f && f->token)
-        kube_answer(r->kube, r->kind->type, f->token, e ? NULL : object_ref(f->object), e, false);
-    if (f)
-        f->token = 0;
+    if (!f || !f->token)
+        return;
+    kube_answer(r->kube, r->kind->type, e ? NULL : object_ref(f->object),
+                &(struct answer){ .token = f->token, .err = e ? *e : (struct err){ 0 } });
+    f->token = 0;
 }
 
 static void reflector_tell(struct reflector *r, struct object *take, bool is_gone)

@@ -129,8 +129,8 @@ int kube_ask_stream(struct kube_ask *k, struct str path, const struct kube_strea
     return stream_open(k, s, path, k->config->headers, e);
 }
 
-int kube_ask_websocket(struct kube_ask *k, struct str path, const char *protocols,
-                       const struct kube_stream_events *events, struct kube_stream **ret, struct err *e)
+int kube_ask_websocket(struct kube_ask *k, struct str path, const struct kube_stream_events *events,
+                       struct kube_stream **ret, struct err *e)
 {
     struct kube_stream *s = xcalloc(1, sizeof(*s));
     autoarena scratch = { 0 };
@@ -150,7 +150,7 @@ int kube_ask_websocket(struct kube_ask *k, struct str path, const char *protocol
     *vec_push(&scratch, &headers) = "Upgrade: websocket";
     *vec_push(&scratch, &headers) = "Sec-WebSocket-Version: 13";
     *vec_push(&scratch, &headers) = arena_fmt(&scratch, "Sec-WebSocket-Key: %s", s->key.p).p;
-    *vec_push(&scratch, &headers) = arena_fmt(&scratch, "Sec-WebSocket-Protocol: %s", protocols).p;
+    *vec_push(&scratch, &headers) = "Sec-WebSocket-Protocol: v5.channel.k8s.io";
     *vec_push(&scratch, &headers) = NULL;
     *ret = s;
     return stream_open(k, s, path, headers.v, e);

@@ -160,8 +160,9 @@ static void authorize(struct kubelet_request *r)
     json_set(what, "resource", json_str(&a, STR("nodes")));
     json_set(what, "subresource", json_str(&a, str_of(r->subresource)));
     json_set(what, "name", json_str(&a, r->kubelet->opt.node_name));
-    cluster_kube_ask(r->kubelet->opt.door, "POST", STR("/apis/authorization.k8s.io/v1/subjectaccessreviews"), review,
-                     on_reviewed, r);
+    cluster_kube_ask(r->kubelet->opt.door,
+                     &(struct kube_question){ "POST", STR("/apis/authorization.k8s.io/v1/subjectaccessreviews"), review,
+                                              on_reviewed, r });
 }
 
 static void unknown(struct kubelet_request *r)
@@ -197,8 +198,9 @@ static void kubelet_auth_identify(struct kubelet_request *r, struct str token)
     struct json *review = object_new(&a, "authentication.k8s.io/v1", "TokenReview", STR_NULL, STR_NULL);
 
     json_set(json_set(review, "spec", json_object(&a)), "token", json_str(&a, token));
-    cluster_kube_ask(r->kubelet->opt.door, "POST", STR("/apis/authentication.k8s.io/v1/tokenreviews"), review,
-                     auth_on_token, r);
+    cluster_kube_ask(r->kubelet->opt.door,
+                     &(struct kube_question){ "POST", STR("/apis/authentication.k8s.io/v1/tokenreviews"), review,
+                                              auth_on_token, r });
 }
 
 static void auth_on_gone(void *ctx, struct http_call *call)

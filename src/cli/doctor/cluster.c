@@ -173,12 +173,17 @@ static void ask_right(void *ctx, const struct install_right *right)
 {
     struct rights_exam *r = ctx;
     autoarena scratch = { 0 };
+    autobuf review = { 0 };
     struct json *answer;
     struct str path = r->user.n ? STR("/apis/authorization.k8s.io/v1/subjectaccessreviews")
                                 : STR("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews");
 
-    if (r->err.code != ERR_OK ||
-        kube_ask_post(r->x->live->ask, &scratch, path, review_of(&scratch, r, right), &answer, &r->err) < 0)
+    if (r->err.code != ERR_OK)
+        return;
+    json_print(&review, review_of(&scratch, r, right));
+    if (kube_ask_call(r->x->live->ask, &scratch,
+                      &(struct kube_call){ .method = "POST", .path = path, .body = buf_view(&review) }, &answer,
+                      &r->err) < 0)
         return;
     r->n++;
     if (json_bool(json_find(answer, "status", "allowed", NULL), false))
@@ -212,8 +217,10 @@ static void exam_rights(struct cluster_exam *x)
     struct json *found;
     struct err e;
 
-    if (kube_ask_object(x->live->ask, x->arena, type_by_kind(STR("v1"), STR("ServiceAccount")), x->namespace,
-                        STR("pumice-controller"), &found, &e) == 0) {
+    if (kube_ask_object(x->live->ask, x->arena,
+                        &(struct object_key){ type_by_kind(STR("v1"), STR("ServiceAccount")), x->namespace,
+                                              STR("pumice-controller") },
+                        &found, &e) == 0) {
         account.user = arena_fmt(x->arena, "system:serviceaccount:%.*s:pumice-controller", STR_ARG(x->namespace));
         exam_rights_of(&account, "rights", "its account");
     } else {
@@ -229,7 +236,7 @@ static void exam_jobs(struct cluster_exam *x)
     size_t n_open = 0;
     struct err e;
 
-    if (kube_ask_list(x->live->ask, x->arena, type_by_name(STR("Job")), STR_NULL, &jobs, &e) < 0)
+    if (kube_ask_list(x->live->ask, x->arena, &(struct object_key){ type_by_name(STR("Job")) }, &jobs, &e) < 0)
         return; /* no such kind, or not ours to see */
     VEC_FOREACH(job, &jobs.items)
         n_open += !job_has_ended(job_phase_word(*job));

@@ -30,7 +30,8 @@ static void list_programs(struct cluster_exam *x)
     struct err e;
 
     if (!x->has_programs)
-        x->has_programs = kube_ask_list(x->live->ask, x->arena, &deployments, STR_NULL, &x->programs, &e) == 0;
+        x->has_programs = kube_ask_list(x->live->ask, x->arena, &(struct object_key){ &deployments }, &x->programs,
+                                        &e) == 0;
 }
 
 static const struct json *programs_container_of(const struct json *deployment)
@@ -288,8 +289,10 @@ static const struct json *deployment_behind(struct cluster_exam *x, const struct
     struct err e;
 
     list_programs(x);
-    if (kube_ask_object(x->live->ask, x->arena, type_by_kind(STR("v1"), STR("Service")), namespace,
-                        json_member_text(service, "name"), &found, &e) < 0)
+    if (kube_ask_object(x->live->ask, x->arena,
+                        &(struct object_key){ type_by_kind(STR("v1"), STR("Service")), namespace,
+                                              json_member_text(service, "name") },
+                        &found, &e) < 0)
         return NULL;
     selector = json_find(found, "spec", "selector", NULL);
     VEC_FOREACH(d, &x->programs.items) {

@@ -86,7 +86,8 @@ static int read_source(struct cluster_exam *x, const struct config_source *from,
 {
     struct json *map;
 
-    if (kube_ask_object(x->live->ask, x->arena, type_by_kind(STR("v1"), STR("ConfigMap")), from->namespace, from->map,
+    if (kube_ask_object(x->live->ask, x->arena,
+                        &(struct object_key){ type_by_kind(STR("v1"), STR("ConfigMap")), from->namespace, from->map },
                         &map, e) < 0)
         return -1;
     *ret = json_member_text(json_get(map, "data"), arena_cstr(x->arena, from->key));

@@ -257,7 +257,8 @@ static int read_jobs(struct around *around, struct load *l)
         struct str name = str_from(str_of(*word), (size_t)str_rfind_char(str_of(*word), '/') + 1);
         struct json *job;
 
-        if (kube_ask_object(around->live.ask, l->arena, type_by_name(STR(JOB_KIND)), str_of(l->namespace), name, &job,
+        if (kube_ask_object(around->live.ask, l->arena,
+                            &(struct object_key){ type_by_name(STR(JOB_KIND)), str_of(l->namespace), name }, &job,
                             &around->err) < 0)
             return err_wrap(&around->err, "%s in namespace %s", *word, l->namespace);
         load_add(l, *word, job);

@@ -725,16 +725,19 @@ static void what_is_asked_is_answered(void **state)
     (void)state;
     world_init(&w, &(struct apiserver_options){ 0 }, (struct cluster_kube_options){ 0 });
     apiserver_fault(w.server, (struct fault){ FAULT_STATUS, "POST", "configmaps", 1, 429, 0 });
-    cluster_kube_ask(w.cluster, "POST", STR("/api/v1/namespaces/n/configmaps"), config(&a, 5, 0), on_asked, &h);
+    cluster_kube_ask(w.cluster, &(struct kube_question){ "POST", STR("/api/v1/namespaces/n/configmaps"),
+                                                         config(&a, 5, 0), on_asked, &h });
     assert_int_equal(h.n, 0);
     until(&w, h.n == 1);
     assert_string_equal(h.name, "c5");
     assert_int_equal(h.err.code, ERR_OK);
-    cluster_kube_ask(w.cluster, "GET", STR("/api/v1/namespaces/n/configmaps/none"), NULL, on_asked, &h);
+    cluster_kube_ask(w.cluster,
+                     &(struct kube_question){ "GET", STR("/api/v1/namespaces/n/configmaps/none"), NULL, on_asked, &h });
     until(&w, h.n == 2);
     assert_int_equal(h.err.code, ERR_NOT_FOUND);
     assert_int_equal(w.answers, 0);
-    cluster_kube_ask(w.cluster, "GET", STR("/api/v1/namespaces/n/configmaps/c5"), NULL, on_asked, &h);
+    cluster_kube_ask(w.cluster,
+                     &(struct kube_question){ "GET", STR("/api/v1/namespaces/n/configmaps/c5"), NULL, on_asked, &h });
     world_done(&w);
     assert_int_equal(h.n, 2);
 }

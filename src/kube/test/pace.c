@@ -22,8 +22,11 @@ static unsigned serve(struct pace *p, unsigned width, int64_t work_us, unsigned 
                 i++;
                 continue;
             }
-            pace_ended(p, refused[i] ? PACE_BUSY : PACE_FINE, sent[i] / 1000, now_us / 1000, now_us - sent[i],
-                       refused[i] ? 100 : 0, 0);
+            pace_ended(p, &(struct pace_result){ .answer = refused[i] ? PACE_BUSY : PACE_FINE,
+                                                 .sent_ms = sent[i] / 1000,
+                                                 .now_ms = now_us / 1000,
+                                                 .took_us = now_us - sent[i],
+                                                 .wait_ms = refused[i] ? 100 : 0 });
             answered += !refused[i];
             n--;
             sent[i] = sent[n];
@@ -79,17 +82,20 @@ static void a_busy_server_is_left_alone(void **state)
         pace_sent(&p);
     assert_false(pace_may(&p, 0));
     for (int i = 0; i < PACE_FIRST; i++) /* all that were on their way: one cut */
-        pace_ended(&p, PACE_BUSY, 0, 10, 1000, 2000, 7);
+        pace_ended(&p, &(struct pace_result){
+                           .answer = PACE_BUSY, .now_ms = 10, .took_us = 1000, .wait_ms = 2000, .chance = 7 });
     assert_int_equal(pace_limit(&p), PACE_FIRST / 2);
     assert_false(pace_may(&p, 2009));
     assert_true(pace_may(&p, 2017));
     for (int64_t now = 3000; now < 10000; now += 1000) {
         pace_sent(&p);
-        pace_ended(&p, PACE_BUSY, now, now + 1, 1000, 1, 0);
+        pace_ended(&p, &(struct pace_result){
+                           .answer = PACE_BUSY, .sent_ms = now, .now_ms = now + 1, .took_us = 1000, .wait_ms = 1 });
     }
     assert_int_equal(pace_limit(&p), 1); /* never none */
     pace_sent(&p);
-    pace_ended(&p, PACE_BUSY, 20000, 20000, 1000, INT64_MAX, 0);
+    pace_ended(&p, &(struct pace_result){
+                       .answer = PACE_BUSY, .sent_ms = 20000, .now_ms = 20000, .took_us = 1000, .wait_ms = INT64_MAX });
     assert_true(pace_may(&p, 80000)); /* nobody keeps us away for ever */
 }
 
@@ -112,7 +118,7 @@ static void silence_makes_careful(void **state)
     (void)state;
     pace_init(&p);
     pace_sent(&p);
-    pace_ended(&p, PACE_SILENT, 0, 30000, 30000000, 0, 0);
+    pace_ended(&p, &(struct pace_result){ .answer = PACE_SILENT, .now_ms = 30000, .took_us = 30000000 });
     assert_int_equal(pace_limit(&p), PACE_FIRST / 2);
     assert_true(pace_may(&p, 30000)); /* others may be lucky */
     assert_int_equal(p.quick_us, 0);  /* it says nothing about how quick the server is */
@@ -126,7 +132,7 @@ static void idle_does_not_grow(void **state)
     pace_init(&p);
     for (int i = 0; i < 1000; i++) {
         pace_sent(&p);
-        pace_ended(&p, PACE_FINE, i, i, 1000, 0, 0);
+        pace_ended(&p, &(struct pace_result){ .answer = PACE_FINE, .sent_ms = i, .now_ms = i, .took_us = 1000 });
     }
     assert_int_equal(pace_limit(&p), PACE_FIRST);
 }

@@ -105,16 +105,15 @@ static void note_access(struct stand *s, const struct json *review)
     assert_true(str_is(json_member_text(what, "resource"), "nodes") && str_is(json_member_text(what, "name"), "n1"));
 }
 
-void cluster_kube_ask(struct cluster *c, const char *method, struct str path, const struct json *body,
-                      kube_asked_f asked, void *ctx)
+void cluster_kube_ask(struct cluster *c, const struct kube_question *q)
 {
     struct stand_review *r = xcalloc(1, sizeof(*r));
 
-    assert_string_equal(method, "POST");
-    *r = (struct stand_review){ .asked = asked, .ctx = ctx };
-    buf_str(&r->path, path);
-    if (str_ends(path, STR("/subjectaccessreviews")))
-        note_access(stand, body);
+    assert_string_equal(q->method, "POST");
+    *r = (struct stand_review){ .asked = q->asked, .ctx = q->ctx };
+    buf_str(&r->path, q->path);
+    if (str_ends(q->path, STR("/subjectaccessreviews")))
+        note_access(stand, q->body);
     else
         stand->n_tokens++;
     list_push(&stand->reviews, &r->link);

@@ -75,7 +75,7 @@ static int decode_base64(struct arena *a, struct str text, struct str *ret)
     return 0;
 }
 
-struct object_key {
+struct source_key {
     struct str key;
     const struct json *value;
     unsigned map; /* of kind->maps */
@@ -83,13 +83,13 @@ struct object_key {
 
 struct object_keys { /* sorted, without duplicates: an object and a list of items may both be long */
     const struct object_kind *kind;
-    struct object_key *v;
+    struct source_key *v;
     size_t n;
 };
 
 static int object_key_cmp(const void *x, const void *y)
 {
-    const struct object_key *a = x, *b = y;
+    const struct source_key *a = x, *b = y;
     int cmp = str_cmp(a->key, b->key);
 
     return cmp ? cmp : (a->map > b->map) - (a->map < b->map);
@@ -98,13 +98,13 @@ static int object_key_cmp(const void *x, const void *y)
 static struct object_keys object_keys(struct arena *a, const struct object_kind *kind, const struct json *object)
 {
     const struct json *maps[] = { json_get(object, kind->maps[0].member), json_get(object, kind->maps[1].member) };
-    struct object_keys keys = { kind, arena_array(a, struct object_key, json_count(maps[0]) + json_count(maps[1])), 0 };
+    struct object_keys keys = { kind, arena_array(a, struct source_key, json_count(maps[0]) + json_count(maps[1])), 0 };
     size_t n = 0;
 
     for (unsigned i = 0; i < ARRAY_LEN(maps); i++)
         JSON_FOREACH(value, maps[i])
             if (value->key)
-                keys.v[n++] = (struct object_key){ json_key(value), value, i };
+                keys.v[n++] = (struct source_key){ json_key(value), value, i };
     if (n)
         qsort(keys.v, n, sizeof(*keys.v), object_key_cmp);
     for (size_t i = 0; i < n; i++)
@@ -113,7 +113,7 @@ static struct object_keys object_keys(struct arena *a, const struct object_kind 
     return keys;
 }
 
-static const struct object_key *object_keys_find(const struct object_keys *keys, struct str key)
+static const struct source_key *object_keys_find(const struct object_keys *keys, struct str key)
 {
     size_t lo = 0, hi = keys->n;
 
@@ -128,7 +128,7 @@ static const struct object_key *object_keys_find(const struct object_keys *keys,
     return lo < keys->n && str_eq(keys->v[lo].key, key) ? &keys->v[lo] : NULL;
 }
 
-static int key_bytes(struct arena *a, const struct object_kind *kind, const struct object_key *key, struct str *ret,
+static int key_bytes(struct arena *a, const struct object_kind *kind, const struct source_key *key, struct str *ret,
                      struct err *e)
 {
     *ret = STR("");
@@ -142,7 +142,7 @@ static int key_bytes(struct arena *a, const struct object_kind *kind, const stru
     return 0;
 }
 
-static int volume_config_add_key(struct collect *c, const struct object_kind *kind, const struct object_key *key,
+static int volume_config_add_key(struct collect *c, const struct object_kind *kind, const struct source_key *key,
                                  struct err *e)
 {
     const char *problem = name_check_config_key(c->files->arena, key->key);
@@ -166,7 +166,7 @@ static int add_all_keys(struct collect *c, const struct object_keys *keys, struc
 static int volume_config_add_item(struct collect *c, const struct object_keys *keys, const struct json *item,
                                   bool is_optional, struct err *e)
 {
-    const struct object_key *key = object_keys_find(keys, json_member_text(item, "key"));
+    const struct source_key *key = object_keys_find(keys, json_member_text(item, "key"));
     struct str data;
     mode_t mode;
 

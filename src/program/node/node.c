@@ -266,7 +266,7 @@ static void node_on_token(void *ctx, uint64_t id, struct str namespace, struct s
 
     *ask = (struct token_ask){ n->agent, id };
     buf_fmt(&path, "/api/v1/namespaces/%.*s/serviceaccounts/%.*s/token", STR_ARG(namespace), STR_ARG(account));
-    cluster_kube_ask(n->door, "POST", buf_view(&path), request, on_token_came, ask);
+    cluster_kube_ask(n->door, &(struct kube_question){ "POST", buf_view(&path), request, on_token_came, ask });
 }
 
 static void node_on_notice(void *ctx, struct str sentence)

@@ -239,7 +239,7 @@ static void serving_ask(struct serving *s)
     list = json_set(spec, "usages", json_array(&a));
     for (size_t i = 0; i < ARRAY_LEN(usages); i++)
         json_push(list, json_str(&a, str_of(usages[i])));
-    cluster_kube_ask(s->node->door, "POST", STR(REQUESTS), request, on_request_made, s);
+    cluster_kube_ask(s->node->door, &(struct kube_question){ "POST", STR(REQUESTS), request, on_request_made, s });
 }
 
 /* ---- beginning, turns, end ---- */
@@ -386,7 +386,7 @@ static void serving_begin(struct serving *s)
 {
     s->has_begun = true;
     if (!s->node->o->client_ca)
-        cluster_kube_ask(s->node->door, "GET", STR(CA_MAP), NULL, on_client_ca, s);
+        cluster_kube_ask(s->node->door, &(struct kube_question){ "GET", STR(CA_MAP), NULL, on_client_ca, s });
     if (!s->node->o->cert && s->due_ms == INT64_MAX)
         s->due_ms = serving_mono();
 }
@@ -404,7 +404,8 @@ int64_t serving_turn(struct serving *s)
     if (!s->is_busy && serving_mono() >= s->due_ms) {
         s->is_busy = true;
         if (s->path[0])
-            cluster_kube_ask(s->node->door, "GET", str_of(s->path), NULL, on_request_seen, s);
+            cluster_kube_ask(s->node->door,
+                             &(struct kube_question){ "GET", str_of(s->path), NULL, on_request_seen, s });
         else
             serving_ask(s);
     }

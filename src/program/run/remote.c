@@ -45,7 +45,7 @@ static int post(struct run_remote *m, const struct resource_type *type, const st
     json_print(&body, object);
     return kube_ask_call(m->ask, m->arena,
                          &(struct kube_call){ .method = "POST", .path = buf_view(&path), .body = buf_view(&body) }, ret,
-                         NULL, e);
+                         e);
 }
 
 /* Would it change anything to make what is there as the file says? The server knows its defaults. */
@@ -67,7 +67,7 @@ static bool remote_is_same(struct run_remote *m, const struct resource_type *typ
                                            .path = buf_view(&path),
                                            .body = buf_view(&body),
                                            .body_type = "application/merge-patch+json" },
-                      &would, NULL, &e) < 0)
+                      &would, &e) < 0)
         return false;
     json_remove(is, "metadata");
     json_remove(would, "metadata");
@@ -114,7 +114,7 @@ static bool sink_find(void *ctx, const struct resource_type *type, struct str na
     struct err e;
 
     *ret_uid = STR_NULL;
-    if (kube_ask_object(m->ask, m->arena, type, namespace, name, &found, &e) < 0)
+    if (kube_ask_object(m->ask, m->arena, &(struct object_key){ type, namespace, name }, &found, &e) < 0)
         return e.code != ERR_NOT_FOUND;
     *ret_uid = object_uid(found);
     return true;
@@ -202,7 +202,7 @@ static int ask_removal(struct run_remote *m, const struct remote_object *o, stru
             o->type == known_types()->job ? "Foreground" : "Background", STR_ARG(o->uid));
     if (kube_ask_call(m->ask, m->arena,
                       &(struct kube_call){ .method = "DELETE", .path = buf_view(&path), .body = buf_view(&body) }, NULL,
-                      NULL, e) == 0)
+                      e) == 0)
         return 0;
     return e->code == ERR_NOT_FOUND || e->code == ERR_CONFLICT ? 0 : -1; /* another client has deleted it: as good */
 }
@@ -233,7 +233,7 @@ static bool remote_is_there(struct run_remote *m, const struct remote_object *o)
     struct json *found;
     struct err e;
 
-    return kube_ask_object(m->ask, &a, o->type, o->namespace, o->name, &found, &e) == 0 &&
+    return kube_ask_object(m->ask, &a, &(struct object_key){ o->type, o->namespace, o->name }, &found, &e) == 0 &&
            str_eq(object_uid(found), o->uid);
 }
 
