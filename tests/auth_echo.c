@@ -44,15 +44,14 @@ static void answer(struct http_call *call, struct arena *a, int status, struct s
 static void on_request(void *ctx, struct http_call *call)
 {
     struct rbac_question q = question_of(call);
-    struct auth_refusal refusal;
     struct auth_caller caller;
     struct auth_done done = { .question = &q, .version = STR("v1"), .status = 200 };
     autoarena a = { 0 };
     struct str reason;
 
     (void)ctx;
-    if (auth_call_begin(auth, &a, call, THROTTLE_REQUEST, &caller, &refusal)) {
-        answer(call, &a, refusal.status, STR_NULL, refusal.message, refusal.retry_after_s);
+    if (auth_call_begin(auth, &a, call, THROTTLE_REQUEST, &caller)) {
+        answer(call, &a, caller.refusal.status, STR_NULL, caller.refusal.message, caller.refusal.retry_after_s);
         return;
     }
     if (!auth_allows(auth, &a, &caller, &q, &reason))

@@ -224,8 +224,9 @@ static struct json *ref_of(struct arena *a, const struct object *o)
     return ref;
 }
 
-static int bind_to(const struct accounts *s, struct arena *a, const struct object *account, const struct json *ref,
-                   struct json *claims, struct err *e)
+/* Find the object that a token of 'account' is to be bound to. */
+static int bound_find(const struct accounts *s, const struct object *account, const struct json *ref,
+                      const struct object **ret, struct err *e)
 {
     struct str kind = json_member_text(ref, "kind"), name = json_member_text(ref, "name");
     struct str uid = json_member_text(ref, "uid");
@@ -250,15 +251,24 @@ static int bind_to(const struct accounts *s, struct arena *a, const struct objec
         !str_eq(json_text(json_find(o->root, "spec", "serviceAccountName", NULL), STR("default")), account->name))
         return err_set(e, ERR_INVALID, "spec.boundObjectRef.name: pod \"%.*s\" runs with another ServiceAccount",
                        STR_ARG(name));
+    *ret = o;
+    return 0;
+}
+
+static void claims_bind(const struct accounts *s, struct arena *a, const struct object *o, struct json *claims)
+{
+    const struct bound *b = bounds;
+
+    while (strcmp(b->kind, o->type->kind) != 0)
+        b++;
     json_set(claims, b->claim, ref_of(a, o));
-    if (str_is(kind, "Pod")) {
+    if (strcmp(b->kind, "Pod") == 0) {
         const struct object *node = account_find(s, "Node", STR_NULL,
                                                  json_text(json_find(o->root, "spec", "nodeName", NULL), STR_NULL));
 
         if (node)
             json_set(claims, "node", ref_of(a, node));
     }
-    return 0;
 }
 
 void accounts_set_life(struct accounts *s, int64_t max_s)
@@ -304,7 +314,7 @@ static struct json *account_claims(const struct accounts *s, struct arena *a, co
 int accounts_request(const struct accounts *s, struct arena *a, const struct account_request *rq, struct json **ret,
                      struct err *e)
 {
-    const struct object *account = account_find(s, "ServiceAccount", rq->namespace, rq->name);
+    const struct object *account = account_find(s, "ServiceAccount", rq->namespace, rq->name), *to;
     const struct json *spec = json_get(rq->body, "spec"), *bound = json_get(spec, "boundObjectRef");
     struct json *claims, *answer, *status;
     autosecret token = { 0 };
@@ -316,8 +326,11 @@ int accounts_request(const struct accounts *s, struct arena *a, const struct acc
     if (life_of(s, spec, &life_s, e) < 0)
         return -1;
     claims = account_claims(s, a, account, rq, life_s);
-    if (json_is(bound, JSON_OBJECT) && bind_to(s, a, account, bound, json_get(claims, "kubernetes.io"), e) < 0)
-        return -1;
+    if (json_is(bound, JSON_OBJECT)) {
+        if (bound_find(s, account, bound, &to, e) < 0)
+            return -1;
+        claims_bind(s, a, to, json_get(claims, "kubernetes.io"));
+    }
     if (jwt_sign(s->keys[0], claims, &token, e) < 0)
         return -1;
     answer = json_copy(a, rq->body);
@@ -416,20 +429,20 @@ static const struct json *claims_of(const struct accounts *s, struct arena *a, s
     return claims;
 }
 
-bool accounts_identify(const struct accounts *s, struct arena *a, struct str token, struct account_audiences audiences,
-                       int64_t now_ms, struct identity *ret, struct account_audiences *ret_audiences)
+bool accounts_identify(const struct accounts *s, struct arena *a, const struct account_token *token,
+                       struct identity *ret, struct account_audiences *ret_audiences)
 {
-    const struct json *claims = claims_of(s, a, token), *ours = json_get(claims, "kubernetes.io");
+    const struct json *claims = claims_of(s, a, token->text), *ours = json_get(claims, "kubernetes.io");
     struct account_audiences among;
     struct str namespace, name;
 
-    if (!claims || !str_is(json_member_text(claims, "iss"), s->issuer) || !is_in_time(claims, now_ms) ||
+    if (!claims || !str_is(json_member_text(claims, "iss"), s->issuer) || !is_in_time(claims, token->now_ms) ||
         !identity_is_account(json_member_text(claims, "sub"), &namespace, &name) ||
         !str_eq(namespace, json_member_text(ours, "namespace")) ||
         !str_eq(name, json_member_text(json_get(ours, "serviceaccount"), "name")))
         return false;
-    among = audiences_among(s, a, claims, audiences);
-    if (!among.n || !all_are_there(s, ours, namespace, now_ms))
+    among = audiences_among(s, a, claims, token->audiences);
+    if (!among.n || !all_are_there(s, ours, namespace, token->now_ms))
         return false;
     *ret = identity_of(a, claims, namespace, name);
     if (ret_audiences)

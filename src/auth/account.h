@@ -40,14 +40,19 @@ struct account_request {
 int accounts_request(const struct accounts *s, struct arena *a, const struct account_request *rq, struct json **ret,
                      struct err *e);
 
-/* Verify a token and return its identity. False: it is invalid. 'audiences' are those of the caller (none: the server
- * itself); '*ret_audiences' (may be NULL) are the ones among them that the token is for. */
+/* Verify a token and return its identity. False: it is invalid. '*ret_audiences' (may be NULL): the wanted audiences that
+ * the token is for. */
 struct account_audiences {
     const struct str *v;
     size_t n;
 };
-bool accounts_identify(const struct accounts *s, struct arena *a, struct str token, struct account_audiences audiences,
-                       int64_t now_ms, struct identity *ret, struct account_audiences *ret_audiences);
+struct account_token {
+    struct str text;
+    int64_t now_ms;
+    struct account_audiences audiences; /* wanted; none: the server itself */
+};
+bool accounts_identify(const struct accounts *s, struct arena *a, const struct account_token *token,
+                       struct identity *ret, struct account_audiences *ret_audiences);
 
 /* Reload the keys if another process has rotated them. */
 int accounts_refresh(struct accounts *s, bool *ret_changed, struct err *e);

@@ -215,8 +215,7 @@ bool auth_wants_bodies(const struct auth *auth)
 
 /* ---- a request ---- */
 
-static int auth_refuse(struct auth *auth, const struct auth_caller *caller, int status, struct str message,
-                       struct auth_refusal *ret)
+static int auth_refuse(struct auth *auth, struct auth_caller *caller, int status, struct str message)
 {
     struct str uri = caller->uri, path;
     struct audit_event ev = { .address = caller->address,
@@ -232,18 +231,17 @@ static int auth_refuse(struct auth *auth, const struct auth_caller *caller, int 
     ev.uri = path;
     if (auth->audit)
         audit_write(auth->audit, &ev);
-    ret->status = status;
-    ret->message = message;
+    caller->refusal.status = status;
+    caller->refusal.message = message;
     return status;
 }
 
-static int auth_too_many(struct auth *auth, struct arena *a, const struct auth_caller *caller, int wait_s,
-                         struct auth_refusal *ret)
+static int auth_too_many(struct auth *auth, struct arena *a, struct auth_caller *caller, int wait_s)
 {
-    ret->retry_after_s = wait_s;
+    caller->refusal.retry_after_s = wait_s;
     return auth_refuse(
         auth, caller, 429,
-        arena_fmt(a, "Too many requests, please try again in %d second%s", wait_s, wait_s == 1 ? "" : "s"), ret);
+        arena_fmt(a, "Too many requests, please try again in %d second%s", wait_s, wait_s == 1 ? "" : "s"));
 }
 
 bool auth_identify(struct auth *auth, struct arena *a, const struct authn_request *rq, struct identity *ret)
@@ -280,61 +278,64 @@ static bool auth_auth_identify(struct auth *auth, struct arena *a, const struct 
     return auth_identify(auth, a, &rq, ret);
 }
 
-static int check_site(struct auth *auth, struct arena *a, const struct http_call *call,
-                      const struct auth_caller *caller, struct auth_refusal *ret)
+static int check_site(struct auth *auth, struct arena *a, const struct http_call *call, struct auth_caller *caller)
 {
     struct str why;
 
     if (!call->peer->is_tls || !authn_check_site(a, call, authority_names(auth->authority), &why))
         return 0;
-    return auth_refuse(auth, caller, 403, why, ret);
+    return auth_refuse(auth, caller, 403, why);
 }
 
-int auth_check_site(struct auth *auth, struct arena *a, const struct http_call *call, struct auth_refusal *ret_refusal)
+int auth_check_site(struct auth *auth, struct arena *a, const struct http_call *call, struct auth_refusal *ret)
 {
-    struct auth_caller nobody = caller_new(auth, a, call);
+    struct auth_caller caller = caller_new(auth, a, call);
+    int status = check_site(auth, a, call, &caller);
 
-    *ret_refusal = (struct auth_refusal){ 0 };
-    return check_site(auth, a, call, &nobody, ret_refusal);
+    *ret = caller.refusal;
+    return status;
 }
 
 int auth_call_begin(struct auth *auth, struct arena *a, const struct http_call *call, enum throttle_kind kind,
-                    struct auth_caller *ret, struct auth_refusal *ret_refusal)
+                    struct auth_caller *ret)
 {
     struct str address = str_of(call->peer->address);
     int64_t mono_ms = clock_mono_ms(auth->clock);
-    int wait_s = throttle_guesses(auth->throttle, address, mono_ms);
+    int wait_s = throttle_guesses(auth->throttle, address, mono_ms), impersonated;
     struct err e;
 
     *ret = caller_new(auth, a, call);
-    *ret_refusal = (struct auth_refusal){ 0 };
     if (wait_s)
-        return auth_too_many(auth, a, ret, wait_s, ret_refusal);
-    if (check_site(auth, a, call, ret, ret_refusal))
-        return ret_refusal->status;
+        return auth_too_many(auth, a, ret, wait_s);
+    if (check_site(auth, a, call, ret))
+        return ret->refusal.status;
     if (!auth_auth_identify(auth, a, call, &ret->real)) {
         throttle_failed(auth->throttle, address, mono_ms);
-        return auth_refuse(auth, ret, 401, STR("Unauthorized"), ret_refusal);
+        return auth_refuse(auth, ret, 401, STR("Unauthorized"));
     }
     auth_note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
-    if (authn_impersonate(auth->rbac, a, http_call_fields(call), &ret->real, &ret->who, &ret->is_impersonated, &e) < 0)
-        return auth_refuse(auth, ret, e.code == ERR_FORBIDDEN ? 403 : 400, arena_str(a, str_of(e.text)), ret_refusal);
-    wait_s = throttle_begin(auth->throttle, &ret->real, address, kind, mono_ms, &ret->ticket);
-    return wait_s ? auth_too_many(auth, a, ret, wait_s, ret_refusal) : 0;
+    ret->who = ret->real;
+    impersonated = authn_impersonate(auth->rbac, a, http_call_fields(call), &ret->who, &e);
+    if (impersonated < 0)
+        return auth_refuse(auth, ret, e.code == ERR_FORBIDDEN ? 403 : 400, arena_str(a, str_of(e.text)));
+    ret->is_impersonated = impersonated;
+    ret->ticket.kind = kind;
+    wait_s = throttle_begin(auth->throttle, &ret->real, address, mono_ms, &ret->ticket);
+    return wait_s ? auth_too_many(auth, a, ret, wait_s) : 0;
 }
 
 bool auth_may_send(struct auth *auth, struct arena *a, const struct http_call *call, const struct rbac_question *q,
                    struct identity *ret_real)
 {
     struct identity who;
-    bool is_impersonated;
     struct err e;
 
     if (throttle_guesses(auth->throttle, str_of(call->peer->address), clock_mono_ms(auth->clock)) ||
         !auth_auth_identify(auth, a, call, ret_real))
         return false;
     auth_note(auth, rbac_turn(auth->rbac, &e), "follow roles", &e);
-    return authn_impersonate(auth->rbac, a, http_call_fields(call), ret_real, &who, &is_impersonated, &e) == 0 &&
+    who = *ret_real;
+    return authn_impersonate(auth->rbac, a, http_call_fields(call), &who, &e) >= 0 &&
            rbac_decide(auth->rbac, &who, q).is_allowed;
 }
 
@@ -378,10 +379,9 @@ void auth_call_end(struct auth *auth, struct auth_caller *caller, const struct a
 
 /* ---- more ---- */
 
-int auth_check_write(struct auth *auth, struct arena *a, const struct auth_caller *caller, const struct json *object,
-                     const struct json *old, struct err *e)
+int auth_check_write(struct auth *auth, struct arena *a, const struct rbac_write *write, struct err *e)
 {
-    return rbac_turn(auth->rbac, e) < 0 ? -1 : rbac_check_write(auth->rbac, a, &caller->who, object, old, e);
+    return rbac_turn(auth->rbac, e) < 0 ? -1 : rbac_check_write(auth->rbac, a, write, e);
 }
 
 int auth_review(struct auth *auth, struct arena *a, const struct auth_review *rq, struct json **ret, struct err *e)

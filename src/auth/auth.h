@@ -4,7 +4,7 @@
  *     http_server_options.tls = auth_tls(auth);
  *
  *     // a request
- *     status = auth_call_begin(auth, arena, call, kind, &caller, &refusal);   // 0, or answer with refusal
+ *     status = auth_call_begin(auth, arena, call, kind, &caller);   // 0, or answer with caller.refusal
  *     if (!auth_allows(auth, arena, &caller, &question, &reason))        // 403: rbac_forbidden()
  *     auth_hold(auth, &caller, &question, call);                  // a watch or a stream: it ends when its user does
  *     …
@@ -65,6 +65,12 @@ void auth_reopen(struct auth *auth);
 
 /* ---- a request ---- */
 
+struct auth_refusal {
+    int status; /* 400, 401, 403, 429 */
+    struct str message;
+    int retry_after_s; /* 429: "Retry-After" */
+};
+
 struct auth_caller {
     struct identity who;  /* the user that counts, perhaps impersonated */
     struct identity real; /* the authenticated user */
@@ -74,18 +80,14 @@ struct auth_caller {
     bool is_allowed;
     struct str why;
     struct str uri, address, agent; /* for the audit log; empty where there is none */
+    struct auth_refusal refusal;
 };
 
-struct auth_refusal {
-    int status; /* 400, 401, 403, 429 */
-    struct str message;
-    int retry_after_s; /* 429: "Retry-After" */
-};
-
-/* Who is it, may he ask now, and is it he who asks and not a page in his browser (authn_check_site)? All text is in the
- * arena, which must outlive the caller. A call that is refused is in the audit log already. */
+/* Identify the caller of a request, apply its limits, and refuse pages of other sites in its browser (authn_check_site).
+ * 0, or the status of 'ret->refusal'. All text is in the arena, which must outlive the caller. A call that is refused is
+ * in the audit log already. */
 int auth_call_begin(struct auth *auth, struct arena *a, const struct http_call *call, enum throttle_kind kind,
-                    struct auth_caller *ret, struct auth_refusal *ret_refusal);
+                    struct auth_caller *ret);
 
 /* Of a call whose body is still to come: will it be let in when it is whole? Nothing is counted and nothing is written to
  * the audit log: auth_call_begin() does that, now if it is refused. '*ret_real': who sends it, in the arena. */
@@ -93,7 +95,7 @@ bool auth_may_send(struct auth *auth, struct arena *a, const struct http_call *c
                    struct identity *ret_real);
 
 /* Only the check for foreign pages and host names (403): for public answers. */
-int auth_check_site(struct auth *auth, struct arena *a, const struct http_call *call, struct auth_refusal *ret_refusal);
+int auth_check_site(struct auth *auth, struct arena *a, const struct http_call *call, struct auth_refusal *ret);
 
 /* '*ret_reason' may be NULL. The last question is the one in the audit log. */
 bool auth_allows(struct auth *auth, struct arena *a, struct auth_caller *caller, const struct rbac_question *q,
@@ -124,8 +126,7 @@ struct identity auth_author_read(struct auth *auth, struct arena *a, struct str 
 bool auth_wants_bodies(const struct auth *auth); /* auth_done.body is logged */
 
 /* May this user write this role or binding? See rbac_check_write(). */
-int auth_check_write(struct auth *auth, struct arena *a, const struct auth_caller *caller, const struct json *object,
-                     const struct json *old, struct err *e);
+int auth_check_write(struct auth *auth, struct arena *a, const struct rbac_write *write, struct err *e);
 
 /* Reviews by kind (review.h): ERR_NOT_FOUND: it is none. And serviceaccounts/NAME/token. */
 struct auth_review {

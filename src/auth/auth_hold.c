@@ -88,13 +88,11 @@ void auth_hold(struct auth *auth, struct auth_caller *caller, const struct rbac_
 static bool still_may(struct auth *auth, struct arena *a, const struct auth_hold *h)
 {
     struct authn_request rq = { h->peer, buf_view(&h->fields) };
-    struct identity real, who;
-    bool asks;
+    struct identity who;
     struct err e;
 
-    return auth_identify(auth, a, &rq, &real) && identity_equal(&real, &h->real) &&
-           authn_impersonate(auth->rbac, a, rq.fields, &real, &who, &asks, &e) == 0 &&
-           rbac_allows(auth->rbac, &who, &h->question);
+    return auth_identify(auth, a, &rq, &who) && identity_equal(&who, &h->real) &&
+           authn_impersonate(auth->rbac, a, rq.fields, &who, &e) >= 0 && rbac_allows(auth->rbac, &who, &h->question);
 }
 
 void holds_turn(struct auth *auth)

@@ -121,7 +121,7 @@ static bool by_token(const struct authn *n, struct arena *a, struct str token, i
         return true;
     }
     return n->accounts && jwt_looks_like(token) &&
-           accounts_identify(n->accounts, a, token, (struct account_audiences){ 0 }, now_ms, ret, NULL);
+           accounts_identify(n->accounts, a, &(struct account_token){ token, now_ms }, ret, NULL);
 }
 
 /* The owner of the server has its keys anyway. Others are users of their own, with the permissions of their roles. */

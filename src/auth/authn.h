@@ -38,10 +38,9 @@ struct authn_request {
 int authn_identify(const struct authn *n, struct arena *a, const struct authn_request *rq, int64_t now_ms,
                    struct identity *ret);
 
-/* Impersonation: '*ret' is the user that the request asks to be; '*ret_asks' false: none, and '*ret' is 'who'.
+/* Impersonation. 1: '*who' is now the user that the request asks to be; 0: it does not ask.
  * ERR_FORBIDDEN (403): the sentence is as Kubernetes words it; ERR_INVALID (400): the headers make no sense. */
-int authn_impersonate(struct rbac *rbac, struct arena *a, struct str fields, const struct identity *who,
-                      struct identity *ret, bool *ret_asks, struct err *e);
+int authn_impersonate(struct rbac *rbac, struct arena *a, struct str fields, struct identity *who, struct err *e);
 
 /* The one token that a request shows, in a header or as a protocol of a WebSocket. Empty: none, or several. */
 struct str authn_token(struct arena *a, struct str fields);

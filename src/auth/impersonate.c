@@ -177,19 +177,16 @@ static struct identity impersonate_become(struct arena *a, const struct imperson
     return who;
 }
 
-int authn_impersonate(struct rbac *rbac, struct arena *a, struct str fields, const struct identity *who,
-                      struct identity *ret, bool *ret_asks, struct err *e)
+int authn_impersonate(struct rbac *rbac, struct arena *a, struct str fields, struct identity *who, struct err *e)
 {
     struct impersonate_asked k = { 0 };
 
     if (read_headers(a, fields, &k, e) < 0)
         return -1;
-    *ret_asks = k.is_any;
-    *ret = *who;
     if (!k.is_any)
         return 0;
     if (may_be_all(&(struct impersonate_test){ rbac, a, who }, &k, e) < 0)
         return -1;
-    *ret = impersonate_become(a, &k);
-    return 0;
+    *who = impersonate_become(a, &k);
+    return 1;
 }

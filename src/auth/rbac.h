@@ -99,8 +99,11 @@ void rbac_admit_check(const struct place *object, const struct json *old, struct
 /* May this user write it? To write a role takes its rules or the verb "escalate"; to bind one takes its rules or the
  * verb "bind". ERR_FORBIDDEN with the words of Kubernetes, ERR_NOT_FOUND: the role to bind does not exist. A write
  * that changes neither rules, subjects nor role is always allowed. */
-int rbac_check_write(struct rbac *r, struct arena *a, const struct identity *who, const struct json *object,
-                     const struct json *old, struct err *e);
+struct rbac_write {
+    const struct identity *who;
+    const struct json *object, *old; /* 'old' NULL: it is created */
+};
+int rbac_check_write(struct rbac *r, struct arena *a, const struct rbac_write *write, struct err *e);
 
 /* ---- default roles ---- */
 

@@ -297,8 +297,7 @@ static int check_binding(const struct write *w, struct err *e)
     return confirm(w, role->rules.v, role->rules.n, e);
 }
 
-int rbac_check_write(struct rbac *r, struct arena *a, const struct identity *who, const struct json *object,
-                     const struct json *old, struct err *e)
+int rbac_check_write(struct rbac *r, struct arena *a, const struct rbac_write *write, struct err *e)
 {
     static const struct {
         const char *kind, *plural;
@@ -310,9 +309,10 @@ int rbac_check_write(struct rbac *r, struct arena *a, const struct identity *who
         { "RoleBinding", "rolebindings", check_binding, false },
         { "ClusterRoleBinding", "clusterrolebindings", check_binding, true },
     };
-    struct write w = { r, a, who, object, old, STR_NULL, NULL };
+    const struct json *object = write->object;
+    struct write w = { r, a, write->who, object, write->old, STR_NULL, NULL };
 
-    if (identity_has_group(who, STR(GROUP_MASTERS)))
+    if (identity_has_group(write->who, STR(GROUP_MASTERS)))
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (str_is(object_kind(object), rows[i].kind)) {

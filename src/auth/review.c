@@ -154,7 +154,8 @@ static bool review_identify(const struct review_env *env, struct arena *a, struc
     if (user)
         *ret = user_identity(a, user); /* its token is for all audiences */
     return user || (env->authn->accounts &&
-                    accounts_identify(env->authn->accounts, a, token, *audiences, env->now_ms, ret, audiences));
+                    accounts_identify(env->authn->accounts, a,
+                                      &(struct account_token){ token, env->now_ms, *audiences }, ret, audiences));
 }
 
 int review_token(const struct review_env *env, struct arena *a, const struct json *object, struct json **ret,

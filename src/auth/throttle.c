@@ -179,29 +179,29 @@ static int throttle_refuse(struct throttle *t, int seconds)
     return seconds;
 }
 
-int throttle_begin(struct throttle *t, const struct identity *who, struct str address, enum throttle_kind kind,
-                   int64_t mono_ms, struct throttle_ticket *ret)
+int throttle_begin(struct throttle *t, const struct identity *who, struct str address, int64_t mono_ms,
+                   struct throttle_ticket *ticket)
 {
     struct throttle_client *user, *place;
     int wait;
 
-    *ret = (struct throttle_ticket){ .kind = kind };
+    *ticket = (struct throttle_ticket){ .kind = ticket->kind };
     if (identity_has_group(who, STR(GROUP_MASTERS)))
         return 0;
     throttle_make_room(t, mono_ms);
-    ret->user = throttle_key_of(t, 'u', who->user);
-    ret->address = is_shared(address) ? ret->user : throttle_key_of(t, 'a', address);
-    user = client_of(t, ret->user, mono_ms);
-    place = user ? client_of(t, ret->address, mono_ms) : NULL;
+    ticket->user = throttle_key_of(t, 'u', who->user);
+    ticket->address = is_shared(address) ? ticket->user : throttle_key_of(t, 'a', address);
+    user = client_of(t, ticket->user, mono_ms);
+    place = user ? client_of(t, ticket->address, mono_ms) : NULL;
     if (!place)
         return throttle_refuse(t, 1);
     wait = check_rate(t, user, mono_ms);
     wait = MAX_OF(wait, check_rate(t, place, mono_ms));
-    wait = MAX_OF(wait, check_flight(t, user, place, kind));
+    wait = MAX_OF(wait, check_flight(t, user, place, ticket->kind));
     if (wait)
         return throttle_refuse(t, wait);
-    ret->is_taken = true;
-    throttle_take(t, user, place, ret);
+    ticket->is_taken = true;
+    throttle_take(t, user, place, ticket);
     return 0;
 }
 

@@ -34,14 +34,15 @@ struct throttle *throttle_new(const struct throttle_limits *limits); /* NULL: as
 void throttle_set_limits(struct throttle *t, const struct throttle_limits *limits);
 void throttle_free(struct throttle *t); /* NULL is fine */
 
-/* A request begins. 0: go on, and call throttle_end() with the ticket, once; else seconds to wait: 429. */
+/* A request of the ticket's kind begins. 0: go on, and call throttle_end() with the ticket, once; else seconds to wait:
+ * 429. */
 struct throttle_ticket {
-    uint64_t user, address; /* private */
     enum throttle_kind kind;
+    uint64_t user, address; /* private */
     bool is_taken;
 };
-int throttle_begin(struct throttle *t, const struct identity *who, struct str address, enum throttle_kind kind,
-                   int64_t mono_ms, struct throttle_ticket *ret);
+int throttle_begin(struct throttle *t, const struct identity *who, struct str address, int64_t mono_ms,
+                   struct throttle_ticket *ticket);
 void throttle_end(struct throttle *t, struct throttle_ticket *ticket); /* no effect if it was rejected or has ended */
 
 /* Limits guesses of credentials. 0, or the seconds that this address must wait. Call it before credentials are checked,

@@ -413,11 +413,10 @@ static int add_token(struct users *u, void *ctx, struct err *e)
     return 0;
 }
 
-int users_add_token(struct users *u, struct str name, int64_t now_ms, int64_t life_ms, struct buf *ret_token,
-                    struct err *e)
+int users_add_token(struct users *u, const struct user_term *term, struct buf *ret_token, struct err *e)
 {
     autoarena a = { 0 };
-    struct new_token new = { .name = arena_str(&a, name), .now_ms = now_ms };
+    struct new_token new = { .name = arena_str(&a, term->name), .now_ms = term->now_ms };
     char bytes[TOKEN_BYTES];
     autosecret text = { 0 };
 
@@ -426,7 +425,7 @@ int users_add_token(struct users *u, struct str name, int64_t now_ms, int64_t li
     base64url_print(&text, (struct str){ bytes, sizeof(bytes) });
     OPENSSL_cleanse(bytes, sizeof(bytes));
     hash_token(buf_view(&text), new.token.hash);
-    new.token.end_ms = life_ms ? now_ms + life_ms : 0;
+    new.token.end_ms = term->life_ms ? term->now_ms + term->life_ms : 0;
     if (edit(u, add_token, &new, e) < 0)
         return -1;
     buf_str(ret_token, buf_view(&text));
@@ -449,23 +448,24 @@ static int add_certificate(struct users *u, void *ctx, struct err *e)
     return 0;
 }
 
-int users_add_certificate(struct users *u, struct arena *a, struct str name, int64_t end_ms,
-                          const struct str **ret_groups, size_t *ret_n, struct err *e)
+int users_add_certificate(struct users *u, struct str name, int64_t end_ms, struct err *e)
 {
-    struct new_certificate new = { arena_str(a, name), end_ms };
-    const struct user *user;
-    struct str *groups;
+    autoarena a = { 0 };
+    struct new_certificate new = { arena_str(&a, name), end_ms };
 
-    if (edit(u, add_certificate, &new, e) < 0)
-        return -1;
-    user = users_find(u, new.name);
-    groups = arena_array(a, struct str, user->n_groups + 1);
+    return edit(u, add_certificate, &new, e);
+}
+
+const struct str *users_organizations(const struct users *u, struct arena *a, struct str name, size_t *ret_n)
+{
+    const struct user *user = users_find(u, name);
+    struct str *groups = arena_array(a, struct str, user->n_groups + 1);
+
     for (size_t i = 0; i < user->n_groups; i++)
         groups[i] = arena_str(a, user->groups[i]);
     groups[user->n_groups] = arena_fmt(a, USER_UID_GROUP "%.*s", STR_ARG(user->uid));
-    *ret_groups = groups;
     *ret_n = user->n_groups + 1;
-    return 0;
+    return groups;
 }
 
 /* ---- bindings ---- */

@@ -90,12 +90,16 @@ int users_renew(struct users *u, struct str name, struct err *e);
 /* Revoke the certificates of all users, because the key of the CA was lost. Tokens stay. */
 int users_renew_all(struct users *u, struct err *e);
 
-/* Create a token, of which only a hash is stored; 'life_ms' 0: it does not expire. */
-int users_add_token(struct users *u, struct str name, int64_t now_ms, int64_t life_ms, struct buf *ret_token,
-                    struct err *e);
-/* The organizations for a certificate of this user: its groups, and one with its uid. Records when it expires. */
-int users_add_certificate(struct users *u, struct arena *a, struct str name, int64_t end_ms,
-                          const struct str **ret_groups, size_t *ret_n, struct err *e);
+struct user_term {
+    struct str name;
+    int64_t now_ms, life_ms; /* life_ms 0: it does not expire */
+};
+/* Create a token, of which only a hash is stored. */
+int users_add_token(struct users *u, const struct user_term *term, struct buf *ret_token, struct err *e);
+/* Record when the certificate of this user expires. */
+int users_add_certificate(struct users *u, struct str name, int64_t end_ms, struct err *e);
+/* The organizations for a certificate of this user: its groups, and one with its uid. */
+const struct str *users_organizations(const struct users *u, struct arena *a, struct str name, size_t *ret_n);
 
 /* ---- role bindings ---- */
 

@@ -52,8 +52,8 @@ static void remove_extra(struct sync *s)
                    s);
     VEC_FOREACH(o, &s->extra) {
         sync_note(s,
-                  store_delete(s->store, (*o)->type, (*o)->namespace, (*o)->name, &(struct store_delete_options){ 0 },
-                               NULL, &e),
+                  store_delete(s->store, &(struct object_key){ (*o)->type, (*o)->namespace, (*o)->name },
+                               &(struct store_delete_options){ 0 }, NULL, &e),
                   &e);
         object_unref(*o);
     }
@@ -85,7 +85,7 @@ static void write_one(struct sync *s, const struct json *want)
         return;
     if (have)
         sync_note(s,
-                  store_delete(s->store, have->type, object_namespace(want), object_name(want),
+                  store_delete(s->store, &(struct object_key){ have->type, object_namespace(want), object_name(want) },
                                &(struct store_delete_options){ 0 }, NULL, &e),
                   &e);
     sync_need_namespace(s, object_namespace(want));

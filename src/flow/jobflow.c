@@ -203,7 +203,7 @@ static int patch_tasks(struct arena *a, struct json *spec, const struct json *pa
         JSON_FOREACH(t, tasks)
             if (json_member_text(t, "name").n && str_eq(json_member_text(t, "name"), json_member_text(change, "name")))
                 old = t;
-        if (json_strategic_patch(a, &schema_job_task, old, change, &task, e) < 0)
+        if (!(task = json_strategic_patch(a, &schema_job_task, old, change, e)))
             return err_wrap(e, "patch.jobSpec.tasks");
         if (old)
             json_replace(tasks, old, task);
@@ -223,7 +223,7 @@ int jobflow_patch(struct arena *a, const struct json *spec, const struct json *p
     }
     rest = json_copy(a, patch);
     json_remove(rest, "tasks");
-    if (json_strategic_patch(a, &schema_job_spec, spec, rest, ret, e) < 0)
+    if (!(*ret = json_strategic_patch(a, &schema_job_spec, spec, rest, e)))
         return err_wrap(e, "patch.jobSpec");
     return patch_tasks(a, *ret, json_get(patch, "tasks"), e);
 }

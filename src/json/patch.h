@@ -25,8 +25,8 @@ struct json *json_merge_patch(struct arena *a, const struct json *doc, const str
 
 /* Kubernetes strategic merge: lists whose schema field has a merge key are merged by it; $patch: delete|replace|merge,
  * $deleteFromPrimitiveList/<field>, $setElementOrder/<field>, $retainKeys. Without 'schema' it is a merge patch that
- * still understands the directives. 'doc' may be NULL. */
-int json_strategic_patch(struct arena *a, const struct schema *schema, const struct json *doc, const struct json *patch,
-                         struct json **ret, struct err *e);
+ * still understands the directives. 'doc' may be NULL. NULL: an error. */
+struct json *json_strategic_patch(struct arena *a, const struct schema *schema, const struct json *doc,
+                                  const struct json *patch, struct err *e);
 
 #endif

@@ -543,17 +543,16 @@ static int merge_value(struct merging *mg, const struct place *at, struct strate
     return 0;
 }
 
-int json_strategic_patch(struct arena *a, const struct schema *schema, const struct json *doc, const struct json *patch,
-                         struct json **ret, struct err *e)
+struct json *json_strategic_patch(struct arena *a, const struct schema *schema, const struct json *doc,
+                                  const struct json *patch, struct err *e)
 {
     struct merging mg = { a, e };
     struct place root = { .node = patch };
     struct json *result;
 
-    if (!json_is(patch, JSON_OBJECT))
-        return err_set(e, ERR_SYNTAX, "a strategic merge patch must be an object");
-    if (merge_object(&mg, &root, (struct strategic_kind){ schema, false }, doc, &result) < 0)
-        return -1;
-    *ret = result;
-    return 0;
+    if (!json_is(patch, JSON_OBJECT)) {
+        err_set(e, ERR_SYNTAX, "a strategic merge patch must be an object");
+        return NULL;
+    }
+    return merge_object(&mg, &root, (struct strategic_kind){ schema, false }, doc, &result) < 0 ? NULL : result;
 }

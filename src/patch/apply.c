@@ -16,12 +16,26 @@
 
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 
-int refuse(struct arena *a, struct refusal *why, int code, const char *reason, const char *fmt, ...)
+int refuse(struct arena *a, struct refusal *why, const char *reason, const char *fmt, ...)
 {
+    static const struct {
+        const char *reason;
+        int code;
+    } codes[] = {
+        { "BadRequest", 400 },
+        { "RequestEntityTooLarge", 413 },
+        { "UnsupportedMediaType", 415 },
+        { "Invalid", 422 },
+    };
+    size_t i = 0;
     va_list ap;
 
+    while (i < ARRAY_LEN(codes) && strcmp(codes[i].reason, reason) != 0)
+        i++;
     va_start(ap, fmt);
-    *why = (struct refusal){ .code = code, .reason = reason, .message = arena_vfmt(a, fmt, ap) };
+    *why = (struct refusal){ .code = i < ARRAY_LEN(codes) ? codes[i].code : 500,
+                             .reason = reason,
+                             .message = arena_vfmt(a, fmt, ap) };
     va_end(ap);
     return -1;
 }
@@ -393,11 +407,11 @@ static int refuse_problems(struct arena *a, const struct ownership *who, const s
         buf_str(&text, STR("errors:"));
     JSON_FOREACH(p, problems)
         buf_fmt(&text, "%s%.*s", problems->n > 1 ? "\n  " : "", STR_ARG(json_text(p, STR_NULL)));
-    return refuse(
-        a, why, 400, "BadRequest", "failed to create typed patch object (%.*s/%.*s; %.*s/%.*s, Kind=%.*s): %.*s",
-        STR_ARG(json_member_text(meta, "namespace")), STR_ARG(json_member_text(meta, "name")),
-        STR_ARG(slash < 0 ? STR_NULL : str_sub(who->api_version, 0, (size_t)slash)),
-        STR_ARG(str_from(who->api_version, (size_t)(slash + 1))), STR_ARG(who->kind), STR_ARG(buf_view(&text)));
+    return refuse(a, why, "BadRequest", "failed to create typed patch object (%.*s/%.*s; %.*s/%.*s, Kind=%.*s): %.*s",
+                  STR_ARG(json_member_text(meta, "namespace")), STR_ARG(json_member_text(meta, "name")),
+                  STR_ARG(slash < 0 ? STR_NULL : str_sub(who->api_version, 0, (size_t)slash)),
+                  STR_ARG(str_from(who->api_version, (size_t)(slash + 1))), STR_ARG(who->kind),
+                  STR_ARG(buf_view(&text)));
 }
 
 static int check_config(struct arena *a, const struct ownership *who, const struct json *config, struct refusal *why)
@@ -407,29 +421,23 @@ static int check_config(struct arena *a, const struct ownership *who, const stru
     struct json *problems = json_array(a);
 
     if (!json_is(config, JSON_OBJECT))
-        return refuse(a, why, 400, "BadRequest", "error decoding YAML: the configuration must be an object");
+        return refuse(a, why, "BadRequest", "error decoding YAML: the configuration must be an object");
     if (!str_eq(version, who->api_version) || !str_eq(kind, who->kind))
-        return refuse(a, why, 400, "BadRequest", "invalid object type: %.*s, Kind=%.*s",
+        return refuse(a, why, "BadRequest", "invalid object type: %.*s, Kind=%.*s",
                       STR_ARG(str_has_char(version, '/') ? version : arena_cat(a, STR("/"), version)), STR_ARG(kind));
     if (managed && managed->type != JSON_NULL)
-        return refuse(a, why, 400, "BadRequest", "metadata.managedFields must be nil");
+        return refuse(a, why, "BadRequest", "metadata.managedFields must be nil");
     typed_check(a, &who->type, config, problems);
     return problems->n ? refuse_problems(a, who, config, problems, why) : 0;
 }
 
-/* The owners before: an object that nobody owns belongs to whoever wrote it before the first apply. */
-static int owners_of(struct arena *a, const struct ownership *who, const struct json *live,
-                     const struct json *live_form, struct managed *ret, struct refusal *why)
+/* All fields of an object without owners belong to the manager "before-first-apply". */
+static void add_first_owner(struct arena *a, const struct ownership *who, const struct json *live, struct managed *m)
 {
     struct ownership before = *who;
-    struct err e;
 
-    if (managed_decode(a, json_find(live, "metadata", "managedFields", NULL), ret, &e) < 0)
-        return refuse(a, why, 500, "InternalError", "failed to decode managed fields: %s", e.text);
     before.manager = STR("before-first-apply");
-    if (!ret->first && live)
-        record_update(a, &before, comparable(a, who, NULL), live_form, ret);
-    return 0;
+    record_update(a, &before, comparable(a, who, NULL), live, m);
 }
 
 int ownership_apply(struct arena *a, const struct ownership *who, const struct apply_request *rq, struct applied *ret,
@@ -441,12 +449,15 @@ int ownership_apply(struct arena *a, const struct ownership *who, const struct a
     struct fieldset *last;
     struct comparison c;
     struct managed m;
+    struct err e;
 
     if (check_config(a, who, config, why) < 0)
         return -1;
+    if (managed_decode(a, json_find(live, "metadata", "managedFields", NULL), &m, &e) < 0)
+        return refuse(a, why, "InternalError", "failed to decode managed fields: %s", e.text);
     old = comparable(a, who, live);
-    if (owners_of(a, who, live, old, &m, why) < 0)
-        return -1;
+    if (!m.first && live)
+        add_first_owner(a, who, old, &m);
     self = managed_find(&m, &like);
     last = self ? self->fields : NULL;
     self = managed_need(a, &m, &like);

@@ -214,17 +214,15 @@ enum operation { UNION, INTERSECTION, DIFFERENCE, WITHOUT };
 
 static struct fieldset *fieldset_combine(struct arena *a, struct fieldset *x, struct fieldset *y, enum operation op);
 
-static void combine_node(struct arena *a, struct fieldset *out, const struct path_element *at,
-                         const struct fieldset_node *x, const struct fieldset_node *y, enum operation op)
+static bool combine_node(struct arena *a, struct fieldset_node *ret, const struct fieldset_node *x,
+                         const struct fieldset_node *y, enum operation op)
 {
-    struct fieldset_node node = { .at = *at };
     bool in_x = x && x->is_member, in_y = y && y->is_member;
 
-    node.is_member = op == UNION ? in_x || in_y : op == INTERSECTION ? in_x && in_y : in_x && !in_y;
+    ret->is_member = op == UNION ? in_x || in_y : op == INTERSECTION ? in_x && in_y : in_x && !in_y;
     if (op != WITHOUT || !in_y)
-        node.below = fieldset_combine(a, x ? x->below : NULL, y ? y->below : NULL, op);
-    if (node.is_member || node.below)
-        *fieldset_push(a, out) = node;
+        ret->below = fieldset_combine(a, x ? x->below : NULL, y ? y->below : NULL, op);
+    return ret->is_member || ret->below;
 }
 
 /* NULL if nothing is in it. */
@@ -244,9 +242,10 @@ static struct fieldset *fieldset_combine(struct arena *a, struct fieldset *x, st
     out = arena_new(a, struct fieldset);
     while (i < x->n || k < y->n) {
         int c = i == x->n ? 1 : k == y->n ? -1 : node_cmp(&x->v[i], &y->v[k]);
+        struct fieldset_node node = { .at = c <= 0 ? x->v[i].at : y->v[k].at };
 
-        combine_node(a, out, c <= 0 ? &x->v[i].at : &y->v[k].at, c <= 0 ? &x->v[i] : NULL, c >= 0 ? &y->v[k] : NULL,
-                     op);
+        if (combine_node(a, &node, c <= 0 ? &x->v[i] : NULL, c >= 0 ? &y->v[k] : NULL, op))
+            *fieldset_push(a, out) = node;
         i += c <= 0;
         k += c >= 0;
     }

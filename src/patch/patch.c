@@ -31,7 +31,7 @@ int patch_type_of(struct arena *a, struct str content_type, bool is_custom, enum
         }
         buf_fmt(&accepted, "%s%s", accepted.n ? ", " : "", content_types[type]);
     }
-    return refuse(a, why, 415, "UnsupportedMediaType",
+    return refuse(a, why, "UnsupportedMediaType",
                   "the body of the request was in an unknown format - accepted media types include: %.*s",
                   STR_ARG(buf_view(&accepted)));
 }
@@ -42,7 +42,7 @@ static int refuse_option(struct arena *a, struct refusal *why, const char *field
 {
     struct json *cause = json_object(a);
 
-    (void)refuse(a, why, 422, "Invalid", "PatchOptions.meta.k8s.io \"\" is invalid: %s: %.*s", field, STR_ARG(text));
+    (void)refuse(a, why, "Invalid", "PatchOptions.meta.k8s.io \"\" is invalid: %s: %.*s", field, STR_ARG(text));
     json_add(cause, STR("reason"), json_str(a, str_of(reason)));
     json_add(cause, STR("message"), json_str(a, text));
     json_add(cause, STR("field"), json_str(a, str_of(field)));
@@ -103,33 +103,34 @@ static int check_body(struct arena *a, enum patch_type type, const struct json *
 
     if (body->type == (type == PATCH_JSON ? JSON_ARRAY : JSON_OBJECT)) {
         if (type == PATCH_JSON && body->n > OPS_MAX)
-            return refuse(a, why, 413, "RequestEntityTooLarge",
+            return refuse(a, why, "RequestEntityTooLarge",
                           "Request entity too large: The allowed maximum operations in a JSON patch is %d, got %u",
                           OPS_MAX, body->n);
         return 0;
     }
-    return refuse(a, why, 400, "BadRequest", "%sjson: cannot unmarshal %s into Go value of type %s",
+    return refuse(a, why, "BadRequest", "%sjson: cannot unmarshal %s into Go value of type %s",
                   type == PATCH_STRATEGIC ? "" : "error decoding patch: ", go_word(body), wanted[type]);
 }
 
-int patch_object(struct arena *a, enum patch_type type, const struct schema *schema, const struct json *live,
-                 const struct json *body, struct json **ret, struct refusal *why)
+int patch_object(struct arena *a, const struct patch *patch, const struct json *live, struct json **ret,
+                 struct refusal *why)
 {
+    struct json *result = NULL;
     struct err e;
-    int failed = 0;
 
-    if (check_body(a, type, body, why) < 0)
+    if (check_body(a, patch->type, patch->body, why) < 0)
         return -1;
-    if (type == PATCH_JSON)
-        failed = json_patch(a, live, body, ret, &e);
-    else if (type == PATCH_MERGE)
-        *ret = json_merge_patch(a, live, body);
+    if (patch->type == PATCH_JSON)
+        (void)json_patch(a, live, patch->body, &result, &e);
+    else if (patch->type == PATCH_MERGE)
+        result = json_merge_patch(a, live, patch->body);
     else
-        failed = json_strategic_patch(a, schema, live, body, ret, &e);
-    if (failed >= 0 && json_is(*ret, JSON_OBJECT))
+        result = json_strategic_patch(a, patch->schema, live, patch->body, &e);
+    if (json_is(result, JSON_OBJECT)) {
+        *ret = result;
         return 0;
-    (void)refuse(a, why, failed < 0 && e.code == ERR_TOO_BIG ? 413 : 422,
-                 failed < 0 && e.code == ERR_TOO_BIG ? "RequestEntityTooLarge" : "Invalid", REJECTED);
-    why->detail = arena_str(a, failed < 0 ? str_of(e.text) : STR("the result is not an object"));
+    }
+    (void)refuse(a, why, !result && e.code == ERR_TOO_BIG ? "RequestEntityTooLarge" : "Invalid", REJECTED);
+    why->detail = arena_str(a, result ? STR("the result is not an object") : str_of(e.text));
     return -1;
 }

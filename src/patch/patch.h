@@ -35,9 +35,14 @@ struct patch_options {
 };
 int patch_options(struct arena *a, enum patch_type type, const struct patch_options *opt, struct refusal *why);
 
-/* Not for PATCH_APPLY. 'schema' says which lists a strategic merge joins. The inputs stay as they are; the result shares
- * text with them, no nodes. */
-int patch_object(struct arena *a, enum patch_type type, const struct schema *schema, const struct json *live,
-                 const struct json *body, struct json **ret, struct refusal *why);
+struct patch {
+    enum patch_type type;        /* not PATCH_APPLY */
+    const struct schema *schema; /* which lists a strategic merge joins */
+    const struct json *body;
+};
+
+/* The inputs are not changed; the result shares text with them, no nodes. */
+int patch_object(struct arena *a, const struct patch *patch, const struct json *live, struct json **ret,
+                 struct refusal *why);
 
 #endif

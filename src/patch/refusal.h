@@ -12,8 +12,8 @@ struct refusal {
     struct json *causes; /* details.causes, an array of {reason, message, field}; NULL: none */
 };
 
-/* Fill it in; returns -1. */
-int refuse(struct arena *a, struct refusal *why, int code, const char *reason, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+/* Fill it in, with the code of that reason; returns -1. */
+int refuse(struct arena *a, struct refusal *why, const char *reason, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 #endif

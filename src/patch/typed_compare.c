@@ -8,8 +8,11 @@ struct difference {
     struct fieldset_node added, modified, removed;
 };
 
-static void compare_value(struct arena *a, const struct merge_type *type, const struct json *from,
-                          const struct json *to, struct difference *ret);
+struct versions {
+    const struct json *from, *to; /* NULL: it is not in this one */
+};
+
+static void compare_value(struct arena *a, const struct merge_type *type, struct versions v, struct difference *ret);
 
 static void keep_node(struct arena *a, struct fieldset_node *parent, const struct path_element *at,
                       const struct fieldset_node *child)
@@ -27,37 +30,36 @@ static void compare_added(struct arena *a, const struct merge_type *type, const 
                           struct fieldset_node *ret);
 
 static void compare_child(struct arena *a, const struct merge_type *type, const struct path_element *at,
-                          const struct json *from, const struct json *to, struct difference *ret)
+                          struct versions v, struct difference *ret)
 {
     struct difference d = { 0 };
 
-    compare_value(a, type, from, to, &d);
+    compare_value(a, type, v, &d);
     keep_node(a, &ret->added, at, &d.added);
     keep_node(a, &ret->modified, at, &d.modified);
     keep_node(a, &ret->removed, at, &d.removed);
 }
 
-static void compare_maps(struct arena *a, const struct merge_type *type, const struct json *from, const struct json *to,
-                         struct difference *ret)
+static void compare_maps(struct arena *a, const struct merge_type *type, struct versions v, struct difference *ret)
 {
     autojson_members in_from, in_to;
     struct merge_type child;
     bool is_named;
 
-    json_members_init(&in_from, from, json_count(to));
-    json_members_init(&in_to, to, json_count(from));
+    json_members_init(&in_from, v.from, json_count(v.to));
+    json_members_init(&in_to, v.to, json_count(v.from));
     JSON_FOREACH(m, in_from.object) {
         struct path_element at = { .kind = PATH_FIELD, .name = json_key(m) };
 
         child = merge_type_member(type, json_key(m), &is_named);
-        compare_child(a, &child, &at, m, json_members_get(&in_to, json_key(m)), ret);
+        compare_child(a, &child, &at, (struct versions){ m, json_members_get(&in_to, json_key(m)) }, ret);
     }
     JSON_FOREACH(m, in_to.object) {
         struct path_element at = { .kind = PATH_FIELD, .name = json_key(m) };
 
         child = merge_type_member(type, json_key(m), &is_named);
         if (!json_members_get(&in_from, json_key(m)))
-            compare_child(a, &child, &at, NULL, m, ret);
+            compare_child(a, &child, &at, (struct versions){ NULL, m }, ret);
     }
 }
 
@@ -84,29 +86,28 @@ static void compare_items(struct arena *a, const struct merge_type *item_type, c
     size_t n_old = old ? old->n_same : 0, n_new = new ? new->n_same : 0;
 
     if (n_old <= 1 && n_new <= 1) {
-        compare_child(a, item_type, at, old ? old->node : NULL, new ? new->node : NULL, ret);
+        compare_child(a, item_type, at, (struct versions){ old ? old->node : NULL, new ? new->node : NULL }, ret);
     } else if (n_old > 1 && n_new > 1) {
         if (!same_items(old, new))
             typed_compare_mark(a, &ret->modified, at);
     } else if (n_old > 1) {
         if (new)
-            compare_child(a, item_type, at, NULL, new->node, ret);
+            compare_child(a, item_type, at, (struct versions){ NULL, new->node }, ret);
         typed_compare_mark(a, &ret->removed, at);
     } else {
         if (old)
-            compare_child(a, item_type, at, old->node, NULL, ret);
+            compare_child(a, item_type, at, (struct versions){ old->node, NULL }, ret);
         typed_compare_mark(a, &ret->added, at);
     }
 }
 
-static void compare_lists(struct arena *a, const struct merge_type *type, const struct json *from,
-                          const struct json *to, struct difference *ret)
+static void compare_lists(struct arena *a, const struct merge_type *type, struct versions v, struct difference *ret)
 {
     struct merge_type item_type = merge_type_item(type);
     struct items old, new;
 
-    items_read(a, type, from, &old);
-    items_read(a, type, to, &new);
+    items_read(a, type, v.from, &old);
+    items_read(a, type, v.to, &new);
     for (size_t i = 0; i < old.n_firsts; i++)
         compare_items(a, &item_type, old.firsts[i], items_find(&new, &old.firsts[i]->at), ret);
     for (size_t i = 0; i < new.n_firsts; i++)
@@ -161,24 +162,24 @@ static void compare_added(struct arena *a, const struct merge_type *type, const 
 /* ---- values ---- */
 
 /* True: it was compared as a whole. */
-static bool compare_as(struct arena *a, const struct merge_type *type, struct merge_choice c, const struct json *from,
-                       const struct json *to, struct difference *ret)
+static bool compare_as(struct arena *a, const struct merge_type *type, struct merge_choice c, struct versions v,
+                       struct difference *ret)
 {
     bool is_map = c.as == AS_MAP && !c.atom.is_atomic_map, is_list = c.as == AS_LIST && !c.atom.is_atomic_list;
     enum json_type want = is_map ? JSON_OBJECT : JSON_ARRAY;
 
-    if ((is_map || is_list) && ((json_is(from, want) && from->n) || (json_is(to, want) && to->n))) {
+    if ((is_map || is_list) && ((json_is(v.from, want) && v.from->n) || (json_is(v.to, want) && v.to->n))) {
         if (is_map)
-            compare_maps(a, type, from, to, ret);
+            compare_maps(a, type, v, ret);
         else
-            compare_lists(a, type, from, to, ret);
+            compare_lists(a, type, v, ret);
         return false;
     }
     if (c.as == AS_NOTHING)
         return false;
-    if (!to)
+    if (!v.to)
         ret->removed.is_member = true;
-    else if (!json_equal(from, to))
+    else if (!json_equal(v.from, v.to))
         ret->modified.is_member = true;
     return true;
 }
@@ -188,22 +189,21 @@ static bool same_choice(struct merge_choice x, struct merge_choice y)
     return x.atom.is_map == y.atom.is_map && x.atom.is_list == y.atom.is_list && x.atom.is_scalar == y.atom.is_scalar;
 }
 
-static void compare_value(struct arena *a, const struct merge_type *type, const struct json *from,
-                          const struct json *to, struct difference *ret)
+static void compare_value(struct arena *a, const struct merge_type *type, struct versions v, struct difference *ret)
 {
     struct merge_choice old, new;
     bool is_leaf;
 
-    if (!from) {
-        compare_added(a, type, to, &ret->added);
+    if (!v.from) {
+        compare_added(a, type, v.to, &ret->added);
         return;
     }
-    old = merge_choose(type, from);
-    new = merge_choose(type, to);
-    if (to && !same_choice(old, new)) /* it became another kind of thing: both count */
-        (void)compare_as(a, type, old, from, to, ret);
-    is_leaf = compare_as(a, type, to ? new : old, from, to, ret);
-    if (!is_leaf && !to)
+    old = merge_choose(type, v.from);
+    new = merge_choose(type, v.to);
+    if (v.to && !same_choice(old, new)) /* it became another kind of thing: both count */
+        (void)compare_as(a, type, old, v, ret);
+    is_leaf = compare_as(a, type, v.to ? new : old, v, ret);
+    if (!is_leaf && !v.to)
         ret->removed.is_member = true;
 }
 
@@ -212,7 +212,7 @@ void typed_compare(struct arena *a, const struct merge_type *type, const struct 
 {
     struct difference d = { 0 };
 
-    compare_value(a, type, from, to, &d);
+    compare_value(a, type, (struct versions){ from, to }, &d);
     ret->added = *fieldset_below(a, &d.added);
     ret->modified = *fieldset_below(a, &d.modified);
     ret->removed = *fieldset_below(a, &d.removed);

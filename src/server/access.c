@@ -80,9 +80,8 @@ int access_check(struct server_request *rq)
     if (page_is_open(rq->call->path))
         return auth_check_site(auth, rq->arena, rq->call, &refusal) ? access_refuse(rq, &refusal) : 0;
     rq->lasts = is_lasting(rq);
-    if (auth_call_begin(auth, rq->arena, rq->call, rq->lasts ? THROTTLE_STREAM : THROTTLE_REQUEST, &rq->caller,
-                        &refusal))
-        return access_refuse(rq, &refusal);
+    if (auth_call_begin(auth, rq->arena, rq->call, rq->lasts ? THROTTLE_STREAM : THROTTLE_REQUEST, &rq->caller))
+        return access_refuse(rq, &rq->caller.refusal);
     rq->is_known = true;
     charge(rq, &rq->caller.real);
     http_call_set_client(rq->call, rq->caller.real.user);

@@ -159,8 +159,10 @@ int access_write(struct server_request *rq, struct json *object, const struct ob
     struct err e;
 
     if (strcmp(rq->type->group, RBAC_GROUP) == 0)
-        return auth_check_write(rq->server->opt.auth, rq->arena, &rq->caller, object, before, &e) < 0 ? fail_err(rq, &e)
-                                                                                                      : 0;
+        return auth_check_write(rq->server->opt.auth, rq->arena,
+                                &(struct rbac_write){ &rq->caller.who, object, before }, &e) < 0
+                   ? fail_err(rq, &e)
+                   : 0;
     if (strcmp(rq->type->kind, "Command") == 0 && check_command(rq, object) < 0)
         return -1;
     access_author(rq, object, old);

@@ -109,7 +109,7 @@ int delete_one(struct server_request *rq, const struct object *o, const struct s
     if (admission_delete(rq, kept) < 0)
         return -1;
     store_set_dry(store, rq->is_dry);
-    rc = store_delete(store, kept->type, kept->namespace, kept->name, opt, ret, &e);
+    rc = store_delete(store, &(struct object_key){ kept->type, kept->namespace, kept->name }, opt, ret, &e);
     store_set_dry(store, false);
     if (rc < 0)
         return fail_err(rq, &e);

@@ -145,9 +145,10 @@ static int patch_default(struct arena *a, const struct server_patch *p, struct j
     if (p->kind == PATCH_JSON)
         return json_patch(a, p->live, p->patch, ret, e);
     if (p->kind == PATCH_STRATEGIC)
-        return json_strategic_patch(a, p->type->schema, p->live, p->patch, ret, e);
-    *ret = json_merge_patch(a, p->live, p->patch);
-    return 0;
+        *ret = json_strategic_patch(a, p->type->schema, p->live, p->patch, e);
+    else
+        *ret = json_merge_patch(a, p->live, p->patch);
+    return *ret ? 0 : -1;
 }
 
 static struct str manager_of(const struct server_request *rq)

@@ -71,15 +71,15 @@ static struct json *scheduled(struct arena *a, const struct json *pod, int64_t n
     return status;
 }
 
-int rules_bind(struct arena *a, const struct object *old, const struct json *binding, int64_t now_ms, struct json **ret,
-               struct err *e)
+struct json *rules_bind(struct arena *a, const struct object *old, const struct json *binding, int64_t now_ms,
+                        struct err *e)
 {
     const struct json *annotations = json_find(binding, "metadata", "annotations", NULL);
     struct json *patch = json_object(a), *part;
     struct str node = STR_NULL;
 
     if (target_of(a, binding, &node, e) < 0 || bind_check_pod(old, binding, e) < 0)
-        return -1;
+        return NULL;
     part = json_add(patch, STR("spec"), json_object(a));
     json_add(part, STR("nodeName"), json_str(a, node));
     if (json_count(annotations)) {
@@ -87,5 +87,5 @@ int rules_bind(struct arena *a, const struct object *old, const struct json *bin
         json_add(part, STR("annotations"), json_copy(a, annotations));
     }
     json_add(patch, STR("status"), scheduled(a, old->root, now_ms));
-    return json_strategic_patch(a, old->type->schema, old->root, patch, ret, e);
+    return json_strategic_patch(a, old->type->schema, old->root, patch, e);
 }

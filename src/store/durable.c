@@ -206,7 +206,7 @@ struct object *durable_read(struct store *s, uint64_t rev)
     struct store_log *log = s->durable->log;
     struct err e = { 0 };
 
-    if (log->scan(log, rev - 1, rev, true, take_row, &r, &e) < 0)
+    if (log->scan(log, &(struct log_scan){ rev - 1, rev, true, take_row, &r }, &e) < 0)
         log_error("Failed to read an old change; its watchers must list again", LOG_U64("revision", rev),
                   LOG_TEXT("error", e.text));
     return r.object;
@@ -402,8 +402,8 @@ static int replay(struct store *s, struct err *e)
     s->dropped = s->flushed = MAX_OF(d->compacted, last > s->history ? last - s->history : 0);
     s->rev = s->dropped;
     r.recent = d->forgotten = before_recent(s, last);
-    if (d->log->scan(d->log, 0, UINT64_MAX, false, replay_row, &r, e) < 0 ||
-        d->log->scan(d->log, 0, UINT64_MAX, true, replay_text, &r, e) < 0)
+    if (d->log->scan(d->log, &(struct log_scan){ 0, UINT64_MAX, false, replay_row, &r }, e) < 0 ||
+        d->log->scan(d->log, &(struct log_scan){ 0, UINT64_MAX, true, replay_text, &r }, e) < 0)
         return -1;
     if (d->log->wants_commit && !d->log->failure.code &&
         d->log->commit(d->log, &(struct log_batch){ .compacted = d->compacted }, e) < 0)

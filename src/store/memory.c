@@ -214,12 +214,9 @@ static struct object *memory_make(struct store *s, const struct resource_type *t
     return o;
 }
 
-/* 'now' is in the index, or no longer; 'before' as in struct change. */
-static void memory_changed(struct store *s, enum watch_kind what, const struct object *now, struct object *take_before,
-                           uint64_t before, struct entry *entry, struct object **ret)
+/* The change is in the history: now into the log, if there is one. */
+static void memory_log(struct store *s, enum watch_kind what, const struct object *now, struct object *take_before)
 {
-    history_add(s, what, now, before, entry);
-    memory_give(ret, now);
     if (s->durable) {
         durable_add(s, what, now, take_before);
         return;
@@ -245,7 +242,9 @@ static void commit_add(struct store *s, const struct resource_type *type, const 
         return;
     }
     entry = index_add(store_index_of(s, type), memory_make(s, type, tree), &deleted);
-    memory_changed(s, WATCH_ADDED, entry->object, NULL, deleted, entry, ret);
+    history_add(s, WATCH_ADDED, entry->object, deleted, entry);
+    memory_give(ret, entry->object);
+    memory_log(s, WATCH_ADDED, entry->object, NULL);
 }
 
 static void commit_change(struct store *s, struct entry *entry, const struct json *tree, struct object **ret)
@@ -257,7 +256,9 @@ static void commit_change(struct store *s, struct entry *entry, const struct jso
         return;
     }
     entry->object = memory_make(s, old->type, tree);
-    memory_changed(s, WATCH_MODIFIED, entry->object, old, old->rev, entry, ret);
+    history_add(s, WATCH_MODIFIED, entry->object, old->rev, entry);
+    memory_give(ret, entry->object);
+    memory_log(s, WATCH_MODIFIED, entry->object, old);
 }
 
 /* 'tree' is the last state, with the revision of the delete. */
@@ -271,7 +272,9 @@ static void commit_remove(struct store *s, struct entry *entry, const struct jso
     }
     last = memory_make(s, old->type, tree);
     index_delete(store_index_of(s, old->type), entry, last->rev);
-    memory_changed(s, WATCH_DELETED, last, old, old->rev, entry, ret);
+    history_add(s, WATCH_DELETED, last, old->rev, entry);
+    memory_give(ret, last);
+    memory_log(s, WATCH_DELETED, last, old);
     object_unref(last);
 }
 
@@ -353,39 +356,34 @@ static void name_new(struct store *s, const struct resource_type *type, struct j
     rules_set_name(&s->scratch, tree, name);
 }
 
-static int add_new(struct store *s, const struct resource_type *type, struct json *tree, struct object **ret,
-                   struct err *e)
+static int create_by(struct store *s, create_f *rules, const struct json *body, struct object **ret, struct err *e)
 {
-    name_new(s, type, tree);
-    if (memory_find(s, type, object_namespace(tree), object_name(tree)))
-        return err_set(e, ERR_EXISTS, "%.*s \"%.*s\" already exists", STR_ARG(rules_resource(&s->scratch, type)),
+    struct arena *a = scratch(s, e);
+    struct creation new;
+    struct json *tree;
+
+    if (!a || rules_type(body, &new.type, e) < 0)
+        return -1;
+    new.uid = new_uid(s);
+    new.now_ms = clock_now_ms(s->clock);
+    if (rules(a, &new, body, &tree, e) < 0)
+        return -1;
+    name_new(s, new.type, tree);
+    if (memory_find(s, new.type, object_namespace(tree), object_name(tree)))
+        return err_set(e, ERR_EXISTS, "%.*s \"%.*s\" already exists", STR_ARG(rules_resource(a, new.type)),
                        STR_ARG(object_name(tree)));
-    commit_add(s, type, tree, ret);
+    commit_add(s, new.type, tree, ret);
     return 0;
 }
 
 int store_create(struct store *s, const struct json *body, struct object **ret, struct err *e)
 {
-    struct arena *a = scratch(s, e);
-    const struct resource_type *type;
-    struct json *tree;
-
-    if (!a || rules_type(body, &type, e) < 0 ||
-        rules_create(a, type, body, new_uid(s), clock_now_ms(s->clock), &tree, e) < 0)
-        return -1;
-    return add_new(s, type, tree, ret, e);
+    return create_by(s, rules_create, body, ret, e);
 }
 
 int store_restore(struct store *s, const struct json *body, struct object **ret, struct err *e)
 {
-    struct arena *a = scratch(s, e);
-    const struct resource_type *type;
-    struct json *tree;
-
-    if (!a || rules_type(body, &type, e) < 0 ||
-        rules_restore(a, type, body, new_uid(s), clock_now_ms(s->clock), &tree, e) < 0)
-        return -1;
-    return add_new(s, type, tree, ret, e);
+    return create_by(s, rules_restore, body, ret, e);
 }
 
 /* 'tree' is what an update leaves; NULL: nothing changes. */
@@ -410,7 +408,7 @@ int store_update(struct store *s, const struct json *body, enum store_part part,
         return -1;
     if (!(entry = find_warm(s, type, object_namespace(body), object_name(body))))
         return not_found(s, type, object_name(body), e);
-    if (rules_update(a, entry->object, body, part, &tree, e) < 0)
+    if ((part == STORE_STATUS ? rules_update_status : rules_update)(a, entry->object, body, &tree, e) < 0)
         return -1;
     commit_update(s, entry, tree, ret);
     return 0;
@@ -428,11 +426,7 @@ static int check_still(struct store *s, const struct object *o, struct str uid, 
                    (unsigned long long)o->rev);
 }
 
-/* How a patch makes the new tree: of the whole object, or of its status. */
-typedef int patch_f(struct arena *a, const struct object *o, const struct json *patch, struct json **ret,
-                    struct err *e);
-
-static int apply_patch(struct store *s, patch_f *rules, const struct op *op, struct object **ret, struct err *e)
+static int apply_patch(struct store *s, change_f *rules, const struct op *op, struct object **ret, struct err *e)
 {
     struct arena *a = scratch(s, e);
     struct entry *entry = a ? find_warm(s, op->type, op->namespace, op->name) : NULL;
@@ -459,23 +453,23 @@ static int apply_bind(struct store *s, const struct op *op, struct object **ret,
     if (!entry)
         return not_found(s, op->type, op->name, e);
     if (check_still(s, entry->object, op->uid, 0, e) < 0 ||
-        rules_bind(a, entry->object, op->body, clock_now_ms(s->clock), &tree, e) < 0)
+        !(tree = rules_bind(a, entry->object, op->body, clock_now_ms(s->clock), e)))
         return -1;
     commit_change(s, entry, tree, ret);
     return 0;
 }
 
-int store_delete(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
-                 const struct store_delete_options *opt, struct object **ret, struct err *e)
+int store_delete(struct store *s, const struct object_key *key, const struct store_delete_options *opt,
+                 struct object **ret, struct err *e)
 {
     struct arena *a = scratch(s, e);
-    struct entry *entry = a ? find_warm(s, type, namespace, name) : NULL;
+    struct entry *entry = a ? find_warm(s, key->type, key->namespace, key->name) : NULL;
     struct json *tree = NULL;
 
     if (!a)
         return -1;
     if (!entry)
-        return not_found(s, type, name, e);
+        return not_found(s, key->type, key->name, e);
     if (check_still(s, entry->object, opt->uid, opt->rev, e) < 0)
         return -1;
     switch (rules_delete(a, entry->object, opt, clock_now_ms(s->clock), &tree)) {
@@ -508,7 +502,7 @@ int store_apply(struct store *s, const struct op *op, struct object **ret, struc
     case OP_MERGE_PATCH:
         return apply_patch(s, rules_patch, op, ret, e);
     case OP_DELETE:
-        return store_delete(s, op->type, op->namespace, op->name, &opt, ret, e);
+        return store_delete(s, &(struct object_key){ op->type, op->namespace, op->name }, &opt, ret, e);
     case OP_PATCH_STATUS:
         return apply_patch(s, rules_patch_status, op, ret, e);
     case OP_BIND:

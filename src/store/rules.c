@@ -210,24 +210,23 @@ static void new_status(struct arena *a, struct type_rules rules, struct json *tr
             json_set(status, follows[i], rules_node_like(a, json_get(said, follows[i])));
 }
 
-int rules_create(struct arena *a, const struct resource_type *type, const struct json *body, struct str uid,
-                 int64_t now_ms, struct json **ret, struct err *e)
+int rules_create(struct arena *a, const struct creation *new, const struct json *body, struct json **ret, struct err *e)
 {
     static const char *const not_the_clients[] = { "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink" };
-    struct type_rules rules = rules_of(type);
+    struct type_rules rules = rules_of(new->type);
     struct json *tree, *meta;
 
-    if (check_new_meta(a, type, meta_of(body), e) < 0)
+    if (check_new_meta(a, new->type, meta_of(body), e) < 0)
         return -1;
     tree = shallow(a, body);
     meta = json_set(tree, "metadata", shallow(a, meta_of(body)));
     for (size_t i = 0; i < ARRAY_LEN(not_the_clients); i++)
         json_remove(meta, not_the_clients[i]);
-    if (type->scope == SCOPE_CLUSTER)
+    if (new->type->scope == SCOPE_CLUSTER)
         json_remove(meta, "namespace");
     tidy_finalizers(meta);
-    json_set(meta, "uid", json_str(a, uid));
-    json_set(meta, "creationTimestamp", time_node(a, now_ms));
+    json_set(meta, "uid", json_str(a, new->uid));
+    json_set(meta, "creationTimestamp", time_node(a, new->now_ms));
     if (rules.tracks_generation)
         json_set(meta, "generation", json_int(a, 1));
     new_status(a, rules, tree);
@@ -253,10 +252,10 @@ static int restore_deletion(struct arena *a, struct type_rules rules, struct jso
     return 0;
 }
 
-int rules_restore(struct arena *a, const struct resource_type *type, const struct json *body, struct str uid,
-                  int64_t now_ms, struct json **ret, struct err *e)
+int rules_restore(struct arena *a, const struct creation *new, const struct json *body, struct json **ret,
+                  struct err *e)
 {
-    struct type_rules rules = rules_of(type);
+    struct type_rules rules = rules_of(new->type);
     struct json *tree, *meta;
     int64_t created_ms;
 
@@ -265,15 +264,15 @@ int rules_restore(struct arena *a, const struct resource_type *type, const struc
     tree = shallow(a, body);
     meta = json_set(tree, "metadata", shallow(a, meta_of(body)));
     json_remove(meta, "resourceVersion");
-    if (check_new_meta(a, type, meta, e) < 0)
+    if (check_new_meta(a, new->type, meta, e) < 0)
         return -1;
-    if (type->scope == SCOPE_CLUSTER)
+    if (new->type->scope == SCOPE_CLUSTER)
         json_remove(meta, "namespace");
     tidy_finalizers(meta);
     if (!json_member_text(meta, "uid").n)
-        json_set(meta, "uid", json_str(a, uid));
+        json_set(meta, "uid", json_str(a, new->uid));
     if (!json_is(json_get(meta, "creationTimestamp"), JSON_STRING))
-        json_set(meta, "creationTimestamp", time_node(a, now_ms));
+        json_set(meta, "creationTimestamp", time_node(a, new->now_ms));
     else if (clock_parse(json_member_text(meta, "creationTimestamp"), &created_ms, e) < 0)
         return err_wrap(e, "metadata.creationTimestamp");
     if (rules.tracks_generation && json_i64(json_get(meta, "generation"), 0) <= 0)
@@ -432,14 +431,20 @@ static int update_status(struct arena *a, const struct object *old, const struct
     return 0;
 }
 
-int rules_update(struct arena *a, const struct object *old, const struct json *body, enum store_part part,
-                 struct json **ret, struct err *e)
+static int check_same(struct arena *a, const struct object *old, const struct json *meta, struct err *e)
 {
-    const struct json *meta = meta_of(body);
+    return check_uid(a, old, json_member_text(meta, "uid"), ERR_CONFLICT, e) < 0 ? -1 : check_revision(a, old, meta, e);
+}
 
-    if (check_uid(a, old, json_member_text(meta, "uid"), ERR_CONFLICT, e) < 0 || check_revision(a, old, meta, e) < 0)
-        return -1;
-    return part == STORE_STATUS ? update_status(a, old, body, ret, e) : update_main(a, old, body, ret, e);
+int rules_update(struct arena *a, const struct object *old, const struct json *body, struct json **ret, struct err *e)
+{
+    return check_same(a, old, meta_of(body), e) < 0 ? -1 : update_main(a, old, body, ret, e);
+}
+
+int rules_update_status(struct arena *a, const struct object *old, const struct json *body, struct json **ret,
+                        struct err *e)
+{
+    return check_same(a, old, meta_of(body), e) < 0 ? -1 : update_status(a, old, body, ret, e);
 }
 
 int rules_patch(struct arena *a, const struct object *old, const struct json *patch, struct json **ret, struct err *e)
@@ -462,7 +467,7 @@ int rules_patch(struct arena *a, const struct object *old, const struct json *pa
             return err_set(e, ERR_INVALID, "metadata.%s: a patch cannot change it", fixed[i]);
     if (check_uid(a, old, json_member_text(meta_of(body), "uid"), ERR_INVALID, e) < 0)
         return -1;
-    return rules_update(a, old, body, STORE_MAIN, ret, e);
+    return rules_update(a, old, body, ret, e);
 }
 
 int rules_patch_status(struct arena *a, const struct object *old, const struct json *patch, struct json **ret,
@@ -474,7 +479,7 @@ int rules_patch_status(struct arena *a, const struct object *old, const struct j
         return err_set(e, ERR_INVALID, "a patch of the status must be an object");
     take_member(a, doc, old->root, "status");
     take_member(a, wish, patch, "status");
-    if (json_strategic_patch(a, old->type->schema, doc, wish, &body, e) < 0)
+    if (!(body = json_strategic_patch(a, old->type->schema, doc, wish, e)))
         return -1;
     if (json_get(body, "status") && !json_is(json_get(body, "status"), JSON_OBJECT))
         return err_set(e, ERR_INVALID, "status: must be an object");
@@ -482,7 +487,7 @@ int rules_patch_status(struct arena *a, const struct object *old, const struct j
                     json_is(meta_of(patch), JSON_OBJECT) ? shallow(a, meta_of(patch)) : json_object(a));
     for (size_t i = 0; i < ARRAY_LEN(status_meta); i++) /* the rest of it are preconditions */
         take_member(a, meta, meta_of(old->root), status_meta[i]);
-    return rules_update(a, old, body, STORE_STATUS, ret, e);
+    return rules_update_status(a, old, body, ret, e);
 }
 
 bool rules_is_over(const struct json *tree)

@@ -141,19 +141,20 @@ static bool open_with(const struct seal_key *key, struct str belongs, struct str
     return is_good;
 }
 
-int unseal(const struct seal_keys *k, struct str id, struct str belongs, struct str sealed, struct buf *out,
-           struct err *e)
+int unseal(const struct seal_keys *k, const struct sealed *sealed, struct buf *out, struct err *e)
 {
+    struct str text = sealed->text;
     const struct seal_key *key = NULL;
 
     for (size_t i = 0; k && i < k->n; i++)
-        if (str_is(id, k->v[i].id))
+        if (str_is(sealed->key_id, k->v[i].id))
             key = &k->v[i];
     if (!key)
-        return err_set(e, ERR_FORBIDDEN, "sealed with key %.*s, which was not given; give its file too", STR_ARG(id));
-    if (sealed.n < NONCE + PROOF || sealed.n > INT32_MAX ||
-        !open_with(key, belongs, sealed, (unsigned char *)buf_reserve(out, sealed.n)))
+        return err_set(e, ERR_FORBIDDEN, "sealed with key %.*s, which was not given; give its file too",
+                       STR_ARG(sealed->key_id));
+    if (text.n < NONCE + PROOF || text.n > INT32_MAX ||
+        !open_with(key, sealed->belongs, text, (unsigned char *)buf_reserve(out, text.n)))
         return err_set(e, ERR_IO, "sealed with key %s, but modified since or copied from another object", key->id);
-    out->n += sealed.n - NONCE - PROOF;
+    out->n += text.n - NONCE - PROOF;
     return 0;
 }

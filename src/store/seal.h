@@ -21,10 +21,15 @@ void seal_keys_free(struct seal_keys *k); /* NULL is fine */
 
 const char *seal_key_id(const struct seal_keys *k); /* of the first; NULL: there is no key */
 
+struct sealed {
+    struct str key_id;
+    struct str belongs; /* where it is stored: else it cannot be opened */
+    struct str text;
+};
+
 /* Append to 'out'. seal(): with the first key. unseal(): ERR_FORBIDDEN if there is no key of that id, ERR_IO if the
  * record was changed or belongs elsewhere. */
 void seal(const struct seal_keys *k, struct str belongs, struct str text, struct buf *out);
-int unseal(const struct seal_keys *k, struct str id, struct str belongs, struct str sealed, struct buf *out,
-           struct err *e);
+int unseal(const struct seal_keys *k, const struct sealed *sealed, struct buf *out, struct err *e);
 
 #endif

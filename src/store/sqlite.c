@@ -193,21 +193,20 @@ static int sqlite_commit(struct store_log *log, const struct log_batch *b, struc
 
 /* ---- reading ---- */
 
-static int sqlite_scan(struct store_log *log, uint64_t after, uint64_t to, bool with_text, log_row_f *each, void *ctx,
-                       struct err *e)
+static int sqlite_scan(struct store_log *log, const struct log_scan *scan, struct err *e)
 {
     struct sqlite_log *l = sqlite_of(log);
-    sqlite3_stmt *st = l->statements[with_text ? SCAN : SCAN_SHORT];
+    sqlite3_stmt *st = l->statements[scan->with_text ? SCAN : SCAN_SHORT];
     struct log_row row;
     int rc, ret = 0;
 
-    (void)sqlite3_bind_int64(st, 1, (sqlite3_int64)after);
-    (void)sqlite3_bind_int64(st, 2, (sqlite3_int64)MIN_OF(to, (uint64_t)INT64_MAX));
+    (void)sqlite3_bind_int64(st, 1, (sqlite3_int64)scan->after);
+    (void)sqlite3_bind_int64(st, 2, (sqlite3_int64)MIN_OF(scan->to, (uint64_t)INT64_MAX));
     while (ret == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW)
-        if ((ret = row_read(&l->codec, st, with_text, &row, e)) == 0) {
+        if ((ret = row_read(&l->codec, st, scan->with_text, &row, e)) == 0) {
             if (row.is_stale)
                 *vec_push(&l->stale_mem, &l->stale) = row.record.rev;
-            each(ctx, &row);
+            scan->each(scan->ctx, &row);
         }
     if (ret == 0 && rc != SQLITE_DONE)
         ret = sql_err(e, l->file.db, rc, l->file.path);

@@ -210,7 +210,7 @@ static int read_body(struct row_codec *c, sqlite3_stmt *st, struct str kind, str
     if (!key.n)
         return 0;
     buf_reset(&c->body);
-    if (unseal(c->keys, key, belongs(about, kind, &row->record), body, &c->body, e) < 0)
+    if (unseal(c->keys, &(struct sealed){ key, belongs(about, kind, &row->record), body }, &c->body, e) < 0)
         return err_wrap(e, "%s: the %.*s \"%.*s/%.*s\" of revision %llu", c->path, STR_ARG(kind),
                         STR_ARG(row->record.namespace), STR_ARG(row->record.name), (unsigned long long)row->record.rev);
     row->record.text = buf_view(&c->body);

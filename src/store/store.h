@@ -155,8 +155,8 @@ struct store_delete_options {
  * and the grace) and the object stays until the last finalizer is removed and the grace is confirmed (a delete with
  * grace 0, as a kubelet does). Else it is deleted at once. A second delete may shorten the grace, never lengthen it,
  * and changes nothing else. ERR_NOT_FOUND, ERR_CONFLICT (preconditions). */
-int store_delete(struct store *s, const struct resource_type *type, struct str namespace, struct str name,
-                 const struct store_delete_options *opt, struct object **ret, struct err *e);
+int store_delete(struct store *s, const struct object_key *key, const struct store_delete_options *opt,
+                 struct object **ret, struct err *e);
 
 /* While it is dry, writes are worked out and answered as ever, and nothing is changed: a new object has no revision yet,
  * a changed one that of the state it would replace. */

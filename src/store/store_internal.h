@@ -86,24 +86,29 @@ struct type_rules rules_of(const struct resource_type *type);
 /* The type of a body, or ERR_INVALID. */
 int rules_type(const struct json *body, const struct resource_type **ret, struct err *e);
 
+struct creation { /* the part of a new object that is not its client's */
+    const struct resource_type *type;
+    struct str uid;
+    int64_t now_ms;
+};
+typedef int create_f(struct arena *a, const struct creation *new, const struct json *body, struct json **ret,
+                     struct err *e);
+
 /* The object that a create stores, but for its name when that is to be generated: metadata.name is empty then. */
-int rules_create(struct arena *a, const struct resource_type *type, const struct json *body, struct str uid,
-                 int64_t now_ms, struct json **ret, struct err *e);
+create_f rules_create;
 /* The same for an object that was stored elsewhere: it keeps what the server gave it there. */
-int rules_restore(struct arena *a, const struct resource_type *type, const struct json *body, struct str uid,
-                  int64_t now_ms, struct json **ret, struct err *e);
+create_f rules_restore;
 void rules_set_name(struct arena *a, struct json *tree, struct str name);
 
-/* What an update of 'old' leaves; NULL in '*ret': nothing changes. */
-int rules_update(struct arena *a, const struct object *old, const struct json *body, enum store_part part,
-                 struct json **ret, struct err *e);
+/* The object after a change; NULL in '*ret': nothing changes. */
+typedef int change_f(struct arena *a, const struct object *old, const struct json *body, struct json **ret,
+                     struct err *e);
 
-/* The same for a body that a patch made: other answers where it changes what never changes. */
-int rules_patch(struct arena *a, const struct object *old, const struct json *patch, struct json **ret, struct err *e);
-
+change_f rules_update, rules_update_status;
+/* A merge patch. Other errors than those of an update where it changes an immutable field. */
+change_f rules_patch;
 /* A strategic merge patch of the status part. */
-int rules_patch_status(struct arena *a, const struct object *old, const struct json *patch, struct json **ret,
-                       struct err *e);
+change_f rules_patch_status;
 
 /* Is it to go as soon as it is written: being deleted, no finalizers, no grace left? */
 bool rules_is_over(const struct json *tree);
@@ -119,9 +124,9 @@ struct str rules_resource(struct arena *a, const struct resource_type *type);
 
 /* ---- bind.c ---- */
 
-/* The Pod 'old' on the node that 'binding' names, or ERR_CONFLICT, ERR_INVALID. */
-int rules_bind(struct arena *a, const struct object *old, const struct json *binding, int64_t now_ms, struct json **ret,
-               struct err *e);
+/* The Pod 'old' on the node that 'binding' names; NULL: ERR_CONFLICT, ERR_INVALID. */
+struct json *rules_bind(struct arena *a, const struct object *old, const struct json *binding, int64_t now_ms,
+                        struct err *e);
 
 /* ---- watch.c ---- */
 
@@ -204,14 +209,17 @@ struct log_row {
     bool is_stale;               /* a Secret that the first key did not seal */
 };
 
-typedef void log_row_f(void *ctx, const struct log_row *row);
+struct log_scan {       /* rows in order of revision */
+    uint64_t after, to; /* 'to' is the last */
+    bool with_text;
+    void (*each)(void *ctx, const struct log_row *row);
+    void *ctx;
+};
 
 struct store_log {
     /* All of the batch is durable, or nothing of it is seen again by this process. */
     int (*commit)(struct store_log *log, const struct log_batch *b, struct err *e);
-    /* Rows after 'after' up to 'to' in order of revision; the text is left out if not wanted. */
-    int (*scan)(struct store_log *log, uint64_t after, uint64_t to, bool with_text, log_row_f *each, void *ctx,
-                struct err *e);
+    int (*scan)(struct store_log *log, const struct log_scan *scan, struct err *e);
     void (*close)(struct store_log *log);
     uint64_t rev, compacted; /* of the last change ever, and as in struct log_batch; known when it is opened */
     struct err failure;      /* why commits fail; ERR_OK: they do not */

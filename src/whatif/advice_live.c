@@ -23,7 +23,8 @@ static int delete_object(struct future *f, const char *kind, struct str namespac
 {
     struct store_delete_options opt = { .grace_s = -1, .propagation = PROPAGATE_BACKGROUND };
 
-    return store_delete(future_store(f), type_by_name(str_of(kind)), namespace, name, &opt, NULL, NULL);
+    return store_delete(future_store(f), &(struct object_key){ type_by_name(str_of(kind)), namespace, name }, &opt,
+                        NULL, NULL);
 }
 
 struct advice_live_members {

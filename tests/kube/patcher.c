@@ -118,7 +118,8 @@ static struct json *answer(struct arena *a, const struct json *rq)
     if (str_is(op, "update"))
         object = ownership_update(a, &who, live, json_copy(a, body));
     for (int type = 0; type < 3; type++)
-        if (str_is(op, names[type]) && patch_object(a, (enum patch_type)type, schema, live, body, &object, &why) < 0)
+        if (str_is(op, names[type]) &&
+            patch_object(a, &(struct patch){ (enum patch_type)type, schema, body }, live, &object, &why) < 0)
             return refused(a, &why);
     if (who.type.source == MERGE_MESSAGE && !str_is(op, "apply") && !str_is(op, "update")) {
         struct json *managed = json_find(object, "metadata", "managedFields", NULL);

@@ -39,7 +39,8 @@ static void try_write(struct arena *a, struct rbac *r, const struct json *line)
     struct json *ret = json_object(a);
     struct err e = { 0 };
 
-    (void)rbac_check_write(r, a, &who, json_get(line, "write"), NULL, &e); /* what it says is the answer */
+    (void)rbac_check_write(r, a, &(struct rbac_write){ &who, json_get(line, "write"), NULL },
+                           &e); /* what it says is the answer */
     json_set(ret, "message", json_str(a, str_of(e.text)));
     answer(ret);
 }

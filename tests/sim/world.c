@@ -190,7 +190,8 @@ int world_delete(struct world *w, const char *who, enum kind kind, struct str na
     struct store_delete_options opt = { .grace_s = grace_s, .propagation = propagation };
 
     w->actor = who;
-    return wrote(w, store_delete(w->store, sim_types[kind], STR(SIM_NS), name, &opt, NULL, NULL));
+    return wrote(w,
+                 store_delete(w->store, &(struct object_key){ sim_types[kind], STR(SIM_NS), name }, &opt, NULL, NULL));
 }
 
 const struct object *world_get_global(struct world *w, enum kind kind, struct str name)
@@ -203,7 +204,7 @@ int world_delete_global(struct world *w, const char *who, enum kind kind, struct
     struct store_delete_options opt = { .grace_s = 0 };
 
     w->actor = who;
-    return wrote(w, store_delete(w->store, sim_types[kind], STR_NULL, name, &opt, NULL, NULL));
+    return wrote(w, store_delete(w->store, &(struct object_key){ sim_types[kind], STR_NULL, name }, &opt, NULL, NULL));
 }
 
 int world_patch(struct world *w, const char *who, enum kind kind, struct str name, const char *fmt, ...)

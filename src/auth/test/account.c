@@ -59,7 +59,7 @@ static bool is_bot(struct str token, int64_t at_ms)
 {
     struct identity who;
 
-    return accounts_identify(accounts, &here.arena, token, (struct account_audiences){ 0 }, at_ms, &who, NULL) &&
+    return accounts_identify(accounts, &here.arena, &(struct account_token){ token, at_ms }, &who, NULL) &&
            str_is(who.user, "system:serviceaccount:ns:bot");
 }
 
@@ -67,7 +67,7 @@ static void delete (const char *kind, const char *name)
 {
     struct err e;
 
-    if (store_delete(here.store, type_by_kind(STR("v1"), str_of(kind)), STR("ns"), str_of(name),
+    if (store_delete(here.store, &(struct object_key){ type_by_kind(STR("v1"), str_of(kind)), STR("ns"), str_of(name) },
                      &(struct store_delete_options){ .grace_s = 0 }, NULL, &e) < 0)
         fail_msg("%s", e.text);
 }
@@ -80,8 +80,9 @@ static void says_who(void **state)
     (void)state;
     assert_string_equal(print(json_find(answer, "spec", "expirationSeconds", NULL)), "3600");
     assert_string_equal(print(json_find(answer, "status", "expirationTimestamp", NULL)), "\"2027-01-15T09:00:00Z\"");
-    assert_true(accounts_identify(accounts, &here.arena, json_member_text(json_get(answer, "status"), "token"),
-                                  (struct account_audiences){ 0 }, now_ms, &who, NULL));
+    assert_true(accounts_identify(
+        accounts, &here.arena, &(struct account_token){ json_member_text(json_get(answer, "status"), "token"), now_ms },
+        &who, NULL));
     assert_int_equal(who.n_groups, 3);
     assert_true(identity_has_group(&who, STR("system:serviceaccounts:ns")));
     assert_true(identity_has_group(&who, STR("system:authenticated")));
@@ -132,10 +133,10 @@ static void audiences(void **state)
     (void)state;
     assert_false(is_bot(token, now_ms)); /* it is for others */
     assert_true(
-        accounts_identify(accounts, &here.arena, token, (struct account_audiences){ asked, 2 }, now_ms, &who, &got));
+        accounts_identify(accounts, &here.arena, &(struct account_token){ token, now_ms, { asked, 2 } }, &who, &got));
     assert_int_equal(got.n, 1);
     assert_true(str_is(got.v[0], "x"));
-    assert_false(accounts_identify(accounts, &here.arena, token, (struct account_audiences){ asked + 1, 1 }, now_ms,
+    assert_false(accounts_identify(accounts, &here.arena, &(struct account_token){ token, now_ms, { asked + 1, 1 } },
                                    &who, &got));
 }
 

@@ -27,15 +27,14 @@ static void on_request(void *ctx, struct http_call *call)
     struct rbac_question q = { .verb = str_is(call->method, "POST") ? STR("create") : STR("list"),
                                .resource = arena_str(&a, str_from(call->path, 1)),
                                .namespace = STR("lab") };
-    struct auth_refusal refusal;
     struct auth_caller caller;
     struct str text;
     bool lasts = str_is(call->query, "watch");
-    int status = auth_call_begin(auth, &a, call, lasts ? THROTTLE_STREAM : THROTTLE_REQUEST, &caller, &refusal);
+    int status = auth_call_begin(auth, &a, call, lasts ? THROTTLE_STREAM : THROTTLE_REQUEST, &caller);
 
     (void)ctx;
     if (status) {
-        text = arena_fmt(&a, "%d %.*s", status, STR_ARG(refusal.message));
+        text = arena_fmt(&a, "%d %.*s", status, STR_ARG(caller.refusal.message));
     } else {
         status = auth_allows(auth, &a, &caller, &q, NULL) ? 200 : 403;
         text = arena_fmt(&a, "%d %.*s", status, STR_ARG(caller.who.user));
@@ -174,12 +173,12 @@ static void holds(void **state)
     add("ann", USER_EDIT, "");
     add("bob", USER_EDIT, "");
     add("eve", USER_NO_ROLE, "dev");
-    assert_int_equal(users_add_token(users, STR("ann"), now_ms, 0, &token, NULL), 0);
-    assert_int_equal(users_add_token(users, STR("bob"), now_ms, DAY_MS, &brief, NULL), 0);
+    assert_int_equal(users_add_token(users, &(struct user_term){ STR("ann"), now_ms }, &token, NULL), 0);
+    assert_int_equal(users_add_token(users, &(struct user_term){ STR("bob"), now_ms, DAY_MS }, &brief, NULL), 0);
     removed = watch_as(&token);
     ended = watch_as(&brief);
     buf_reset(&token);
-    assert_int_equal(users_add_token(users, STR("eve"), now_ms, 0, &token, NULL), 0);
+    assert_int_equal(users_add_token(users, &(struct user_term){ STR("eve"), now_ms }, &token, NULL), 0);
     put("{'apiVersion':'rbac.authorization.k8s.io/"
         "v1','kind':'RoleBinding','metadata':{'name':'b','namespace':'lab'},'roleRef':{'kind':'ClusterRole',"
         "'name':'view'},'subjects':[{'kind':'Group','name':'dev'}]}");
@@ -190,9 +189,12 @@ static void holds(void **state)
     assert_false(has_ended(ended) || has_ended(forbidden));
     clock_manual_advance(&here.clock, DAY_MS);
     assert_true(has_ended(ended));
-    assert_int_equal(store_delete(here.store, type_by_kind(STR("rbac.authorization.k8s.io/v1"), STR("RoleBinding")),
-                                  STR("lab"), STR("b"), &(struct store_delete_options){ .grace_s = 0 }, NULL, NULL),
-                     0);
+    assert_int_equal(
+        store_delete(here.store,
+                     &(struct object_key){ type_by_kind(STR("rbac.authorization.k8s.io/v1"), STR("RoleBinding")),
+                                           STR("lab"), STR("b") },
+                     &(struct store_delete_options){ .grace_s = 0 }, NULL, NULL),
+        0);
     clock_manual_advance(&here.clock, 1000);
     assert_true(has_ended(forbidden));
     close(removed);
@@ -208,8 +210,8 @@ static void people(void **state)
     (void)state;
     add("ann", USER_EDIT, "");
     add("boss", USER_NO_ROLE, GROUP_MASTERS);
-    assert_int_equal(users_add_token(users, STR("ann"), now_ms, 0, &token, NULL), 0);
-    assert_int_equal(users_add_token(users, STR("boss"), now_ms, 0, &boss, NULL), 0);
+    assert_int_equal(users_add_token(users, &(struct user_term){ STR("ann"), now_ms }, &token, NULL), 0);
+    assert_int_equal(users_add_token(users, &(struct user_term){ STR("boss"), now_ms }, &boss, NULL), 0);
     assert_string_equal(as("POST /pods", &token, ""),
                         "200 ann"); /* she was added while it runs, and her bindings with her */
     assert_string_equal(as("GET /roles", &token, ""), "403 ann");
@@ -282,11 +284,13 @@ static void tokens(void **state)
                                  &answer, &e),
                      -1);
     assert_int_equal(
-        auth_check_write(
-            auth, &here.arena, &admin,
-            parse("{'apiVersion':'rbac.authorization.k8s.io/v1','kind':'ClusterRole','metadata':{'name':'n'},'rules':["
-                  "{'verbs':['get'],'apiGroups':[''],'resources':['pods']}]}"),
-            NULL, &e),
+        auth_check_write(auth, &here.arena,
+                         &(struct rbac_write){ &admin.who,
+                                               parse("{'apiVersion':'rbac.authorization.k8s.io/"
+                                                     "v1','kind':'ClusterRole','metadata':{'name':'n'},'rules':["
+                                                     "{'verbs':['get'],'apiGroups':[''],'resources':['pods']}]}"),
+                                               NULL },
+                         &e),
         -1);
 }
 

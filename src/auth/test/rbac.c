@@ -88,8 +88,10 @@ static const char *why(const char *user, const char *groups, const char *text)
 
 static void drop(const char *kind, const char *namespace, const char *name)
 {
-    assert_int_equal(store_delete(here.store, type_by_kind(STR(RBAC_GROUP "/v1"), str_of(kind)), str_of(namespace),
-                                  str_of(name), &(struct store_delete_options){ 0 }, NULL, NULL),
+    assert_int_equal(store_delete(here.store,
+                                  &(struct object_key){ type_by_kind(STR(RBAC_GROUP "/v1"), str_of(kind)),
+                                                        str_of(namespace), str_of(name) },
+                                  &(struct store_delete_options){ 0 }, NULL, NULL),
                      0);
 }
 
@@ -317,7 +319,8 @@ static const char *give(const char *object, const char *old)
     struct err e = { 0 };
 
     assert_int_equal(rbac_turn(rbac, NULL), 0);
-    return rbac_check_write(rbac, &here.arena, &who, parse(object), old ? parse(old) : NULL, &e) < 0
+    return rbac_check_write(rbac, &here.arena, &(struct rbac_write){ &who, parse(object), old ? parse(old) : NULL },
+                            &e) < 0
                ? arena_str(&here.arena, str_of(e.text)).p
                : "";
 }
@@ -591,7 +594,8 @@ static void change_something(struct rand *r)
     if (!have)
         assert_int_equal(store_create(here.store, body, NULL, &e), 0);
     else if (rand_chance(r, 1, 4))
-        assert_int_equal(store_delete(here.store, type, object_namespace(body), object_name(body),
+        assert_int_equal(store_delete(here.store,
+                                      &(struct object_key){ type, object_namespace(body), object_name(body) },
                                       &(struct store_delete_options){ 0 }, NULL, &e),
                          0);
     else if (store_update(here.store, body, STORE_MAIN, NULL, &e) < 0)

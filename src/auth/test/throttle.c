@@ -19,7 +19,8 @@ static int begin(struct throttle *t, const char *name, const char *address, int6
 {
     struct identity who = named(name);
 
-    return throttle_begin(t, &who, str_of(address), THROTTLE_REQUEST, ms, ret);
+    *ret = (struct throttle_ticket){ .kind = THROTTLE_REQUEST };
+    return throttle_begin(t, &who, str_of(address), ms, ret);
 }
 
 static void rate(void **state)
@@ -82,7 +83,7 @@ static void shares(void **state)
         assert_int_equal(begin(t, name, address, 0, &one[i]), 0);
         assert_int_equal(begin(t, name, address, 0, &more), 1);
     }
-    assert_int_equal(throttle_begin(t, &root, STR("10.0.0.1"), THROTTLE_REQUEST, 0, &more), 0);
+    assert_int_equal(throttle_begin(t, &root, STR("10.0.0.1"), 0, &more), 0);
     throttle_end(t, &more);
     throttle_end(t, &more); /* twice is once */
     for (int i = 0; i < 100; i++)
@@ -101,8 +102,10 @@ static void streams(void **state)
     int taken = 0;
 
     (void)state;
-    for (int i = 0; i < 5; i++)
-        taken += throttle_begin(t, &ann, STR("10.0.0.1"), THROTTLE_STREAM, 0, &k[i]) == 0;
+    for (int i = 0; i < 5; i++) {
+        k[i].kind = THROTTLE_STREAM;
+        taken += throttle_begin(t, &ann, STR("10.0.0.1"), 0, &k[i]) == 0;
+    }
     assert_int_equal(taken, 3);
     assert_int_equal(begin(t, "ann", "10.0.0.1", 0, &r), 0); /* they do not count as requests */
     throttle_end(t, &r);

@@ -61,7 +61,8 @@ static void come_and_go(void **state)
     refresh(false);
     assert_int_equal(users_count(users), 2);
     assert_true(str_is(users_at(users, 0)->name, "ann"));
-    assert_int_equal(users_add_certificate(others, &here.arena, STR("ann"), now_ms + DAY_MS, &groups, &n, NULL), 0);
+    assert_int_equal(users_add_certificate(others, STR("ann"), now_ms + DAY_MS, NULL), 0);
+    groups = users_organizations(others, &here.arena, STR("ann"), &n);
     refresh(true);
     assert_int_equal(n, 1);
     assert_non_null(users_by_certificate(users, STR("ann"), groups, n));
@@ -82,8 +83,8 @@ static void tokens(void **state)
 
     (void)state;
     add("ann", USER_EDIT, NULL);
-    assert_int_equal(users_add_token(others, STR("ann"), now_ms, 0, &token, NULL), 0);
-    assert_int_equal(users_add_token(others, STR("ann"), now_ms, DAY_MS, &other, NULL), 0);
+    assert_int_equal(users_add_token(others, &(struct user_term){ STR("ann"), now_ms }, &token, NULL), 0);
+    assert_int_equal(users_add_token(others, &(struct user_term){ STR("ann"), now_ms, DAY_MS }, &other, NULL), 0);
     refresh(true);
     assert_true(str_is(users_by_token(users, buf_view(&token), now_ms)->name, "ann"));
     assert_non_null(users_by_token(users, buf_view(&other), now_ms + DAY_MS - 1));
@@ -99,10 +100,11 @@ static void tokens(void **state)
     assert_int_equal(secret_file_read(here.dir, "users.json", &file, NULL, NULL), 0);
     assert_false(str_has(buf_view(&file), buf_view(&token))); /* only what it hashes to */
     for (int i = 0; i < 14; i++)
-        assert_int_equal(users_add_token(others, STR("ann"), now_ms, 0, &other, NULL), 0);
-    assert_int_equal(users_add_token(others, STR("ann"), now_ms, 0, &other, NULL), -1);
-    assert_int_equal(users_add_token(others, STR("ann"), now_ms + DAY_MS, 0, &other, NULL), 0); /* one has ended */
-    assert_int_equal(users_add_token(others, STR("eve"), now_ms, 0, &other, NULL), -1);
+        assert_int_equal(users_add_token(others, &(struct user_term){ STR("ann"), now_ms }, &other, NULL), 0);
+    assert_int_equal(users_add_token(others, &(struct user_term){ STR("ann"), now_ms }, &other, NULL), -1);
+    assert_int_equal(users_add_token(others, &(struct user_term){ STR("ann"), now_ms + DAY_MS }, &other, NULL),
+                     0); /* one has ended */
+    assert_int_equal(users_add_token(others, &(struct user_term){ STR("eve"), now_ms }, &other, NULL), -1);
 }
 
 static void bad_names(void **state)

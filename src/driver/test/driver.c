@@ -497,7 +497,8 @@ static void foreign_pod_is_waited_for(void **state)
     assert_int_equal(store_count(w.store, type("pod")), 3);
     if (w.flaky.n_tries > 20)
         fail_msg("%u creates in ten seconds", w.flaky.n_tries);
-    assert_int_equal(store_delete(w.store, type("pod"), STR("ns"), STR("j-t-1"), &now, NULL, NULL), 0);
+    assert_int_equal(
+        store_delete(w.store, &(struct object_key){ type("pod"), STR("ns"), STR("j-t-1") }, &now, NULL, NULL), 0);
     run_for(&w, 300000);
     assert_true(str_eq(object_controller_uid(get(&w, "pod", "j-t-1")->root), get(&w, "vcjob", "j")->uid));
     world_done(&w);
@@ -599,7 +600,8 @@ static void dependents_are_collected(void **state)
     get_to_pods(&w);
     settle(&w);
     assert_int_equal(store_count(w.store, type("pod")), 3);
-    assert_int_equal(store_delete(w.store, type("vcjob"), STR("ns"), STR("j"), &now, NULL, NULL), 0);
+    assert_int_equal(
+        store_delete(w.store, &(struct object_key){ type("vcjob"), STR("ns"), STR("j") }, &now, NULL, NULL), 0);
     run_for(&w, 10000);
     assert_phase(&w, "(gone)");
     assert_int_equal(store_count(w.store, type("pod")), 0);
@@ -617,7 +619,8 @@ static void foreground_waits_for_dependents(void **state)
     world_init(&w, true);
     get_to_pods(&w);
     settle(&w);
-    assert_int_equal(store_delete(w.store, type("vcjob"), STR("ns"), STR("j"), &opt, NULL, NULL), 0);
+    assert_int_equal(
+        store_delete(w.store, &(struct object_key){ type("vcjob"), STR("ns"), STR("j") }, &opt, NULL, NULL), 0);
     assert_non_null(get(&w, "vcjob", "j"));
     run_for(&w, 10000);
     assert_phase(&w, "(gone)");

@@ -502,7 +502,7 @@ static void told_what_it_wants(void **state)
     create_node(&w, "n2");
     settle(&w);
     assert_log(puppet->log, "put Node n2\n");
-    assert_int_equal(store_delete(w.store, type_by_name(STR("node")), STR_NULL, STR("n1"),
+    assert_int_equal(store_delete(w.store, &(struct object_key){ type_by_name(STR("node")), STR_NULL, STR("n1") },
                                   &(struct store_delete_options){ .grace_s = -1 }, NULL, NULL),
                      0);
     buf_reset(&puppet->log);
@@ -536,8 +536,12 @@ static void a_list_without_a_node(void **state)
 
     (void)state;
     world_with_pod(&w);
-    assert_int_equal(store_delete(w.store, type_by_name(STR("node")), STR_NULL, STR("n1"), &now, NULL, NULL), 0);
-    assert_int_equal(store_delete(w.store, type_by_name(STR("pod")), STR("ns"), STR("p"), &now, NULL, NULL), 0);
+    assert_int_equal(
+        store_delete(w.store, &(struct object_key){ type_by_name(STR("node")), STR_NULL, STR("n1") }, &now, NULL, NULL),
+        0);
+    assert_int_equal(
+        store_delete(w.store, &(struct object_key){ type_by_name(STR("pod")), STR("ns"), STR("p") }, &now, NULL, NULL),
+        0);
     create(&w, POD); /* another one under the old name */
     for (int i = 0; i < 100; i++)
         create(&w, arena_fmt(&w.arena, "{apiVersion: v1, kind: Secret, metadata: {name: s%d, namespace: ns}}", i).p);
@@ -809,7 +813,7 @@ static void a_binding_that_is_no_longer_wanted(void **state)
         world_with_pod(&w);
         decide_bind(&w, "n1");
         if (is_gone)
-            assert_int_equal(store_delete(w.store, known_types()->pod, STR("ns"), STR("p"),
+            assert_int_equal(store_delete(w.store, &(struct object_key){ known_types()->pod, STR("ns"), STR("p") },
                                           &(struct store_delete_options){ .grace_s = -1 }, NULL, NULL),
                              0);
         else
@@ -1328,7 +1332,7 @@ static void events_of_a_gang(void **state)
     }
     nudge(&w);
     (void)driver_turn(w.driver, NULL); /* decided; few of the Events have left */
-    assert_int_equal(store_delete(w.store, known_types()->group, STR("ns"), STR("g"),
+    assert_int_equal(store_delete(w.store, &(struct object_key){ known_types()->group, STR("ns"), STR("g") },
                                   &(struct store_delete_options){ 0 }, NULL, NULL),
                      0);
     settle(&w);

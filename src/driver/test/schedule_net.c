@@ -261,7 +261,7 @@ static void change_something(struct world *w)
     if (!o)
         (void)store_create(w->store, object_new(&a, "v1", is_node ? "Node" : "Pod", STR("ns"), name), NULL, NULL);
     else if (rand_chance(&w->rand, 1, 3))
-        (void)store_delete(w->store, type, STR("ns"), name, &opt, NULL, NULL);
+        (void)store_delete(w->store, &(struct object_key){ type, STR("ns"), name }, &opt, NULL, NULL);
 }
 
 /* The kubelet: pods that are being deleted go. */
@@ -275,7 +275,7 @@ static void bury(struct world *w)
         const struct object *o = store_get(w->store, known_types()->pod, STR("ns"), name);
 
         if (o && json_find(o->root, "metadata", "deletionTimestamp", NULL))
-            (void)store_delete(w->store, known_types()->pod, STR("ns"), name, &now, NULL, NULL);
+            (void)store_delete(w->store, &(struct object_key){ known_types()->pod, STR("ns"), name }, &now, NULL, NULL);
     }
 }
 

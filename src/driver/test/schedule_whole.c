@@ -144,7 +144,8 @@ static void bury(struct world *w, const char *job, int n)
         const struct object *o = pod(w, job, i);
 
         if (o && json_find(o->root, "metadata", "deletionTimestamp", NULL))
-            assert_int_equal(store_delete(w->store, o->type, o->namespace, o->name, &now, NULL, NULL), 0);
+            assert_int_equal(
+                store_delete(w->store, &(struct object_key){ o->type, o->namespace, o->name }, &now, NULL, NULL), 0);
     }
 }
 
@@ -261,7 +262,9 @@ static void a_node_goes(void **state)
     world_init(&w);
     create_node(&w, "n1", 2);
     run_for(&w, 1000);
-    assert_int_equal(store_delete(w.store, type_by_name(STR("node")), STR_NULL, STR("n1"), &now, NULL, NULL), 0);
+    assert_int_equal(
+        store_delete(w.store, &(struct object_key){ type_by_name(STR("node")), STR_NULL, STR("n1") }, &now, NULL, NULL),
+        0);
     store_compact(w.store, store_revision(w.store)); /* the watch breaks: it is only missing from the next list */
     create_job(&w, "j", 2, NULL);
     run_for(&w, 2000);
@@ -323,7 +326,8 @@ static void nobody_needs_the_place_any_more(void **state)
     create_job(&w, "high", 2, "high");
     run_for(&w, 2000);
     assert_true(w.flaky.n_tries > 0);
-    assert_int_equal(store_delete(w.store, known_types()->job, STR("ns"), STR("high"), &now, NULL, NULL), 0);
+    assert_int_equal(
+        store_delete(w.store, &(struct object_key){ known_types()->job, STR("ns"), STR("high") }, &now, NULL, NULL), 0);
     w.flaky.fail_left = 0;
     run_for(&w, 600000);
     assert_int_equal(bound(&w, "low", 2), 2);
@@ -339,7 +343,8 @@ static void delete_pod(struct world *w, const char *job, int i)
     const struct object *o = pod(w, job, i);
 
     assert_non_null(o);
-    assert_int_equal(store_delete(w->store, o->type, o->namespace, o->name, &now, NULL, NULL), 0);
+    assert_int_equal(store_delete(w->store, &(struct object_key){ o->type, o->namespace, o->name }, &now, NULL, NULL),
+                     0);
 }
 
 /* Somebody tidies up: a pod that has Succeeded is deleted. It is not run again, so the gang must not wait for it when a

@@ -200,7 +200,7 @@ static void delete_lease(struct world *w)
 {
     const struct resource_type *type = type_by_kind(STR("coordination.k8s.io/v1"), STR("Lease"));
 
-    assert_int_equal(store_delete(w->store, type, STR("ns"), STR("lead"),
+    assert_int_equal(store_delete(w->store, &(struct object_key){ type, STR("ns"), STR("lead") },
                                   &(struct store_delete_options){ .grace_s = -1 }, NULL, NULL),
                      0);
 }

@@ -104,7 +104,8 @@ static void refuses_bodies(void **state)
         struct json *body, *ret;
 
         assert_int_equal(json_parse(&a, str_of(rows[i].body), NULL, &body, NULL), 0);
-        assert_int_equal(patch_object(&a, rows[i].type, NULL, json_object(&a), body, &ret, &why), -1);
+        assert_int_equal(patch_object(&a, &(struct patch){ rows[i].type, NULL, body }, json_object(&a), &ret, &why),
+                         -1);
         assert_int_equal(why.code, rows[i].code);
         assert_string_equal(arena_cstr(&a, why.message), rows[i].message);
         assert_string_equal(arena_cstr(&a, why.detail), rows[i].detail);
@@ -128,7 +129,7 @@ static void survives_a_bomb(void **state)
         json_set(op, "from", json_str(&a, STR("")));
         json_set(op, "path", json_fmt(&a, "/c%d", i));
     }
-    assert_int_equal(patch_object(&a, PATCH_JSON, NULL, live, ops, &ret, &why), -1);
+    assert_int_equal(patch_object(&a, &(struct patch){ PATCH_JSON, NULL, ops }, live, &ret, &why), -1);
     assert_int_equal(why.code, 413);
 }
 
@@ -144,7 +145,7 @@ static void replaces_a_selector(void **state)
                      0);
     assert_int_equal(
         json_parse(&a, STR("{\"spec\":{\"selector\":{\"matchLabels\":{\"b\":\"1\"}}}}"), NULL, &body, NULL), 0);
-    assert_int_equal(patch_object(&a, PATCH_STRATEGIC, t->schema, live, body, &ret, &why), 0);
+    assert_int_equal(patch_object(&a, &(struct patch){ PATCH_STRATEGIC, t->schema, body }, live, &ret, &why), 0);
     assert_int_equal(json_count(json_find(ret, "spec", "selector", "matchLabels", NULL)), 1);
     assert_int_equal(json_count(json_get(ret, "spec")), 2);
 }

@@ -136,14 +136,15 @@ static int credentials(struct people *p, struct kubeconfig_spec *config, struct 
     struct certificate_spec spec = { .common_name = config->user, .now_ms = p->now_ms, .life_ms = p->life_ms };
 
     if (p->o->token) {
-        if (users_add_token(p->users, config->user, p->now_ms, p->life_ms, key, e) < 0)
+        if (users_add_token(p->users, &(struct user_term){ config->user, p->now_ms, p->life_ms }, key, e) < 0)
             return -1;
         config->token = buf_view(key);
         return 0;
     }
-    if (users_add_certificate(p->users, p->arena, config->user, p->now_ms + p->life_ms, &spec.organizations,
-                              &spec.n_organizations, e) < 0 ||
-        authority_issue(p->authority, &spec, cert, key, e) < 0)
+    if (users_add_certificate(p->users, config->user, p->now_ms + p->life_ms, e) < 0)
+        return -1;
+    spec.organizations = users_organizations(p->users, p->arena, config->user, &spec.n_organizations);
+    if (authority_issue(p->authority, &spec, cert, key, e) < 0)
         return -1;
     config->cert = buf_view(cert);
     config->key = buf_view(key);
@@ -386,7 +387,7 @@ static int server_token_run(struct arena *a, const void *options, const struct t
     int rc = people_open(&p, "24h", &e);
 
     if (rc == 0 && need_user(&p, name, &e) == 0 &&
-        users_add_token(p.users, name, p.now_ms, p.life_ms, &token, &e) == 0) {
+        users_add_token(p.users, &(struct user_term){ name, p.now_ms, p.life_ms }, &token, &e) == 0) {
         buf_char(&token, '\n');
         rc = term_print(&token) < 0 ? EXIT_FAILED : EXIT_FINE;
     } else {

@@ -132,7 +132,8 @@ static void bury(struct fake *f, struct fake_pod *p)
     struct store_delete_options opt = { .uid = p->object->uid, .grace_s = 0 };
 
     p->is_gone = true;
-    (void)store_delete(f->store, known_types()->pod, p->object->namespace, p->object->name, &opt, NULL, NULL);
+    (void)store_delete(f->store, &(struct object_key){ known_types()->pod, p->object->namespace, p->object->name },
+                       &opt, NULL, NULL);
 }
 
 /* True: something was done. */

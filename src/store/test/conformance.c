@@ -419,12 +419,14 @@ static void delete_preconditions(void **state)
     must_create(body_of(jobs, "j", ""));
     assert_refused(del(jobs, "none", -1, PROPAGATE_BACKGROUND), ERR_NOT_FOUND);
     opt.uid = STR("wrong");
-    assert_refused(store_delete(store, jobs, STR("a"), STR("j"), &opt, NULL, &err), ERR_CONFLICT);
+    assert_refused(store_delete(store, &(struct object_key){ jobs, STR("a"), STR("j") }, &opt, NULL, &err),
+                   ERR_CONFLICT);
     opt.uid = stored(jobs, "j")->uid;
     opt.rev = 77;
-    assert_refused(store_delete(store, jobs, STR("a"), STR("j"), &opt, NULL, &err), ERR_CONFLICT);
+    assert_refused(store_delete(store, &(struct object_key){ jobs, STR("a"), STR("j") }, &opt, NULL, &err),
+                   ERR_CONFLICT);
     opt.rev = stored(jobs, "j")->rev;
-    assert_int_equal(store_delete(store, jobs, STR("a"), STR("j"), &opt, NULL, &err), 0);
+    assert_int_equal(store_delete(store, &(struct object_key){ jobs, STR("a"), STR("j") }, &opt, NULL, &err), 0);
     assert_null(stored(jobs, "j"));
     assert_int_equal(store_revision(store), 2);
     assert_int_equal(store_count(store, jobs), 0);

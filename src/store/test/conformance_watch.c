@@ -489,7 +489,8 @@ static void step(struct world *w, int n)
     else if (what < 6)
         failed = store_update(store, body, STORE_STATUS, NULL, &err), model = model_status(w, c, t, want);
     else
-        failed = store_delete(store, row_at(t), object_namespace(body), object_name(body), &opt, NULL, &err),
+        failed = store_delete(store, &(struct object_key){ row_at(t), object_namespace(body), object_name(body) }, &opt,
+                              NULL, &err),
         model = model_delete(w, c, t, &opt);
     code = failed ? err.code : ERR_OK;
     if (code != model)

@@ -119,7 +119,7 @@ static void drop(const char *name)
 {
     struct store_delete_options opt = { .grace_s = 0 };
 
-    assert_int_equal(store_delete(store, maps, STR("a"), str_of(name), &opt, NULL, &err), 0);
+    assert_int_equal(store_delete(store, &(struct object_key){ maps, STR("a"), str_of(name) }, &opt, NULL, &err), 0);
 }
 
 static void assert_says(const char *part)

@@ -89,7 +89,7 @@ static void write_one(struct world *w)
     char *text = arena_alloc(&a, fill);
 
     if (rand_chance(&w->rand, 1, 4)) {
-        (void)store_delete(w->store, type, STR("a"), name, &opt, NULL, NULL); /* there or not */
+        (void)store_delete(w->store, &(struct object_key){ type, STR("a"), name }, &opt, NULL, NULL); /* there or not */
         return;
     }
     memset(text, 'a' + (int)rand_below(&w->rand, 26), fill);

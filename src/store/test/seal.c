@@ -41,7 +41,7 @@ static void there_and_back(void **state)
         seal(keys, STR("7 a/b"), buf_view(&text), &again);
         assert_int_equal(sealed.n, n + 28);
         assert_true(memcmp(sealed.p, again.p, sealed.n) != 0); /* never the same twice */
-        assert_int_equal(unseal(keys, id, STR("7 a/b"), buf_view(&sealed), &opened, NULL), 0);
+        assert_int_equal(unseal(keys, &(struct sealed){ id, STR("7 a/b"), buf_view(&sealed) }, &opened, NULL), 0);
         assert_true(str_eq(buf_view(&opened), buf_view(&text)));
     }
 }
@@ -54,16 +54,17 @@ static void changed_records(void **state)
     seal(keys, STR("7 a/b"), STR("text"), &sealed);
     for (size_t i = 0; i < sealed.n; i++) {
         sealed.p[i] ^= 1;
-        assert_int_equal(unseal(keys, id, STR("7 a/b"), buf_view(&sealed), &out, &e), -1);
+        assert_int_equal(unseal(keys, &(struct sealed){ id, STR("7 a/b"), buf_view(&sealed) }, &out, &e), -1);
         assert_int_equal(e.code, ERR_IO);
         sealed.p[i] ^= 1;
-        assert_int_equal(unseal(keys, id, STR("7 a/b"), (struct str){ sealed.p, i }, &out, &e), -1);
+        assert_int_equal(unseal(keys, &(struct sealed){ id, STR("7 a/b"), (struct str){ sealed.p, i } }, &out, &e), -1);
     }
-    assert_int_equal(unseal(keys, id, STR("8 a/b"), buf_view(&sealed), &out, &e), -1); /* of another revision */
+    assert_int_equal(unseal(keys, &(struct sealed){ id, STR("8 a/b"), buf_view(&sealed) }, &out, &e),
+                     -1); /* of another revision */
     assert_int_equal(e.code, ERR_IO);
-    assert_int_equal(unseal(keys, STR("0123"), STR("7 a/b"), buf_view(&sealed), &out, &e), -1);
+    assert_int_equal(unseal(keys, &(struct sealed){ STR("0123"), STR("7 a/b"), buf_view(&sealed) }, &out, &e), -1);
     assert_int_equal(e.code, ERR_FORBIDDEN);
-    assert_int_equal(unseal(NULL, id, STR("7 a/b"), buf_view(&sealed), &out, &e), -1);
+    assert_int_equal(unseal(NULL, &(struct sealed){ id, STR("7 a/b"), buf_view(&sealed) }, &out, &e), -1);
     assert_int_equal(e.code, ERR_FORBIDDEN);
     assert_int_equal(out.n, 0);
 }

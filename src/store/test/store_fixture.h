@@ -192,7 +192,7 @@ __attribute__((unused)) static int del(const struct resource_type *type, const c
 {
     struct store_delete_options opt = { .grace_s = grace_s, .propagation = propagation };
 
-    return store_delete(store, type, STR("a"), str_of(name), &opt, NULL, &err);
+    return store_delete(store, &(struct object_key){ type, STR("a"), str_of(name) }, &opt, NULL, &err);
 }
 
 /* It failed with that code, said why, and changed nothing since 'rev'. */

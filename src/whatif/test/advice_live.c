@@ -199,7 +199,8 @@ static void make_change(struct state *s, struct future *f, const struct advice_e
     } else if (e->op == EDIT_CREATE) {
         assert_int_equal(future_add(f, e->value, NULL), 0);
     } else if (e->op == EDIT_DELETE) {
-        assert_int_equal(store_delete(future_store(f), type, e->namespace, e->name, &gone, NULL, NULL), 0);
+        assert_int_equal(
+            store_delete(future_store(f), &(struct object_key){ type, e->namespace, e->name }, &gone, NULL, NULL), 0);
     } else {
         body = patched(s, future_get(f, type, e->namespace, e->name)->root, e);
         assert_int_equal(store_update(future_store(f), body,
@@ -219,9 +220,11 @@ static void submit(struct state *s, struct future *f, const struct suggestion *g
         if (is_of_job(s, e))
             job = patched(s, job, e);
     if (!is_new(s)) {
-        assert_int_equal(store_delete(future_store(f), type_by_name(STR("Job")), STR("default"), object_name(job),
-                                      &gone, NULL, NULL),
-                         0);
+        assert_int_equal(
+            store_delete(future_store(f),
+                         &(struct object_key){ type_by_name(STR("Job")), STR("default"), object_name(job) }, &gone,
+                         NULL, NULL),
+            0);
         (void)future_settle(f);
     }
     assert_int_equal(future_add(f, job, NULL), 0);

@@ -225,8 +225,9 @@ static void test_on_a_store(void **state)
     assert_true(str_is(json_text(json_find(o->root, "status", "message", NULL), STR("")), "kept"));
     assert_int_equal(json_count(json_find(o->root, "status", "conditions", NULL)), 5);
     hollow_put(&w.h, o, T0_MS);
-    assert_int_equal(
-        store_delete(s, type, STR("d"), STR("p"), &(struct store_delete_options){ .grace_s = -1 }, NULL, &e), 0);
+    assert_int_equal(store_delete(s, &(struct object_key){ type, STR("d"), STR("p") },
+                                  &(struct store_delete_options){ .grace_s = -1 }, NULL, &e),
+                     0);
     hollow_put(&w.h, store_get(s, type, STR("d"), STR("p")), T0_MS);
     assert_true(hollow_next(&w.h, T0_MS, &w.a, &op));
     assert_int_equal(store_apply(s, &op, NULL, &e), 0);

@@ -308,7 +308,9 @@ static void the_same_name_again_is_another_pod(void **state)
     struct store_delete_options now = { 0 };
 
     world_pod(w, "p", ONCE);
-    assert_int_equal(store_delete(w->store, type_by_name(STR("Pod")), STR("ns"), STR("p"), &now, NULL, NULL), 0);
+    assert_int_equal(
+        store_delete(w->store, &(struct object_key){ type_by_name(STR("Pod")), STR("ns"), STR("p") }, &now, NULL, NULL),
+        0);
     world_pod(w, "p", ONCE); /* both are told in one turn */
     assert_string_equal(fake_asked(), "shim p; join 10.88.0.2; start p/c#0; free p; leave 10.88.0.2; "
                                       "shim p; join 10.88.0.3; start p/c#0");
@@ -375,7 +377,9 @@ static void what_a_list_does_not_mention_is_gone(void **state)
     world_pod(w, "q", ALWAYS);
     (void)fake_asked();
     sim_net_outage(w->net, clock_mono_ms(&w->clock.clock) + 5000);
-    assert_int_equal(store_delete(w->store, type_by_name(STR("Pod")), STR("ns"), STR("p"), &now, NULL, NULL), 0);
+    assert_int_equal(
+        store_delete(w->store, &(struct object_key){ type_by_name(STR("Pod")), STR("ns"), STR("p") }, &now, NULL, NULL),
+        0);
     world_pass(w, 4000);
     assert_true(fake_has_pod("p"));
     world_pass(w, 2000);

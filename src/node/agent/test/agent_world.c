@@ -203,7 +203,7 @@ void world_delete(struct world *w, const char *kind, const char *name, int64_t g
     struct store_delete_options opt = { .grace_s = grace_s };
     struct err e;
 
-    if (store_delete(w->store, type_of(kind), STR("ns"), str_of(name), &opt, NULL, &e) < 0)
+    if (store_delete(w->store, &(struct object_key){ type_of(kind), STR("ns"), str_of(name) }, &opt, NULL, &e) < 0)
         fail_msg("delete %s: %s", name, e.text);
     world_turn(w);
 }
