@@ -89,7 +89,7 @@ static int make_ca(struct authority *a, bool keeps_old, int64_t now_ms, struct e
 {
     autobuf fresh = { 0 };
 
-    if (certificate_make_ca(title, now_ms, CA_MS, &fresh, &a->set.ca_key, e) < 0)
+    if (certificate_make_ca(&(struct certificate_ca){ title, now_ms, CA_MS }, &fresh, &a->set.ca_key, e) < 0)
         return err_wrap(e, CA_FILE);
     put_in_front(a, &fresh, keeps_old, now_ms);
     if (write_pair(a, CA_FILE, &a->set.ca, &a->set.ca_key, e) < 0 ||
@@ -118,7 +118,7 @@ static int make_server(struct authority *a, int64_t now_ms, struct err *e)
         .common_name = str_of(title), .names = a->names, .now_ms = now_ms, .life_ms = SERVER_MS
     };
 
-    if (certificate_sign(&a->set.ca, &a->set.ca_key, &spec, &a->set.cert, &a->set.key, e) < 0 ||
+    if (certificate_sign(&a->set, &spec, &a->set.cert, &a->set.key, e) < 0 ||
         write_pair(a, SERVER_FILE, &a->set.cert, &a->set.key, e) < 0)
         return err_wrap(e, SERVER_FILE);
     return certificate_end(buf_view(&a->set.cert), &a->cert_end_ms, e);
@@ -150,7 +150,7 @@ static int try_ca(struct authority *a, int64_t now_ms, struct err *e)
     autosecret key = { 0 };
     int64_t begin, end;
 
-    if (certificate_sign(&a->set.ca, &a->set.ca_key, &spec, &cert, &key, e) < 0)
+    if (certificate_sign(&a->set, &spec, &cert, &key, e) < 0)
         return -1;
     return certificate_check(&(struct certificate_set){ .ca = a->set.ca, .cert = cert, .key = key },
                              (const char *const[]){ NULL }, &begin, &end, e);
@@ -270,5 +270,5 @@ struct str authority_server_key(const struct authority *a)
 int authority_issue(const struct authority *a, const struct certificate_spec *spec, struct buf *ret_cert,
                     struct buf *ret_key, struct err *e)
 {
-    return certificate_sign(&a->set.ca, &a->set.ca_key, spec, ret_cert, ret_key, e);
+    return certificate_sign(&a->set, spec, ret_cert, ret_key, e);
 }

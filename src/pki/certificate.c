@@ -140,13 +140,13 @@ static void put_names(struct buf *out, const char *const *names)
         buf_fmt(out, "%s%s:%s", out->n ? "," : "", certificate_is_address(*names) ? "IP" : "DNS", *names);
 }
 
-static int sign_ca(const char *title, EVP_PKEY *key, int64_t now_ms, int64_t life_ms, struct buf *ret)
+static int sign_ca(const struct certificate_ca *spec, EVP_PKEY *key, struct buf *ret)
 {
     autox509 *x = X509_new();
     autobuf name = { 0 };
 
-    buf_fmt(&name, "%s CA", title);
-    return x && set_basics(x, key, buf_view(&name), now_ms, life_ms) == 0 &&
+    buf_fmt(&name, "%s CA", spec->title);
+    return x && set_basics(x, key, buf_view(&name), spec->now_ms, spec->life_ms) == 0 &&
                    X509_set_issuer_name(x, X509_get_subject_name(x)) == 1 &&
                    add_extension(x, x, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") == 0 &&
                    add_extension(x, x, NID_key_usage, "critical,keyCertSign,cRLSign") == 0 &&
@@ -156,14 +156,13 @@ static int sign_ca(const char *title, EVP_PKEY *key, int64_t now_ms, int64_t lif
                : -1;
 }
 
-int certificate_make_ca(const char *title, int64_t now_ms, int64_t life_ms, struct buf *ret_ca, struct buf *ca_key,
-                        struct err *e)
+int certificate_make_ca(const struct certificate_ca *spec, struct buf *ret_ca, struct buf *ca_key, struct err *e)
 {
     autokey *key = ca_key->n ? read_key(ca_key) : EVP_EC_gen("P-256");
 
     if (!key)
         return certificate_fail(e, "not a private key");
-    return sign_ca(title, key, now_ms, life_ms, ret_ca) == 0 && write_key(key, ca_key) == 0
+    return sign_ca(spec, key, ret_ca) == 0 && write_key(key, ca_key) == 0
                ? 0
                : certificate_fail(e, "OpenSSL failed to create a CA");
 }
@@ -171,10 +170,11 @@ int certificate_make_ca(const char *title, int64_t now_ms, int64_t life_ms, stru
 /* In front of what is trusted. */
 static int new_ca(struct certificate_set *set, int64_t now_ms, int64_t life_ms, struct err *e)
 {
+    struct certificate_ca spec = { set->title, now_ms, life_ms };
     autobuf text = { 0 };
 
     buf_reset(&set->ca_key);
-    if (certificate_make_ca(set->title, now_ms, life_ms, &text, &set->ca_key, e) < 0)
+    if (certificate_make_ca(&spec, &text, &set->ca_key, e) < 0)
         return -1;
     if (set->ca.n) { /* of the old ones the newest: who was given it still trusts what it signed */
         autox509 *old = read_cert(&set->ca);
@@ -209,11 +209,11 @@ static bool set_usage(X509 *x, X509 *ca, const char *const *names)
            add_extension(x, ca, NID_authority_key_identifier, "keyid") == 0;
 }
 
-int certificate_sign(const struct buf *ca_text, const struct buf *ca_key_text, const struct certificate_spec *spec,
-                     struct buf *ret_cert, struct buf *ret_key, struct err *e)
+int certificate_sign(const struct certificate_set *set, const struct certificate_spec *spec, struct buf *ret_cert,
+                     struct buf *ret_key, struct err *e)
 {
-    autox509 *ca = read_cert(ca_text), *x = X509_new();
-    autokey *ca_key = read_key(ca_key_text), *key = EVP_EC_gen("P-256");
+    autox509 *ca = read_cert(&set->ca), *x = X509_new();
+    autokey *ca_key = read_key(&set->ca_key), *key = EVP_EC_gen("P-256");
     int64_t life_ms = ca ? MIN_OF(spec->life_ms, certificate_time_of(X509_get0_notAfter(ca)) - spec->now_ms) : 0;
     bool did = ca && x && ca_key && key;
 
@@ -236,7 +236,7 @@ int certificate_make(struct certificate_set *set, const char *const *names, int6
 
     if (!ca_is_fit(set, now_ms + life_ms) && new_ca(set, now_ms, life_ms * CA_LIVES, e) < 0)
         return -1;
-    return certificate_sign(&set->ca, &set->ca_key, &spec, &set->cert, &set->key, e);
+    return certificate_sign(set, &spec, &set->cert, &set->key, e);
 }
 
 /* ---- looking ---- */

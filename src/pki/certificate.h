@@ -43,14 +43,17 @@ struct certificate_spec {
     int64_t now_ms, life_ms;  /* as of certificate_make; it never outlives its CA */
 };
 
-/* A new key and a certificate to it, signed by the first certificate of 'ca'. Both buffers are replaced. */
-int certificate_sign(const struct buf *ca, const struct buf *ca_key, const struct certificate_spec *spec,
-                     struct buf *ret_cert, struct buf *ret_key, struct err *e);
+/* A new key and a certificate to it, signed by the first CA of 'set'. Both buffers are replaced. */
+int certificate_sign(const struct certificate_set *set, const struct certificate_spec *spec, struct buf *ret_cert,
+                     struct buf *ret_key, struct err *e);
 
 /* A new CA, with a new key ('ca_key' empty) or with the one that is there: who trusts an older certificate of the same
  * key and title trusts what this one signs, and the other way round. */
-int certificate_make_ca(const char *title, int64_t now_ms, int64_t life_ms, struct buf *ret_ca, struct buf *ca_key,
-                        struct err *e);
+struct certificate_ca {
+    const char *title;
+    int64_t now_ms, life_ms;
+};
+int certificate_make_ca(const struct certificate_ca *spec, struct buf *ret_ca, struct buf *ca_key, struct err *e);
 
 /* Are these a certificate (the first of them) and its key? For files that are replaced one after the other. */
 bool certificate_fits(const struct buf *cert, const struct buf *key);

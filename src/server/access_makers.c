@@ -179,35 +179,29 @@ int access_made(struct server *s, struct arena *a, struct json *job, struct err 
     return authors_check(&of, json_get(job, "spec"), e);
 }
 
-/* The job of a vertex as it would be made now. NULL: its template is not there yet, or there are too many to look at; they
- * are judged when their jobs are made. */
-static int makers_make_job(struct server_request *rq, const struct json *flow, const struct json *vertex, size_t *bytes,
-                           struct json **ret, struct err *e)
+/* The job of a vertex as it would be created now. */
+static struct json *makers_make_job(struct server_request *rq, const struct json *flow, const struct json *vertex,
+                                    const struct object *template, struct err *e)
 {
-    const struct resource_type *type = type_by_kind(STR("flow.volcano.sh/v1alpha1"), STR("JobTemplate"));
-    struct str name = json_member_text(vertex, "name");
-    const struct object *template = store_get(rq->server->opt.store, type, rq->target.namespace, name);
     struct json *spec, *job;
 
-    *ret = NULL;
-    if (template)
-        *bytes += encoded(rq->server, template).n;
-    if (!template || *bytes > FLOW_CHECK_BYTES)
-        return 0;
     if (jobflow_patch(rq->arena, json_get(template->root, "spec"), json_find(vertex, "patch", "jobSpec", NULL), &spec,
                       e) < 0)
-        return -1;
+        return NULL;
     job = object_new(rq->arena, JOB_API_VERSION, JOB_KIND, rq->target.namespace,
-                     jobflow_job_name(rq->arena, object_name(flow), name));
+                     jobflow_job_name(rq->arena, object_name(flow), json_member_text(vertex, "name")));
     json_set(job, "spec", json_copy(rq->arena, spec)); /* parts of it may be the template's own */
     object_set_annotation(rq->arena, job, TEMPLATE_AUTHOR_KEY, object_annotation(template->root, AUTHOR_KEY));
-    *ret = job;
-    return 0;
+    return job;
 }
 
+/* A job is checked when it is created if its template does not exist yet, or if there are too many to check here. */
 static int check_vertex(struct server_request *rq, const struct json *flow, const struct json *vertex, size_t *bytes,
                         struct err *e)
 {
+    const struct resource_type *type = type_by_kind(STR("flow.volcano.sh/v1alpha1"), STR("JobTemplate"));
+    const struct object *template = store_get(rq->server->opt.store, type, rq->target.namespace,
+                                              json_member_text(vertex, "name"));
     struct job_authors of = {
         .server = rq->server,
         .arena = rq->arena,
@@ -217,10 +211,12 @@ static int check_vertex(struct server_request *rq, const struct json *flow, cons
     };
     struct json *job;
 
-    if (makers_make_job(rq, flow, vertex, bytes, &job, e) < 0)
-        return -1;
-    if (!job)
+    if (template)
+        *bytes += encoded(rq->server, template).n;
+    if (!template || *bytes > FLOW_CHECK_BYTES)
         return 0;
+    if (!(job = makers_make_job(rq, flow, vertex, template, e)))
+        return -1;
     add_author(&of, object_annotation(job, TEMPLATE_AUTHOR_KEY), "JobTemplate", false);
     if (check_rules(rq->server, rq->arena, job, e) < 0)
         return -1;

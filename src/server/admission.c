@@ -227,16 +227,17 @@ static void admit_event_write(struct server_request *rq, struct json *object, co
 }
 
 struct fixed {
-    const char *member, *usual; /* usual: what it means where it is not said; NULL: nothing */
+    const char *member; /* NULL: the end of the rows */
+    const char *usual;  /* its value where it is not set; NULL: none */
 };
 
 /* Fields that decide over existing objects are immutable. */
 static void check_fixed(struct server_request *rq, struct json *object, const struct object *old,
-                        const struct fixed *rows, size_t n, struct problems *ps)
+                        const struct fixed *rows, struct problems *ps)
 {
     struct place root = { .node = object };
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; rows[i].member; i++) {
         const struct json *before = old ? json_get(old->root, rows[i].member) : NULL;
         struct place at;
 
@@ -257,14 +258,14 @@ static void admit_class_write(struct server_request *rq, struct json *object, co
 {
     struct place root = { .node = object }, meta = place_member(&root, "metadata"), name = place_member(&meta, "name"),
                  value = place_member(&root, "value");
-    static const struct fixed fixed[] = { { "value", NULL }, { "preemptionPolicy", "PreemptLowerPriority" } };
+    static const struct fixed fixed[] = { { "value", NULL }, { "preemptionPolicy", "PreemptLowerPriority" }, { 0 } };
 
     check_plain(rq, object, NULL, ps);
     if (!old && str_starts(object_name(object), STR("system-")))
         problem_error(ps, &name, "Forbidden: names that begin with system- are reserved");
     if (!old && json_i64(value.node, 0) > CLASS_VALUE_MAX)
         problem_error(ps, &value, "Forbidden: maximum allowed value of a user defined priority is %d", CLASS_VALUE_MAX);
-    check_fixed(rq, object, old, fixed, ARRAY_LEN(fixed), ps);
+    check_fixed(rq, object, old, fixed, ps);
 }
 
 static void admit_storage_class_write(struct server_request *rq, struct json *object, const struct object *old,
@@ -273,10 +274,11 @@ static void admit_storage_class_write(struct server_request *rq, struct json *ob
     static const struct fixed fixed[] = { { "provisioner", NULL },
                                           { "parameters", NULL },
                                           { "reclaimPolicy", "Delete" },
-                                          { "volumeBindingMode", "Immediate" } };
+                                          { "volumeBindingMode", "Immediate" },
+                                          { 0 } };
 
     check_plain(rq, object, NULL, ps);
-    check_fixed(rq, object, old, fixed, ARRAY_LEN(fixed), ps);
+    check_fixed(rq, object, old, fixed, ps);
 }
 
 static void check_label_selector(struct arena *a, const struct place *up, const char *member, struct problems *ps)

@@ -8,20 +8,19 @@
 
 /* ---- what is selected ---- */
 
-int selection_parse(struct arena *a, const struct resource_type *t, struct str labels, struct str fields,
-                    struct selection *ret, struct err *e)
+int selection_parse(struct arena *a, const struct resource_type *t, struct selection *s, struct err *e)
 {
+    struct str labels = s->labels_text, fields = s->fields_text;
     const char *allowed[24] = { "metadata.name", "metadata.namespace" };
     size_t n = 2;
 
-    *ret = (struct selection){ .labels_text = labels, .fields_text = fields };
     for (const char *const *f = t->fields; f && *f && n < ARRAY_LEN(allowed) - 1; f++)
         allowed[n++] = *f;
-    if (labels.n && selector_parse(a, labels, &ret->labels, e) < 0)
+    if (labels.n && selector_parse(a, labels, &s->labels, e) < 0)
         return err_wrap(e, "unable to parse requirement");
-    if (fields.n && field_selector_parse(a, fields, allowed, &ret->fields, e) < 0)
+    if (fields.n && field_selector_parse(a, fields, allowed, &s->fields, e) < 0)
         return -1;
-    ret->name = fields.n ? field_selector_value(ret->fields, "metadata.name") : STR_NULL;
+    s->name = fields.n ? field_selector_value(s->fields, "metadata.name") : STR_NULL;
     return 0;
 }
 
@@ -37,7 +36,8 @@ int selection_read(struct server_request *rq, struct selection *ret)
     if (rq->target.name.n) /* the old form of a watch of one */
         fields = arena_fmt(rq->arena, "metadata.name=%.*s%s%.*s", STR_ARG(rq->target.name), fields.n ? "," : "",
                            STR_ARG(fields));
-    if (selection_parse(rq->arena, rq->type, labels, fields, ret, &e) < 0)
+    *ret = (struct selection){ .labels_text = labels, .fields_text = fields };
+    if (selection_parse(rq->arena, rq->type, ret, &e) < 0)
         return fail_with(rq, REASON_BAD_REQUEST, "%s", e.text);
     return 0;
 }
@@ -259,9 +259,9 @@ static struct json *list_tree(struct list_listing *l)
     struct server_request *rq = l->rq;
     bool is_table = rq->accept.form == ACCEPT_TABLE;
     struct json *j = is_table ? table_new(rq->arena, shown_as(rq), true) : json_object(rq->arena), *meta, *items;
-    struct str include = STR("Metadata");
+    struct table_look look = { shown_as(rq), STR("Metadata"), server_now_ms(rq->server) };
 
-    (void)param(rq, "includeObject", &include);
+    (void)param(rq, "includeObject", &look.include);
     if (!is_table) {
         json_add(j, STR("kind"), json_str(rq->arena, type_list_kind(rq->arena, rq->type)));
         json_add(j, STR("apiVersion"),
@@ -279,7 +279,7 @@ static struct json *list_tree(struct list_listing *l)
     for (size_t i = 0; i < l->n; i++) {
         store_warm(rq->server->opt.store, l->objects[i]);
         if (is_table)
-            table_add(rq->arena, j, shown_as(rq), l->objects[i]->root, include, server_now_ms(rq->server));
+            table_add(rq->arena, j, l->objects[i]->root, &look);
         else
             json_push(items, json_copy(rq->arena, view_show(rq->arena, rq->view, l->objects[i]->root)));
     }

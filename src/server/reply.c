@@ -131,7 +131,7 @@ static struct json *table_of_one(struct server_request *rq, const struct json *r
     struct str include = STR("Metadata");
 
     (void)param(rq, "includeObject", &include);
-    table_add(rq->arena, table, shown_as(rq), root, include, server_now_ms(rq->server));
+    table_add(rq->arena, table, root, &(struct table_look){ shown_as(rq), include, server_now_ms(rq->server) });
     json_set(json_get(table, "metadata"), "resourceVersion",
              json_str(rq->arena, json_member_text(json_get(root, "metadata"), "resourceVersion")));
     return table;

@@ -347,8 +347,8 @@ struct selection {                 /* what a list or watch wants */
     struct str name; /* the only one that has a chance; empty: any */
 };
 int selection_read(struct server_request *rq, struct selection *ret);
-int selection_parse(struct arena *a, const struct resource_type *t, struct str labels, struct str fields,
-                    struct selection *ret, struct err *e);
+/* Set the rest of 's' from its texts. */
+int selection_parse(struct arena *a, const struct resource_type *t, struct selection *s, struct err *e);
 bool selection_has(const struct selection *s, const struct json *root);
 /* The same of an object that may be without its tree; 'scratch' is reset. */
 bool selection_has_object(const struct selection *s, const struct object *o, struct arena *scratch);
@@ -429,8 +429,12 @@ struct column {
 const struct column *columns_of(const struct resource_type *t, size_t *ret_n);
 /* Rows of these objects; 'has_head': with the columns. */
 struct json *table_new(struct arena *a, const struct resource_type *t, bool has_head);
-void table_add(struct arena *a, struct json *table, const struct resource_type *t, const struct json *object,
-               struct str include, int64_t now_ms);
+struct table_look {
+    const struct resource_type *type; /* whose columns */
+    struct str include;               /* includeObject: "Object", "None", else the metadata */
+    int64_t now_ms;
+};
+void table_add(struct arena *a, struct json *table, const struct json *object, const struct table_look *look);
 void print_age(struct buf *out, int64_t age_ms);
 struct json *cell_age(struct arena *a, struct str time, int64_t now_ms);
 struct json *pod_cell_ready(struct arena *a, const struct json *pod, int64_t now_ms);

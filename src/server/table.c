@@ -140,21 +140,21 @@ static void add_conditions(struct arena *a, struct json *row, const struct resou
     json_add(j, STR("reason"), json_str(a, phase));
 }
 
-void table_add(struct arena *a, struct json *table, const struct resource_type *t, const struct json *object,
-               struct str include, int64_t now_ms)
+void table_add(struct arena *a, struct json *table, const struct json *object, const struct table_look *look)
 {
+    const struct resource_type *t = look->type;
     struct json *row = json_push(json_get(table, "rows"), json_object(a));
     struct json *cells = json_add(row, STR("cells"), json_array(a));
     size_t n = 0;
     const struct column *columns = t->custom ? NULL : columns_of(t, &n);
 
     for (size_t i = 0; i < n; i++)
-        json_push(cells, cell_of(a, &columns[i], object, now_ms));
+        json_push(cells, cell_of(a, &columns[i], object, look->now_ms));
     for (size_t i = 0; t->custom && i < t->custom->n_columns; i++)
-        json_push(cells, cell_of_custom(a, &t->custom->columns[i], object, now_ms));
+        json_push(cells, cell_of_custom(a, &t->custom->columns[i], object, look->now_ms));
     add_conditions(a, row, t, object);
-    if (str_is(include, "None"))
+    if (str_is(look->include, "None"))
         json_add(row, STR("object"), json_null(a));
     else
-        json_add(row, STR("object"), str_is(include, "Object") ? json_copy(a, object) : partial_of(a, object));
+        json_add(row, STR("object"), str_is(look->include, "Object") ? json_copy(a, object) : partial_of(a, object));
 }

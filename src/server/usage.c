@@ -188,7 +188,8 @@ static void usage_add_item(void *ctx, const struct object *o)
     struct json *j = selection_has(&q->sel, o->root) ? metrics_of(q, o) : NULL;
 
     if (j && q->table)
-        table_add(q->rq->arena, q->table, q->rq->type, j, q->include, server_now_ms(q->rq->server));
+        table_add(q->rq->arena, q->table, j,
+                  &(struct table_look){ q->rq->type, q->include, server_now_ms(q->rq->server) });
     else if (j)
         json_push(q->items, j);
 }

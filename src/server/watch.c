@@ -140,7 +140,7 @@ static struct json *table_of(struct api_watch *w, struct arena *a, const struct 
     struct json *table = table_new(a, columns_from(w), !w->has_head);
 
     w->has_head = true;
-    table_add(a, table, columns_from(w), root, w->include, server_now_ms(w->server));
+    table_add(a, table, root, &(struct table_look){ columns_from(w), w->include, server_now_ms(w->server) });
     json_set(json_get(table, "metadata"), "resourceVersion",
              json_str(a, json_member_text(json_get(root, "metadata"), "resourceVersion")));
     return table;
@@ -461,8 +461,9 @@ static struct api_watch *api_watch_new(struct server_request *rq, const struct s
     w->media = rq->accept.media == MEDIA_PROTOBUF ? MEDIA_PROTOBUF : MEDIA_JSON;
     (void)param(rq, "includeObject", &include);
     w->include = arena_str(&w->arena, include);
-    (void)selection_parse(&w->arena, rq->type, arena_str(&w->arena, sel->labels_text),
-                          arena_str(&w->arena, sel->fields_text), &w->sel, &e); /* it was good a moment ago */
+    w->sel = (struct selection){ .labels_text = arena_str(&w->arena, sel->labels_text),
+                                 .fields_text = arena_str(&w->arena, sel->fields_text) };
+    (void)selection_parse(&w->arena, rq->type, &w->sel, &e); /* it was good a moment ago */
     w->wants_bookmarks = param_flag(rq, "allowWatchBookmarks");
     w->end_ms = watch_mono(s) + life_of(rq, seconds);
     w->bookmark_ms = watch_mono(s) + BOOKMARK_MS;

@@ -225,7 +225,7 @@ static int sign_own(struct webhook *w, struct buf *ret_cert, struct buf *ret_key
         .common_name = buf_view(&w->name), .names = w->names, .now_ms = now_ms, .life_ms = k->end_ms - now_ms
     };
 
-    return certificate_sign(&k->set.ca, &k->set.ca_key, &spec, ret_cert, ret_key, e);
+    return certificate_sign(&k->set, &spec, ret_cert, ret_key, e);
 }
 
 static void webhook_keys_show(struct webhook *w)

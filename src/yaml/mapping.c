@@ -52,7 +52,8 @@ static int check_merge(struct yaml_reader *r, const struct json *value)
         JSON_FOREACH(item, value)
             is_fine = is_fine && item->type == JSON_OBJECT;
     if (!is_fine)
-        return yaml_fail(r, ERR_INVALID, value->line, value->col, "'<<' needs a mapping or a list of mappings");
+        return yaml_fail(r, ERR_INVALID, (struct yaml_place){ value->line, value->col },
+                         "'<<' needs a mapping or a list of mappings");
     return 0;
 }
 
@@ -153,7 +154,7 @@ static int report(struct yaml_reader *r, const struct mapping_entry *e)
     struct json_duplicate dup = { json_key(e->node), e->node->line, e->node->col };
 
     if (!r->opt->on_duplicate)
-        return yaml_fail(r, ERR_INVALID, dup.line, dup.col, "duplicate key \"%.*s\"",
+        return yaml_fail(r, ERR_INVALID, (struct yaml_place){ dup.line, dup.col }, "duplicate key \"%.*s\"",
                          STR_ARG(str_sub(dup.key, 0, 100)));
     r->opt->on_duplicate(r->opt->ctx, dup);
     return 0;

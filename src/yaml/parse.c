@@ -17,7 +17,7 @@ enum {
     NODES_PER_BYTE = 64,
 };
 
-int yaml_fail(struct yaml_reader *r, enum err_code code, size_t line, size_t col, const char *fmt, ...)
+int yaml_fail(struct yaml_reader *r, enum err_code code, struct yaml_place at, const char *fmt, ...)
 {
     char sentence[400];
     va_list ap;
@@ -25,8 +25,8 @@ int yaml_fail(struct yaml_reader *r, enum err_code code, size_t line, size_t col
     va_start(ap, fmt);
     vsnprintf(sentence, sizeof(sentence), fmt, ap);
     va_end(ap);
-    if (line)
-        err_set(r->e, code, "line %zu, column %zu: %s", line, col, sentence);
+    if (at.line)
+        err_set(r->e, code, "line %zu, column %zu: %s", at.line, at.col, sentence);
     else
         err_set(r->e, code, "%s", sentence);
     return r->opt->file ? err_wrap(r->e, "%s", r->opt->file) : -1;
@@ -36,13 +36,14 @@ int yaml_count_node(struct yaml_reader *r, size_t line, size_t col)
 {
     if (r->nodes++ < r->max_nodes)
         return 0;
-    return yaml_fail(r, ERR_TOO_BIG, line, col, "more than %zu values%s", r->max_nodes,
+    return yaml_fail(r, ERR_TOO_BIG, (struct yaml_place){ line, col }, "more than %zu values%s", r->max_nodes,
                      r->copied ? " after expanding aliases (*) and merge keys (<<)" : "");
 }
 
 static int fail_event(struct yaml_reader *r, const yaml_event_t *ev, enum err_code code, const char *sentence)
 {
-    return yaml_fail(r, code, ev->start_mark.line + 1, ev->start_mark.column + 1, "%s", sentence);
+    return yaml_fail(r, code, (struct yaml_place){ ev->start_mark.line + 1, ev->start_mark.column + 1 }, "%s",
+                     sentence);
 }
 
 /* ---- words ---- */
@@ -158,9 +159,11 @@ static int use_as_key(struct yaml_reader *r, const struct json *node, bool is_fl
         text = node->n ? STR("true") : STR("false");
         break;
     case JSON_NULL:
-        return yaml_fail(r, ERR_INVALID, node->line, node->col, "a key must not be null; quote it if it is text");
+        return yaml_fail(r, ERR_INVALID, (struct yaml_place){ node->line, node->col },
+                         "a key must not be null; quote it if it is text");
     default:
-        return yaml_fail(r, ERR_INVALID, node->line, node->col, "a list or mapping cannot be a key");
+        return yaml_fail(r, ERR_INVALID, (struct yaml_place){ node->line, node->col },
+                         "a list or mapping cannot be a key");
     }
     set_key(r, node, text);
     return 0;
@@ -252,7 +255,7 @@ static int fill_not_finite(struct yaml_reader *r, struct json *node, const yaml_
     struct str text = event_text(ev);
 
     if (!is_key_next(r))
-        return yaml_fail(r, ERR_INVALID, ev->start_mark.line + 1, ev->start_mark.column + 1,
+        return yaml_fail(r, ERR_INVALID, (struct yaml_place){ ev->start_mark.line + 1, ev->start_mark.column + 1 },
                          "%.*s is not a number JSON can hold; quote it if it is text", STR_ARG(text));
     if (text.p[0] == '-')
         return fill_text(r, node, STR("-.inf"));
@@ -293,7 +296,7 @@ static int fill_tagged(struct yaml_reader *r, struct json *node, const yaml_even
         *s = yaml_resolve(text);
         if (s->kind != tags[i].kind &&
             !(tags[i].kind == YAML_FLOAT && (s->kind == YAML_INT || s->kind == YAML_NOT_FINITE)))
-            return yaml_fail(r, ERR_INVALID, ev->start_mark.line + 1, ev->start_mark.column + 1,
+            return yaml_fail(r, ERR_INVALID, (struct yaml_place){ ev->start_mark.line + 1, ev->start_mark.column + 1 },
                              "\"%.*s\" is not a value for !!%s", STR_ARG(str_sub(text, 0, 100)), tags[i].name);
         if (s->is_extreme && yaml_is_json_number(text)) /* our printer tags such numbers, see print.c */
             return fill_number(node, arena_str(r->arena, text));
@@ -362,14 +365,16 @@ static struct json *parse_copy_node(struct yaml_reader *r, const struct json *fr
     struct json *to;
 
     if (depth > r->max_depth && from->type >= JSON_ARRAY) {
-        yaml_fail(r, ERR_TOO_BIG, at->line, at->col, "nested deeper than %zu levels", r->max_depth);
+        yaml_fail(r, ERR_TOO_BIG, (struct yaml_place){ at->line, at->col }, "nested deeper than %zu levels",
+                  r->max_depth);
         return NULL;
     }
     r->copied += from->key_n + 1;
     if (from->type == JSON_STRING || from->type == JSON_NUMBER)
         r->copied += from->n;
     if (r->copied > r->max_copied) {
-        yaml_fail(r, ERR_TOO_BIG, at->line, at->col, "aliases (*) expand to more than %zu bytes", r->max_copied);
+        yaml_fail(r, ERR_TOO_BIG, (struct yaml_place){ at->line, at->col }, "aliases (*) expand to more than %zu bytes",
+                  r->max_copied);
         return NULL;
     }
     if (yaml_count_node(r, at->line, at->col) < 0)
@@ -401,11 +406,11 @@ static int on_alias(struct yaml_reader *r, const yaml_event_t *ev)
 
     set_position(&at, ev);
     if (!w->node || w->doc != r->doc)
-        return yaml_fail(r, ERR_INVALID, at.line, at.col, "*%.*s: no anchor &%.*s before it",
+        return yaml_fail(r, ERR_INVALID, (struct yaml_place){ at.line, at.col }, "*%.*s: no anchor &%.*s before it",
                          STR_ARG(str_sub(w->text, 0, 100)), STR_ARG(str_sub(w->text, 0, 100)));
     if (w->is_open)
-        return yaml_fail(r, ERR_INVALID, at.line, at.col, "alias *%.*s refers to a value that contains it",
-                         STR_ARG(str_sub(w->text, 0, 100)));
+        return yaml_fail(r, ERR_INVALID, (struct yaml_place){ at.line, at.col },
+                         "alias *%.*s refers to a value that contains it", STR_ARG(str_sub(w->text, 0, 100)));
     copy = parse_copy_node(r, w->node, r->stack.n + 1, &at);
     if (!copy)
         return -1;
@@ -426,7 +431,7 @@ static int open_node(struct yaml_reader *r, const yaml_event_t *ev, enum json_ty
     if (is_key_next(r))
         return fail_event(r, ev, ERR_INVALID, "a list or mapping cannot be a key");
     if (r->stack.n >= r->max_depth)
-        return yaml_fail(r, ERR_TOO_BIG, ev->start_mark.line + 1, ev->start_mark.column + 1,
+        return yaml_fail(r, ERR_TOO_BIG, (struct yaml_place){ ev->start_mark.line + 1, ev->start_mark.column + 1 },
                          "nested deeper than %zu levels", r->max_depth);
     node = yaml_parse_node_new(r, ev, type);
     if (!node)
@@ -495,7 +500,7 @@ static int read_stream(struct yaml_reader *r)
     int rc;
 
     if (!yaml_parser_initialize(&p))
-        return yaml_fail(r, ERR_TOO_BIG, 0, 0, "not enough memory");
+        return yaml_fail(r, ERR_TOO_BIG, (struct yaml_place){ 0 }, "not enough memory");
     yaml_parser_set_encoding(&p, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&p, (const unsigned char *)(r->text.p ? r->text.p : ""), r->text.n);
     rc = read_events(r, &p);

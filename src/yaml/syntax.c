@@ -19,7 +19,7 @@ static int fail_at_offset(struct yaml_reader *r, enum err_code code, size_t offs
         else if (((unsigned char)r->text.p[i] & 0xc0) != 0x80)
             col++;
     }
-    return yaml_fail(r, code, line, col, "%s", sentence);
+    return yaml_fail(r, code, (struct yaml_place){ line, col }, "%s", sentence);
 }
 
 /* The byte at a mark; libyaml counts characters and lines, not bytes. */
@@ -60,11 +60,11 @@ int yaml_fail_syntax(struct yaml_reader *r, const yaml_parser_t *p)
     char found;
 
     if (p->error == YAML_MEMORY_ERROR)
-        return yaml_fail(r, ERR_TOO_BIG, 0, 0, "not enough memory");
+        return yaml_fail(r, ERR_TOO_BIG, (struct yaml_place){ 0 }, "not enough memory");
     if (p->error == YAML_READER_ERROR)
         return fail_at_offset(r, ERR_SYNTAX, p->problem_offset, problem);
     if (p->context && strcmp(problem, "could not find expected ':'") == 0) /* noticed in the next line */
-        return yaml_fail(r, ERR_SYNTAX, p->context_mark.line + 1, p->context_mark.column + 1,
+        return yaml_fail(r, ERR_SYNTAX, (struct yaml_place){ p->context_mark.line + 1, p->context_mark.column + 1 },
                          "expected 'key: value' or a comment (#)");
     found = char_at(r->text, &p->problem_mark);
     for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
@@ -74,9 +74,10 @@ int yaml_fail_syntax(struct yaml_reader *r, const yaml_parser_t *p)
         }
     }
     if (p->context && p->context_mark.line != p->problem_mark.line)
-        return yaml_fail(r, ERR_SYNTAX, p->problem_mark.line + 1, p->problem_mark.column + 1,
+        return yaml_fail(r, ERR_SYNTAX, (struct yaml_place){ p->problem_mark.line + 1, p->problem_mark.column + 1 },
                          "%s (%s that begins in line %zu)", problem, p->context, p->context_mark.line + 1);
-    return yaml_fail(r, ERR_SYNTAX, p->problem_mark.line + 1, p->problem_mark.column + 1, "%s", problem);
+    return yaml_fail(r, ERR_SYNTAX, (struct yaml_place){ p->problem_mark.line + 1, p->problem_mark.column + 1 }, "%s",
+                     problem);
 }
 
 /* ---- before reading ---- */
@@ -86,8 +87,8 @@ static int check_size(struct yaml_reader *r, size_t max_bytes)
     if (r->text.n <= max_bytes)
         return 0;
     if (max_bytes % (1 << 20) == 0)
-        return yaml_fail(r, ERR_TOO_BIG, 0, 0, "file is larger than %zu MiB", max_bytes >> 20);
-    return yaml_fail(r, ERR_TOO_BIG, 0, 0, "file is larger than %zu bytes", max_bytes);
+        return yaml_fail(r, ERR_TOO_BIG, (struct yaml_place){ 0 }, "file is larger than %zu MiB", max_bytes >> 20);
+    return yaml_fail(r, ERR_TOO_BIG, (struct yaml_place){ 0 }, "file is larger than %zu bytes", max_bytes);
 }
 
 static int check_encoding(struct yaml_reader *r)
@@ -96,7 +97,7 @@ static int check_encoding(struct yaml_reader *r)
     size_t at = 0, n;
 
     if (str_starts(r->text, STR("\xff\xfe")) || str_starts(r->text, STR("\xfe\xff")))
-        return yaml_fail(r, ERR_SYNTAX, 0, 0, "file is UTF-16; save it as UTF-8");
+        return yaml_fail(r, ERR_SYNTAX, (struct yaml_place){ 0 }, "file is UTF-16; save it as UTF-8");
     if (str_starts(r->text, STR("\xef\xbb\xbf")))
         r->text = str_from(r->text, 3);
     if (str_is_utf8(r->text))
@@ -114,7 +115,7 @@ static int check_tag_lines(struct yaml_reader *r)
     for (const char *p = r->text.p; p && p < end; p = memchr(p, '\n', (size_t)(end - p)), p = p ? p + 1 : NULL)
         lines += (size_t)(end - p) >= 4 && memcmp(p, "%TAG", 4) == 0;
     if (lines > MAX_TAG_LINES)
-        return yaml_fail(r, ERR_TOO_BIG, 0, 0, "more than %d %%TAG lines", MAX_TAG_LINES);
+        return yaml_fail(r, ERR_TOO_BIG, (struct yaml_place){ 0 }, "more than %d %%TAG lines", MAX_TAG_LINES);
     return 0;
 }
 

@@ -83,9 +83,13 @@ struct yaml_reader {
 /* The key of a '<<' that merges; compare by address. A quoted "<<" is an ordinary word. */
 extern const char yaml_merge_key[];
 
+struct yaml_place {
+    size_t line, col; /* from 1; line 0: the file as a whole */
+};
+
 /* "file: line 3, column 7: sentence". Returns -1. */
-int yaml_fail(struct yaml_reader *r, enum err_code code, size_t line, size_t col, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+int yaml_fail(struct yaml_reader *r, enum err_code code, struct yaml_place at, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* One more node; -1 when that is one too many. */
 int yaml_count_node(struct yaml_reader *r, size_t line, size_t col);

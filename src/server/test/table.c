@@ -101,9 +101,17 @@ static void all_kinds(void **state)
         size_t n = json_count(json_get(table, "columnDefinitions"));
 
         assert_true(n >= 2);
-        table_add(&arena, table, &resource_types[i], yaml("{metadata: {name: x}}"), STR("Metadata"), 0);
+        table_add(&arena, table, yaml("{metadata: {name: x}}"),
+                  &(struct table_look){ &resource_types[i], STR("Metadata"), 0 });
         assert_int_equal(json_count(json_get(json_at(json_get(table, "rows"), 0), "cells")), n);
     }
+}
+
+static int parse_selection(const struct resource_type *type, const char *labels, const char *fields,
+                           struct selection *ret, struct err *e)
+{
+    *ret = (struct selection){ .labels_text = str_of(labels), .fields_text = str_of(fields) };
+    return selection_parse(&arena, type, ret, e);
 }
 
 static void selections(void **state)
@@ -127,13 +135,13 @@ static void selections(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        assert_int_equal(selection_parse(&arena, pods, str_of(rows[i].labels), str_of(rows[i].fields), &sel, &e), 0);
+        assert_int_equal(parse_selection(pods, rows[i].labels, rows[i].fields, &sel, &e), 0);
         if (selection_has(&sel, pod) != rows[i].takes)
             fail_msg("%s %s", rows[i].labels, rows[i].fields);
     }
-    assert_int_equal(selection_parse(&arena, jobs, STR(""), STR("spec.nodeName=x"), &sel, &e), -1);
+    assert_int_equal(parse_selection(jobs, "", "spec.nodeName=x", &sel, &e), -1);
     assert_non_null(strstr(e.text, "field label not supported"));
-    assert_int_equal(selection_parse(&arena, jobs, STR("a b"), STR(""), &sel, &e), -1);
+    assert_int_equal(parse_selection(jobs, "a b", "", &sel, &e), -1);
 }
 
 static void causes(void **state)
