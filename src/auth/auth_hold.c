@@ -1,8 +1,8 @@
 /* auth_hold.c - watches and streams: they end with what opened them
  *
  * A stream keeps what its request has shown: the headers that say who asks and as whom, beside the connection with its
- * certificate or uid. Twice a second, and at once when users or keys have changed, all of it is gone through again as if
- * the request came now: who is it, may he be the one he asks as, may that one do this? Whatever ends a credential or a
+ * certificate or uid. Twice a second, and at once when users or keys have changed, all of it is checked again as if the
+ * request came now: who is it, may he be the one he asks as, may that one do this? Whatever ends a credential or a
  * right for new requests so ends it for streams, and there is no second list of ways to lose one.
  *
  * A look costs some microseconds for each: signatures of tokens are not checked again while the keys stay (account.c).

@@ -256,8 +256,8 @@ static bool is_fetched_elsewhere(const struct http_call *call)
     return (str_is(site, "cross-site") || str_is(site, "same-site")) && !is_link;
 }
 
-/* No foreign page can send this header: a browser would ask us first (CORS), and we allow nothing. Whoever
- * sends it acts by what is in it, and not by what a browser adds. */
+/* No foreign page can send this header: a browser would ask us first (CORS), and we allow nothing. A client that sends
+ * it acts by this header, and not by what a browser adds. */
 static bool shows_token(const struct http_call *call)
 {
     return str_starts(http_call_header(call, "Authorization"), STR("Bearer "));

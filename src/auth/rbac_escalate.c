@@ -1,8 +1,8 @@
 /* rbac_escalate.c - privilege escalation: no user grants permissions that he does not have
  *
  * The rules that are to be given are broken down to single grants (one verb, one resource, one name); each must be
- * covered by a rule that the giver has where the role will be good. What is missing is told, put together again by
- * resource, in the words of Kubernetes.
+ * covered by a rule that the giver has where the role will be good. The error lists the missing grants, put together
+ * again by resource, in the words of Kubernetes.
  */
 #include "api/meta.h"
 #include "auth/rbac_internal.h"

@@ -1,7 +1,7 @@
 /* arena.h - memory that is dropped all at once
  *
- * Each request and each plan has an arena. What is taken from it is never freed alone; arena_reset() keeps the
- * largest block for the next turn, arena_done() gives everything back. A zeroed struct is a valid arena.
+ * Each request and each plan has an arena. Its blocks are never freed alone; arena_reset() keeps the largest block for
+ * the next turn, arena_done() gives everything back. A zeroed struct is a valid arena.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H

@@ -54,8 +54,8 @@ static inline struct str buf_view(const struct buf *b)
 }
 
 /* Text as a message shows it: in double quotes, one line, good UTF-8. Quotes, backslashes and control characters are
- * escaped (\" \\ \n \r \t \xNN), so are bytes that are not UTF-8. What is longer than 'max' bytes is cut and followed
- * by "..." outside the quotes. */
+ * escaped (\" \\ \n \r \t \xNN), so are bytes that are not UTF-8. Text of more than 'max' bytes is cut and followed by
+ * "..." outside the quotes. */
 void buf_quote(struct buf *b, struct str s, size_t max);
 
 /* Standard base64 with padding. Decoding refuses anything else, line breaks included. */

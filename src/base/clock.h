@@ -3,8 +3,8 @@
  * Code that needs the time gets a clock from its caller; pure code gets the time itself. Tests and simulations use a
  * manual clock that moves only when told to.
  *
- * Two times, never mixed: 'now' is the wall clock (UTC since 1970), which may jump when somebody sets it; 'mono' only
- * goes forward from an unknown start, for measuring and for time-outs.
+ * Two times, never mixed: 'now' is the wall clock (UTC since 1970), which jumps when it is set; 'mono' only goes
+ * forward from an unknown start, for measuring and for time-outs.
  *
  * Times as text are RFC 3339 in UTC, from year 0000 to 9999; Kubernetes' Time has whole seconds, its MicroTime always
  * six digits after the point.
@@ -28,10 +28,10 @@ int64_t clock_now_ms(struct clock *c);
 int64_t clock_mono_us(struct clock *c);
 int64_t clock_mono_ms(struct clock *c);
 
-/* ---- a clock that nobody sets ---- pass '&s.clock' where a clock is wanted ---- */
+/* ---- a clock that is never set ---- pass '&s.clock' where a clock is wanted ---- */
 
 /* For a program that keeps times it compares later: 'now' is the wall clock at the beginning and what 'mono' has gone
- * since. A clock that somebody sets, or a machine that sleeps, ends no time-out early and lets none wait. */
+ * since. A clock that is set, or a machine that sleeps, ends no time-out early and delays none. */
 struct clock_steady {
     struct clock clock, *from;
     int64_t ahead_us; /* of 'mono' */
@@ -58,7 +58,7 @@ struct clock_manual {
 
 void clock_manual_init(struct clock_manual *m, int64_t now_ms);
 void clock_manual_advance(struct clock_manual *m, int64_t ms); /* both times; ms >= 0 */
-void clock_manual_set(struct clock_manual *m, int64_t now_ms); /* the wall clock only, as when somebody sets it */
+void clock_manual_set(struct clock_manual *m, int64_t now_ms); /* the wall clock only, as when it is set */
 
 /* ---- text ---- */
 

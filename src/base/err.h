@@ -5,8 +5,8 @@
  *     if (fd < 0)
  *         return err_errno(e, "open %s", path);
  *
- * On success nobody touches 'e'. 'e' may be NULL when the caller only wants to know whether it worked. There is
- * nothing to free. Text that does not fit is cut and ends with "...".
+ * On success 'e' is not touched. 'e' may be NULL when the caller only wants to know whether it worked. There is nothing
+ * to free. Text that does not fit is cut and ends with "...".
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -21,7 +21,7 @@ enum err_code {
     ERR_TOO_BIG, /* a limit on size or depth was passed */
     ERR_NOT_FOUND,
     ERR_EXISTS,
-    ERR_CONFLICT, /* somebody else changed it first */
+    ERR_CONFLICT, /* another client changed it first */
     ERR_GONE,     /* the revision asked for is no longer kept */
     ERR_FORBIDDEN,
     ERR_IO,       /* the operating system said no */

@@ -35,7 +35,7 @@ struct heap {
 #define HEAP_ITEM(node, type, member) ((type *)((char *)(node)-offsetof(type, member)))
 
 void heap_init(struct heap *h, heap_cmp_f *cmp);
-void heap_done(struct heap *h); /* release; items still inside are told that they no longer are */
+void heap_done(struct heap *h); /* release; items that are still inside are marked as outside */
 
 static inline size_t heap_count(const struct heap *h)
 {

@@ -10,7 +10,7 @@
  * Keys and values are borrowed: the bytes of a key must live and stay as they are while the map holds it. Usually the
  * key is a part of the value. No value is NULL; NULL means "not there".
  *
- * Where keys come from outside give a random seed, or somebody sends keys that all collide. The order of iteration
+ * Where keys come from outside give a random seed: else a client can send keys that all collide. The order of iteration
  * follows from the seed and means nothing: sort before you show, list or place anything. A zeroed struct is a valid
  * empty map with seed 0.
  *

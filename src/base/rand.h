@@ -1,8 +1,8 @@
 /* rand.h - random numbers: repeatable from a seed, or from the operating system
  *
  * The generator (xoshiro256**, seeded by splitmix64) gives the same numbers for the same seed on every machine and in
- * every version: simulations and property tests name a seed and replay it. It is fast and even, but whoever sees some
- * numbers can work out the rest, so keys and tokens come from rand_os_bytes().
+ * every version: simulations and property tests name a seed and replay it. It is fast and even, but an attacker who
+ * sees some numbers can work out the rest, so keys and tokens come from rand_os_bytes().
  */
 #ifndef BASE_RAND_H
 #define BASE_RAND_H

@@ -143,7 +143,7 @@ static const struct row rows[] = {
     { "volumeClaimPolicies", NULL, "spec.volumes of a Volcano Job makes claims" },
 };
 
-/* A JobSet restarts as a whole; its Jobs replace a pod before that. One counter is all there is here. */
+/* A JobSet restarts as a whole; its Jobs replace a pod before that. Here there is one counter only. */
 static void set_retries(struct conversion *c, int64_t restarts)
 {
     bool whole = restarts > 0;

@@ -412,7 +412,7 @@ struct json *crd_make(struct arena *a, const struct resource_type *t)
     crd_add_text(&w, crd, "kind", "CustomResourceDefinition");
     json_add(crd, STR("metadata"), meta);
     json_add(meta, STR("name"), json_fmt(a, "%s.%s", t->plural, t->group));
-    /* Whoever removes the chart keeps the jobs. */
+    /* Uninstalling the chart keeps the jobs. */
     crd_add_text(&w, json_add(meta, STR("annotations"), json_object(a)), "helm.sh/resource-policy", "keep");
     json_add(crd, STR("spec"), spec);
     crd_add_text(&w, spec, "group", t->group);

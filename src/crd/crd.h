@@ -1,13 +1,13 @@
-/* crd.h - CustomResourceDefinitions: what a cluster must know of our kinds, made from the schema tables
+/* crd.h - CustomResourceDefinitions: our kinds as a cluster defines them, made from the schema tables
  *
  * The rows that check a manifest here become the structural schema there, so the two cannot drift: types, ranges,
- * enums, formats, required fields, descriptions. What a schema cannot say is added by the rows of crd_rules.c:
- * defaults, list maps, and CEL rules between fields, so that a cluster without webhooks refuses a bad job as well.
+ * enums, formats, required fields, descriptions. The rows of crd_rules.c add the rest: defaults, list maps, and CEL
+ * rules between fields, so that a cluster without webhooks refuses a bad job as well.
  *
  * Below a pod template all known fields are checked and unknown ones are kept (x-kubernetes-preserve-unknown-fields).
  * The template is Kubernetes' type, which grows with each release: a schema that lists it whole makes the server drop,
- * without a word, every field that is younger than the CRD. What is left of the job is ours and is pruned, so that a
- * misspelt field is reported by kubectl.
+ * without a word, every field that is younger than the CRD. The other fields of a job are ours, and unknown ones are
+ * pruned, so that a misspelt field is reported by kubectl.
  */
 #ifndef CRD_CRD_H
 #define CRD_CRD_H

@@ -1,8 +1,8 @@
-/* crd_rules.c - what a cluster is told of our kinds beyond types and ranges
+/* crd_rules.c - the rules of our kinds in a CRD, beyond types and ranges
  *
  * The same rules as in admit_job.c and its neighbours, as far as CEL can say them at a price the API server pays: it
- * counts the worst case of each rule beforehand, which is why lists that a rule walks have a largest size. What is left
- * out (cycles of dependsOn, unknown plugins, queues that are closed) the controller finds, and says so on the job.
+ * counts the worst case of each rule beforehand, which is why lists that a rule walks have a largest size. The
+ * controller checks the others (cycles of dependsOn, unknown plugins, closed queues), and reports them on the job.
  *
  * 'has' guards every optional field. Rules about old and new stand on the whole Job only: a template may be edited.
  */

@@ -1,12 +1,12 @@
 /* custom.h - kinds that users define: CustomResourceDefinitions, and objects by their schemas
  *
- *     definition_default(a, crd); definition_check(&place, old, ps);     a definition that somebody writes
+ *     definition_default(a, crd); definition_check(&place, old, ps);     a definition that a user writes
  *     custom_kind_new(crd) → its versions, as rows of api/types.h        a definition that is served
  *     structural_unknown(), _prune(), _default(), _check()               an object of such a kind
  *     jsonpath_find()                                                    a cell of its table
  *
- * Pure: nothing here knows of a store or of requests. What is not done is said where it is written: a definition with
- * rules in CEL (x-kubernetes-validations) is taken, and a warning tells that they are not evaluated.
+ * Pure: nothing here knows of a store or of requests. A definition with rules in CEL (x-kubernetes-validations) is
+ * accepted, with a warning that they are not evaluated.
  */
 #ifndef CRD_CUSTOM_H
 #define CRD_CUSTOM_H

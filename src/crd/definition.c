@@ -1,7 +1,8 @@
 /* definition.c - is a CustomResourceDefinition good?
  *
  * The rules are those of apiextensions.k8s.io/v1: names that fit, one version that is stored, a structural schema for
- * each. What this server cannot do is refused here (conversion by webhook) or told (CEL, patterns beyond its matcher).
+ * each. Features that this server does not have are refused here (conversion by webhook) or get a warning (CEL,
+ * patterns beyond its matcher).
  */
 #include "crd/custom.h"
 

@@ -23,7 +23,7 @@ static const char *const *texts_of(struct arena *a, const struct json *list)
     return v;
 }
 
-/* What every object has is not asked of users; whoever reads the schema finds it. */
+/* Definitions do not list the members that every object has, but the published schema does. */
 static const struct json *whole_schema(struct arena *a, const struct json *given)
 {
     static const char *const common[] = { "apiVersion", "kind", "metadata" };

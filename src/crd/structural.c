@@ -24,7 +24,7 @@ static bool keeps_unknown(const struct json *schema)
            json_bool(json_get(schema, "additionalProperties"), false);
 }
 
-/* The schema of a member; NULL: nobody knows it. '*ret_is_kept': unknown, and kept all the same. */
+/* The schema of a member; NULL: it is unknown. '*ret_is_kept': unknown, and kept all the same. */
 static const struct json *schema_of_member(const struct json *schema, struct str key, bool *ret_is_kept)
 {
     const struct json *known = json_get_str(json_get(schema, "properties"), key);

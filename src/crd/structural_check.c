@@ -39,7 +39,7 @@ static bool structural_check_is_whole(const struct json *j)
     return json_to_i64(j, &v) == 0;
 }
 
-/* false: it was told, and there is no use in looking further. */
+/* false: a problem was added, and the rest need not be checked. */
 static bool check_type(const struct json *schema, const struct place *at, struct problems *ps)
 {
     struct str want = json_member_text(schema, "type");

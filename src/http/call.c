@@ -297,7 +297,7 @@ void http_answer_cut(struct http_call *call)
 
     assert(c->state == CONN_CALL);
     conn_forget_request(c);
-    conn_enter(c, CONN_ANSWERED); /* of which nobody is told */
+    conn_enter(c, CONN_ANSWERED); /* which no callback reports */
     c->is_doomed = true;
     conn_set_dirty(c);
 }

@@ -65,8 +65,8 @@ static void carrier_on_message(void *ctx, enum websocket_kind kind, struct str m
         c->websocket.is_over = true;
 }
 
-/* What was said is sent. Kubernetes' library for SPDY drops what it has not handled when it sees the end; those who
- * speak WebSockets wait for it. */
+/* Send all queued data first. Kubernetes' library for SPDY drops unhandled data when it sees the end; clients of
+ * WebSockets wait for it. */
 static void carrier_let_go(struct carrier *c)
 {
     if (c->spdy)

@@ -1,7 +1,7 @@
 /* carrier.h - an upgraded connection and what it speaks: SPDY, WebSocket messages, or SPDY in WebSocket messages
  *
- * The part that channels.c and forward.c share: the handshake, bytes to and from the connection, and the end. Whoever
- * owns a carrier must free itself in on_free, which is called when nothing on the stack uses it.
+ * The part that channels.c and forward.c share: the handshake, bytes to and from the connection, and the end. The owner
+ * of a carrier must free itself in on_free, which is called when nothing on the stack uses it.
  */
 #ifndef HTTP_CARRIER_H
 #define HTTP_CARRIER_H

@@ -58,9 +58,9 @@ struct http_options {
     void *socket_ctx;
 };
 
-/* Everything is copied. ERR_INVALID names the field of the options: a URL that is none, certificate and key that do
- * not come together. Files are read when connections are made (not more than once a minute), so that what is wrong with
- * them is told then. */
+/* Everything is copied. ERR_INVALID names the field of the options: a URL that is none, certificate and key that do not
+ * come together. Files are read when connections are made (not more than once a minute), so errors in them are reported
+ * then. */
 int http_client_new(const struct http_options *opt, struct http_client **ret, struct err *e);
 void http_client_free(struct http_client *c); /* cancels all requests; NULL is fine */
 

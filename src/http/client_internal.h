@@ -135,7 +135,7 @@ void link_take(struct link *l, struct http_exchange *x); /* this request; it res
 void link_write(struct link *l);
 void link_read(struct link *l);
 void link_close(struct link *l); /* freed at the end of the turn */
-/* The request on it ends with this; it is told in this turn, or the next. */
+/* The request on it ends with this; its callback runs in this turn, or the next. */
 void link_fail(struct link *l, enum http_failure why, const char *detail);
 ssize_t link_recv(struct link *l, char *to, size_t n);      /* 0: the end; IO_AGAIN, IO_BROKEN */
 ssize_t link_send(struct link *l, const char *p, size_t n); /* IO_AGAIN, IO_BROKEN */

@@ -233,7 +233,7 @@ static bool scan_head(struct conn *c)
 
 /* ---- streams ---- */
 
-/* What is written meanwhile is caused by what came: a client that sends and does not read must not make it grow. */
+/* Meanwhile each write answers input: a client that sends and does not read must not make the queue grow. */
 static void hand_data(struct conn *c, struct str bytes)
 {
     size_t before = c->out.n - c->sent, now;

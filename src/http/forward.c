@@ -2,7 +2,7 @@
  *
  * A tunnel is two SPDY streams with the same "requestid": "data" and, for a message, "error". In the older form, which
  * Python's client speaks, it is two channels of WebSocket messages for each port that the request names: each begins
- * with the port in two bytes, and nobody can end his side alone.
+ * with the port in two bytes, and neither side can end alone.
  */
 #include "http/forward.h"
 

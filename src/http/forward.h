@@ -1,9 +1,9 @@
 /* forward.h - connections to ports of a pod over one connection: kubectl port-forward
  *
  * SPDY/3.1 (portforward.k8s.io), plain or in binary WebSocket messages (SPDY/3.1+portforward.k8s.io), or channels of
- * such messages (v4.channel.k8s.io), whose tunnels are those of the parameter "ports" and begin in forward_open().
- * Each connection that the client forwards is a tunnel: bytes both ways, each side can end its own, and an error can be
- * told.
+ * such messages (v4.channel.k8s.io), whose tunnels are those of the parameter "ports" and begin in forward_open(). Each
+ * connection that the client forwards is a tunnel: bytes both ways, each side can end its own, and errors have a
+ * stream.
  */
 #ifndef HTTP_FORWARD_H
 #define HTTP_FORWARD_H

@@ -1,8 +1,8 @@
 /* resolve.c - from a name to addresses
  *
- * The C library waits while it asks, so a thread does that, one for a client at a time; whoever needs the addresses
- * waits for the same answer. The thread and the client share a struct lookup; the one that lets go last frees it. So a
- * client can go while a name server makes the thread wait.
+ * The C library waits while it asks, so a thread does that, one for a client at a time; all requests that need the
+ * addresses wait for the same answer. The thread and the client share a struct lookup; the one that lets go last frees
+ * it. So a client can go while a name server makes the thread wait.
  */
 #include "http/client_internal.h"
 

@@ -226,8 +226,8 @@ static void server_sweep(struct http_server *s)
         conn_free(LIST_ITEM(link, struct conn, link));
 }
 
-/* Those who have cost least first. Who is left has his turn in the next one, after those who come until then. Answers go
- * out at the end of the turn, so a large request has one to itself: the answers to small ones do not wait for it. */
+/* Clients that have cost least first. The others are served in the next turn, after those that come until then. Answers
+ * go out at the end of the turn, so a large request has one to itself: the answers to small ones do not wait for it. */
 static void server_serve(struct http_server *s)
 {
     int64_t begin_us = clock_mono_us(s->clock);

@@ -96,8 +96,8 @@ struct http_reply {
     const char *const *headers; /* more of them, "Name: value", ended by NULL; NULL: none */
 };
 
-/* The status of the answer that was given or begun, for whoever handed the call on to others; 101: it was upgraded; 0:
- * there is none yet. Within the turn of the request. */
+/* The status of the answer that was given or begun, for a caller that handed the call on to others; 101: it was
+ * upgraded; 0: there is none yet. Within the turn of the request. */
 int http_call_status(const struct http_call *call);
 
 /* The whole answer. The body is copied; it may be as large as it is. */
@@ -110,12 +110,12 @@ void http_answer_end(struct http_call *call);
 /* End the connection so that the client sees that the answer is not whole (or that there is none). */
 void http_answer_cut(struct http_call *call);
 
-/* Bytes that were written and that the kernel has not taken yet. Whoever writes more than 'queue_bytes' loses the
- * connection; so look at this before you write, and go on when on_ready says so. It is SIZE_MAX while other connections
- * of the same user have much queued. */
+/* Bytes that were written and that the kernel has not taken yet. A call that has more than 'queue_bytes' queued loses
+ * its connection; so look at this before you write, and go on when on_ready says so. It is SIZE_MAX while other
+ * connections of the same user have much queued. */
 size_t http_call_queued(struct http_call *call);
 
-/* So many bytes are held by whoever answers, on the client's behalf, besides what is queued: they count as that does. */
+/* The handler holds so many bytes on the client's behalf, besides those queued: both count for the limit. */
 void http_call_hold(struct http_call *call, size_t bytes);
 
 /* For those that do not answer at once. Both may be NULL. */
@@ -128,8 +128,8 @@ struct http_call_events {
 };
 void http_call_watch(struct http_call *call, const struct http_call_events *events);
 
-/* For whoever counts calls or may end them, beside the one who answers: 'on_over' is called once, when the call or the
- * stream that it became is over, however that came. */
+/* For code beside the handler that counts calls or may end them: 'on_over' is called once, when the call or the stream
+ * that it became is over, however that came. */
 void http_call_guard(struct http_call *call, void *ctx, void (*on_over)(void *ctx));
 /* As if the client had left: on_gone is called in the next turn. Not after on_over. */
 void http_call_drop(struct http_call *call);
@@ -148,8 +148,8 @@ struct http_stream_events {
     void (*on_gone)(void *ctx, struct http_stream *s);  /* it broke; gone when this returns */
 };
 
-/* The answer is 101 with 'headers' ("Upgrade: websocket" among them; ended by NULL) and "Connection: Upgrade". What the
- * client has sent since comes by on_data, in a later turn. */
+/* The answer is 101 with 'headers' ("Upgrade: websocket" among them; ended by NULL) and "Connection: Upgrade". Bytes
+ * that the client has sent since come by on_data, in a later turn. */
 struct http_stream *http_upgrade(struct http_call *call, const char *const *headers,
                                  const struct http_stream_events *events);
 void http_stream_write(struct http_stream *s, struct str bytes);
@@ -199,12 +199,12 @@ struct http_server_options {
     struct http_server_limits limits;
     struct clock *clock; /* borrowed; NULL: the real one */
     void *ctx;
-    /* The head of a request is there and its body is still to come: whoever may not send it is answered here, and the body
-     * is not received. What is not answered is heard of again. May be NULL. */
+    /* The head of a request is there and its body is still to come: a client that may not send it is answered here, and
+     * the body is not received. A call that is not answered comes again when it is whole. May be NULL. */
     void (*on_head)(void *ctx, struct http_call *call);
     void (*on_request)(void *ctx, struct http_call *call); /* the path begins with '/' */
-    /* All requests of a turn were heard and nothing was sent: what they did can be made to last before they are told,
-     * and where that fails their answers are taken back. May be NULL. */
+    /* All requests of a turn were heard and nothing was sent: their effects can be made durable before the answers
+     * leave, and if that fails the answers are taken back. May be NULL. */
     void (*on_heard)(void *ctx);
 };
 
@@ -214,7 +214,8 @@ void http_server_free(struct http_server *s); /* cuts all connections, on_gone i
 
 /* One more address to listen at, as in the options. */
 int http_server_listen(struct http_server *s, const char *address, struct err *e);
-/* One more socket that listens already, of whoever started this program: the server takes it, also when it fails. */
+/* One more socket that listens already, from the program that started this one: the server takes it, also when it
+ * fails. */
 int http_server_listen_at(struct http_server *s, int take_fd, struct err *e);
 
 /* A socket that is connected; the server takes it, also when it fails. */
@@ -223,17 +224,17 @@ int http_server_add(struct http_server *s, int take_fd, struct err *e);
 /* Other certificates for connections that come from now on. ERR_INVALID: they are no good, and the old ones stay. */
 int http_server_set_tls(struct http_server *s, const struct http_server_tls *tls, struct err *e);
 
-/* In on_heard: the answers that were given in this turn were not, and 'answer' gives each of these calls another. One
- * that is answered bit by bit and was begun in this turn is gone for who began it (on_gone), and answered as the others.
- * Streams stay. */
+/* In on_heard: the answers that were given in this turn were not, and 'answer' gives each of these calls another. An
+ * answer bit by bit that was begun in this turn ends for its handler (on_gone), and is answered as the others. Streams
+ * stay. */
 void http_server_take_back(struct http_server *s, void (*answer)(void *ctx, struct http_call *call), void *ctx);
 
 unsigned http_server_port(const struct http_server *s); /* of the first that has one; 0: UNIX sockets only */
 int http_server_fd(const struct http_server *s);        /* readable: call */
 void http_server_turn(struct http_server *s);
 
-/* Take no new connections, close those that are idle, and the others when they have their answer. Answers that have no
- * end and streams are ended by whoever writes them. */
+/* Take no new connections, close those that are idle, and the others when they have their answer. Handlers end their
+ * streams and answers without end themselves. */
 void http_server_stop(struct http_server *s);
 
 struct http_server_stats {

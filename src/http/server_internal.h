@@ -59,7 +59,7 @@ struct listener {
 
 struct server_tenant { /* who pays for what connections hold: a user, or an address (tenant.c) */
     size_t refs;
-    size_t connections;  /* of an address: those that came from there, whoever pays for them */
+    size_t connections;  /* of an address: those that came from there, whichever tenant is charged */
     size_t bytes;        /* that its connections hold … */
     size_t out;          /* … and of these what clients have not taken */
     bool is_free;        /* has no limit */
@@ -213,7 +213,7 @@ bool conn_has_more(const struct conn *c); /* TLS has bytes that epoll does not k
 
 bool conn_join_address(struct conn *c); /* false: there are too many of its address */
 void conn_leave_tenants(struct conn *c);
-/* What it holds may have changed. It, or others of its tenant, may be doomed or refused when this returns. */
+/* Count again the bytes that it holds. It, or others of its tenant, may be doomed or refused when this returns. */
 void conn_count(struct conn *c);
 void conn_moved(struct conn *c);    /* the other side took or sent something */
 size_t conn_queued(struct conn *c); /* as http_call_queued() */

@@ -30,8 +30,8 @@ struct spdy_events {
     void (*on_data)(void *ctx, struct spdy_stream *s, struct str bytes);
     /* The client sends no more on it. */
     void (*on_end)(void *ctx, struct spdy_stream *s);
-    /* Nobody sends on it any more, or the client has reset it. Called once for each stream that was not refused, unless
-     * the session goes first; 's' is gone when it returns. */
+    /* Both sides have ended it, or the client has reset it. Called once for each stream that was not refused, unless
+     * the session goes first; 's' is freed when it returns. */
     void (*on_gone)(void *ctx, struct spdy_stream *s);
 };
 

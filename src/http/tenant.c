@@ -1,10 +1,10 @@
 /* tenant.c - which client is charged for the bytes that connections hold
  *
- * A tenant is a user, or the address that a connection comes from while nobody has said who asks. Whatever a connection
- * holds counts for one tenant: what came and was not used yet, heads and bodies being received, what its client has not
- * taken, and what the layers above hold on its behalf (http_stream_hold). This file is the only place that counts.
+ * A tenant is a user, or the address that a connection comes from until its user is known. Whatever a connection holds
+ * counts for one tenant: input that was not used yet, heads and bodies being received, what its client has not taken,
+ * and what the layers above hold on its behalf (http_stream_hold). This file is the only place that counts.
  *
- *     out > half of the limit     whoever writes bit by bit is told to wait (conn_queued), and when to go on
+ *     out > half of the limit     answers written bit by bit wait (conn_queued), until on_ready
  *     bytes > the limit           connections that have waited longest for their client are dropped, one by one
  *     all of them together > 'held_bytes'    the same, for tenants that have more than an equal part of it
  *

@@ -1,8 +1,8 @@
 /* websocket.h - WebSocket messages (RFC 6455), either side
  *
- * Bytes in, messages out, and the other way; what carries the bytes is not known here. Pings are answered. What the
- * other side must not send (frames of a client that are not masked, reserved bits, control frames that are long or in pieces, text
- * that is not UTF-8 …) ends it with the close code that says why.
+ * Bytes in, messages out, and the other way; what carries the bytes is not known here. Pings are answered. Invalid
+ * input (frames of a client that are not masked, reserved bits, control frames that are long or in pieces, text that is
+ * not UTF-8 …) ends it with the close code that says why.
  */
 #ifndef HTTP_WEBSOCKET_H
 #define HTTP_WEBSOCKET_H

@@ -420,7 +420,7 @@ uint64_t json_refused(void)
     return atomic_load_explicit(&n_refused, memory_order_relaxed);
 }
 
-/* Whoever wrote the document decides what 'j' is: that must never end the program. */
+/* 'j' comes from outside and may be of any type: that must never end the program. */
 static bool can_take(const struct json *j, enum json_type type, const struct json *take)
 {
     if (json_is(j, type) && take)

@@ -23,7 +23,7 @@ static struct json_mask *child_need(struct arena *a, struct json_mask *m, struct
     return child_new(a, m, key);
 }
 
-/* What is kept as a whole is kept at every depth, but for what is left out. */
+/* A member kept as a whole is kept at every depth, except the parts left out. */
 static void mask_spread(struct json_mask *m)
 {
     for (struct json_mask *c = m->first; c; c = c->next) {

@@ -1,4 +1,4 @@
-/* mask.h - reading only the parts of a document that somebody wants
+/* mask.h - reading only the parts of a document that are needed
  *
  * A Pod on the wire has ten kilobytes, of which a controller keeps a few hundred bytes. A mask names the members that
  * are wanted; json_parse_masked() makes nodes for those alone and runs over the rest without remembering it.

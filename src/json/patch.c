@@ -14,7 +14,7 @@ enum {
     OPS_MAX = 10000,            /* as the Kubernetes API server */
     COPY_MAX = 3 * 1024 * 1024, /* bytes of text that copies may add, likewise */
     STEPS_MAX = 50 * 1000 *
-                1000, /* items passed while looking for places: about 100 ms, in which nobody else is served */
+                1000, /* items passed while looking for places: about 100 ms, in which no other request is served */
     INDEX_MIN = 64    /* members from which on an index pays */
 };
 
@@ -327,7 +327,7 @@ int json_patch(struct arena *a, const struct json *doc, const struct json *ops, 
     map_done(&pt.index.by_key);
     if (rc < 0)
         return err_wrap(e, "operation %zu", i);
-    if (json_depth(pt.root, JSON_DEPTH_DEFAULT) > JSON_DEPTH_DEFAULT) /* nobody could read it back */
+    if (json_depth(pt.root, JSON_DEPTH_DEFAULT) > JSON_DEPTH_DEFAULT) /* the parser could not read it back */
         return err_set(e, ERR_TOO_BIG, "the patched document is nested deeper than %d levels", JSON_DEPTH_DEFAULT);
     *ret = pt.root;
     return 0;

@@ -20,7 +20,7 @@ struct problem {
     uint32_t seq;     /* order of finding, for equal places */
     bool is_unknown;  /* a field that is not known */
     struct str meant; /* … and the path of the one that was probably meant; else empty */
-    bool is_shape;    /* an error: nobody can read the value as what the field is */
+    bool is_shape;    /* an error: the value cannot be decoded as this field */
 };
 
 /* A document can be wrong a million times; this many errors, and as many warnings, are worth keeping. */

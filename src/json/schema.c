@@ -241,7 +241,7 @@ static bool is_int(const struct field *f, const struct json *j)
     return f->kind == FIELD_INT32 || f->kind == FIELD_INT64 || (f->kind == FIELD_INT_OR_STR && j->type == JSON_NUMBER);
 }
 
-/* Is a value of the right type, and wrong, one that nobody can read? Checks of FIELD_ANY say which types may be there. */
+/* Is a wrong value of the right type also impossible to decode? Checks of FIELD_ANY say which types may be there. */
 static bool is_unreadable(const struct field *f, const struct json *j)
 {
     return f->kind == FIELD_ANY || (is_int(f, j) && !int_fits(f, j));

@@ -70,13 +70,13 @@ const struct field *schema_field(const struct schema *s, struct str name);
  * too; all else is an error. Text in an enum or a number range is checked as the row says; "" is fine for an enum
  * unless the field is required or must not be empty.
  *
- * Errors that a decoder would stop at are counted apart, as problems.n_shapes: a value of another type, a number that is
- * not whole or does not fit, a quantity that is none. They do not depend on what is missing, so they can be looked at
- * before defaults are filled in; where there are none, whoever does that can rely on types. */
+ * Errors that a decoder would stop at are counted apart, as problems.n_shapes: a value of another type, a number that
+ * is not whole or does not fit, a quantity that is none. They do not depend on what is missing, so they can be looked
+ * at before defaults are filled in; where there are none, the code that fills them in can rely on types. */
 void schema_check(const struct schema *s, const struct place *at, struct problems *ps);
 
-/* Drop the fields of 'j' that the schema does not have, at any depth, as an API server does, and those that are null, which
- * nobody has set. At and below objects of 'but' (NULL: none) unknown fields stay. */
+/* Drop the fields of 'j' that the schema does not have, at any depth, as an API server does, and those that are null,
+ * which count as not set. At and below objects of 'but' (NULL: none) unknown fields stay. */
 void schema_prune(const struct schema *s, struct json *j, const struct schema *but);
 
 /* Fill the struct at 'ret' (size s->size, cleared first) from 'j'. Fields of a wrong type are left at zero: call

@@ -1,8 +1,8 @@
 /* strategic.c - Kubernetes strategic merge patch
  *
  * Objects merge member by member and null deletes, as in a merge patch. Lists are replaced, unless the schema says that
- * they merge: lists of objects by a key, lists of scalars as a set. Whatever the patch adds is merged onto nothing, so
- * that directives and nulls never get into a result.
+ * they merge: lists of objects by a key, lists of scalars as a set. Additions of the patch are merged onto an empty
+ * value, so that directives and nulls never get into a result.
  *
  * Order of a merged list: the items the patch names stand in the order of the patch (or of $setElementOrder). The
  * others keep their order and slip in before the first named item that they stood before; a new item never waits for

@@ -29,7 +29,7 @@ struct json_items {
 void json_items_init(struct json_items *s, json_text_f *on_item, void *ctx, size_t max_bytes);
 void json_items_done(struct json_items *s);
 
-/* ERR_TOO_BIG, ERR_SYNTAX; after an error it is of no use. */
+/* ERR_TOO_BIG, ERR_SYNTAX; after an error only free it. */
 int json_items_feed(struct json_items *s, struct str piece, struct err *e);
 
 /* The end: what was around the items, as a document with an empty list. ERR_SYNTAX if that is not the end of it. */

@@ -1,7 +1,7 @@
 /* call.c - writes and reads: sent, answered
  *
- * All wait in one queue, reads in front: somebody waits for each of them before anything else is decided. The body is
- * made when the write is handed over. One that the server was too busy for goes back to the front.
+ * All wait in one queue, reads in front: the caller decides nothing until each of them is answered. The body is made
+ * when the write is handed over. One that the server was too busy for goes back to the front.
  */
 #include "kube/cluster_internal.h"
 

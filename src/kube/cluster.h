@@ -72,9 +72,9 @@ int cluster_kube_fd(struct cluster *c);
 
 /* ---- what a node asks for besides ---- */
 
-/* Follow one object of a type that is otherwise unlisted: CLUSTER_PUT and CLUSTER_GONE are told of it, no RELIST. Once
- * it is known whether it is there, or why that cannot be known, the token returned here is answered (CLUSTER_RESULT, as
- * of a read); it is followed also then. Following it twice is an error of the caller. */
+/* Follow one object of a type that is otherwise unlisted: it is reported by CLUSTER_PUT and CLUSTER_GONE, without
+ * RELIST. Once the server has said whether it exists, or why it cannot, the token returned here is answered
+ * (CLUSTER_RESULT, as of a read); it is followed also then. Following it twice is an error of the caller. */
 uint64_t cluster_kube_follow(struct cluster *c, const struct resource_type *type, struct str namespace,
                              struct str name);
 void cluster_kube_unfollow(struct cluster *c, const struct resource_type *type, struct str namespace, struct str name);

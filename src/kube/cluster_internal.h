@@ -76,7 +76,7 @@ struct reflector {
     uint64_t generation; /* of the credential it was sent with */
     struct buf version;  /* go on from here; empty: list first */
     struct buf next;     /* the next page of the list; empty: the first */
-    bool is_listing;     /* CLUSTER_RELIST was told and CLUSTER_SYNCED was not */
+    bool is_listing;     /* CLUSTER_RELIST was reported and CLUSTER_SYNCED was not */
     bool is_initial;     /* the watch began with a list, which has not ended */
     bool only_lists;     /* the server cannot do that for this type */
     bool is_absent;      /* the server does not know the type: told as empty */

@@ -136,8 +136,8 @@ static bool has_pair(const struct credential *c)
     return tls->cert_file.n && tls->key_file.n && !tls->cert_pem.n && !tls->key_pem.n;
 }
 
-/* A connection shows what it was made with, also when that has expired: new files want new connections. Where the files
- * cannot be read, who makes connections says why. */
+/* A connection keeps its credential, even after that expires: new files need new connections. If the files cannot be
+ * read, the next connection reports why. */
 static enum credential_state from_pair(struct credential *c, struct credential_now *ret)
 {
     const struct http_tls *tls = &c->config->tls;

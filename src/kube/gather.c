@@ -1,10 +1,9 @@
 /* gather.c - deletes that can wait, many in one request
  *
- * When a job has ended, what was made for it goes: four objects, without urgency. Such deletes stay here until
- * nothing else was sent for a second, ten at most; then those of one type and namespace leave as one
- * request for all that have one of their labels. What it did is in its answer. Whatever that does not show as
- * gone, and everything when it failed, is deleted one by one after all: a delete with the uid of what was seen does no
- * harm a second time.
+ * When a job has ended, what was made for it goes: four objects, without urgency. Such deletes stay here until nothing
+ * else was sent for a second, ten at most; then those of one type and namespace leave as one request for all that have
+ * one of their labels. The answer lists the deleted objects. All others, and all of them when it failed, are deleted
+ * one by one after all: a delete with the uid of the object does no harm a second time.
  */
 #include "kube/cluster_internal.h"
 

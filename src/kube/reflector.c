@@ -8,7 +8,7 @@
  *     410 ──▶ the version is forgotten: list anew
  *     anything else ──▶ RESTS, longer each time
  *
- * What is told in the middle of a list that broke off is told again from the beginning: CLUSTER_RELIST without a
+ * After a list that broke off in the middle, all its objects are reported again: CLUSTER_RELIST without a
  * CLUSTER_SYNCED before it says so.
  */
 #include "kube/cluster_internal.h"

@@ -2,9 +2,9 @@
  *
  *     client ──channels──▶ here ──pipes, or a terminal──▶ the command, run by the shim
  *
- * A command goes with its client: one that leaves takes it along. What it wrote before its end is sent before the end
- * is told; what its children write later, nobody waits for. Who attaches to a container gets a copy of what it writes,
- * and its input as a descriptor that the shim sends; that one stays when he leaves.
+ * A command goes with its client: one that leaves takes it along. Its output is sent before its exit status; later
+ * output of its children is not waited for. Who attaches to a container gets a copy of what it writes, and its input as
+ * a descriptor that the shim sends; that one stays when he leaves.
  */
 #include "kubelet/kubelet_internal.h"
 

@@ -2,9 +2,9 @@
  *
  *     client ──call──▶ here ──http/client.h──▶ a socket in the pods' network ──▶ the pod's own address
  *
- * The address is the one that this node gave to the pod, never one that an object names. Whatever tells who the client
- * is stays here: credentials, cookies, impersonation. An answer is a page of the pod's and not of the server's: it sets
- * no cookie here, and a browser keeps it apart from other pages of this server (CSP sandbox).
+ * The address is the one that this node gave to the pod, never one that an object names. Credentials, cookies and
+ * impersonation of the client stay here. An answer is a page of the pod's and not of the server's: it sets no cookie
+ * here, and a browser keeps it apart from other pages of this server (CSP sandbox).
  *
  * An answer is passed on as it comes. While the client is slow the pod is not read, so a proxy holds a bounded number of
  * bytes. A pod that is slow to answer, or stops in the middle, has limits in time.
@@ -66,8 +66,8 @@ static void pod_proxy_refuse(struct kubelet *k, struct http_call *call, const ch
 
 /* ---- headers ---- */
 
-/* Headers that are not passed on. A name that ends with '-' stands for all names that begin so. First those that belong to
- * one connection or are written anew, then those that identify the client. */
+/* Headers that are not passed on. A name that ends with '-' stands for all names that begin so. First those that belong
+ * to one connection or are replaced, then those that identify the client. */
 static const char *const request_drops[] = { "Connection",
                                              "Keep-Alive",
                                              "TE",

@@ -9,10 +9,10 @@
  *     NAME ATTEMPT end                       that attempt has ended, and all that it wrote stands above
  *     - usage CPU_US MEMORY PEAK             of the whole pod, about once a second while it runs; -1: not measured
  *
- * The answer begins at once, also for a pod that has no node yet, and ends when nothing of the pod will run any more. A
- * pod that is removed is read to its end first (kubelet_pod_leaves()), and what it wrote is kept in memory for a while: a
- * pod may come and go before somebody who was told of it can ask, or while he has no connection. 'since' leaves out what is
- * older, so that a client which lost the connection goes on where it was.
+ * The answer begins at once, also for a pod that has no node yet, and ends when no container of the pod can run again.
+ * A pod that is removed is read to its end first (kubelet_pod_leaves()), and what it wrote is kept in memory for a
+ * while: a pod may come and go before a client that has heard of it can ask, or while the client has no connection.
+ * 'since' leaves out what is older, so that a client which lost the connection goes on where it was.
  */
 #include "kubelet/kubelet_internal.h"
 

@@ -1,8 +1,8 @@
 /* apply.c - server-side apply
  *
- * The configuration is laid over the live object. What the manager owned before and names no more is then taken out again,
- * and what somebody else owns of that, or what nobody ever owned below it, is put back. The difference between the
- * live object and the result says whose fields change: those are conflicts, or lost.
+ * The configuration is laid over the live object. Fields that the manager owned before and names no more are then
+ * removed, except those that another manager owns, or that have no owner, below them. The difference between the live
+ * object and the result says whose fields change: those are conflicts, or lost.
  */
 #include "patch/apply.h"
 
@@ -53,7 +53,7 @@ static void apply_add_path(struct arena *a, struct fieldset *s, const char *fiel
         node->is_member = true;
 }
 
-/* Nobody owns these: the server sets them, or they say which object it is. */
+/* These have no owner: the server sets them, or they say which object it is. */
 static struct fieldset *never_owned(struct arena *a)
 {
     static const char *const meta[] = { "clusterName", "creationTimestamp", "generation",      "managedFields",
@@ -148,8 +148,8 @@ static void compare(struct arena *a, const struct ownership *who, const struct j
     ret->removed = *fieldset_without(a, &ret->removed, who->ignored);
 }
 
-/* Fields that change by another's hand are lost; a manager that has none left is gone, and so is one of a version that
- * the kind does not have here. */
+/* Fields that change by another's hand are lost; a manager that has none left is removed, and so is one of a version
+ * that the kind does not have here. */
 static void take_from_others(struct arena *a, const struct ownership *who, struct managed *m,
                              const struct manager *except, struct comparison *c)
 {
@@ -238,7 +238,7 @@ static struct json *removed_from(struct arena *a, const struct ownership *who, c
     return j->type == JSON_OBJECT ? j : json_object(a);
 }
 
-/* 'merged' without what 'last' had and nobody has any more. */
+/* 'merged' without the fields of 'last' that no longer have an owner. */
 static struct json *apply_prune(struct arena *a, const struct ownership *who, const struct json *merged,
                                 const struct managed *m, struct fieldset *last)
 {
@@ -251,7 +251,7 @@ static struct json *apply_prune(struct arena *a, const struct ownership *who, co
     last = typed_with_parents(a, t, last);
     pruned = removed_from(a, who, merged, last);
     kept = typed_with_parents(a, t, typed_fields(a, t, pruned));
-    /* What somebody owns comes back. */
+    /* Put back the fields that have an owner. */
     pruned = removed_from(
         a, who, merged,
         fieldset_difference(a, all, fieldset_union(a, kept, typed_with_parents(a, t, managed_all(a, m)))));

@@ -1,7 +1,7 @@
 /* apply.h - server-side apply, and who owns what after any other write
  *
- * An applier says what it wants to be so; the fields it names become its own, those it named before and no longer
- * names are removed unless somebody else owns them too, and a field that another manager owns with another value is a
+ * An applier says what it wants to be so; the fields it names become its own, those it named before and no longer names
+ * are removed unless another manager owns them too, and a field that another manager owns with another value is a
  * conflict, unless 'is_forced'. Any other write (create, update, the other patches) takes what it changes away from all
  * others: ownership_update() records it.
  *
@@ -30,10 +30,10 @@ struct ownership {
 struct fieldset *ownership_ignored(struct arena *a, bool has_status, bool is_custom, struct str kind,
                                    struct str subresource);
 
-/* 'obj' is about to replace 'live' (NULL: it is created): sets its managedFields and returns it. Entries that 'obj' brings along
- * replace those of 'live', as clients that read, change and write back do; [{}] forgets all, and so does [] for
- * built-in kinds. An object whose fields
- * nobody owned stays so. If nothing but time stamps would change, they do not. */
+/* 'obj' is about to replace 'live' (NULL: it is created): sets its managedFields and returns it. Entries that 'obj'
+ * brings along replace those of 'live', as clients that read, change and write back do; [{}] forgets all, and so does
+ * [] for built-in kinds. An object whose fields had no owner stays so. If nothing but time stamps would change, they do
+ * not. */
 struct json *ownership_update(struct arena *a, const struct ownership *who, const struct json *live, struct json *obj);
 
 /* The object that 'config' makes of 'live' (NULL: it is created). 'is_same': nothing but, perhaps, managedFields changed.

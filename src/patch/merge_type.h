@@ -54,7 +54,7 @@ struct merge_type merge_type_member(const struct merge_type *t, struct str key, 
 struct merge_type merge_type_item(const struct merge_type *t); /* of a list */
 
 /* The keys of the items of a list, as an object by rising key: {"port":80,"protocol":"TCP"}. A missing key has its
- * default if there is one. ERR_INVALID in the API server's words if the item cannot be told apart. */
+ * default if there is one. ERR_INVALID in the API server's words if the item has no key. */
 int merge_item_keys(struct arena *a, const struct merge_type *list, const struct json *item, struct json **ret,
                     struct err *e);
 

@@ -29,8 +29,8 @@ struct comparison {
 void typed_compare(struct arena *a, const struct merge_type *type, const struct json *from, const struct json *to,
                    struct comparison *ret);
 
-/* 'j' without the fields of 'gone'. A map or list that loses all it has becomes null: that it is there may still be
- * somebody's. */
+/* 'j' without the fields of 'gone'. A map or list that loses all it has becomes null: a manager may still own the empty
+ * one. */
 struct json *typed_remove(struct arena *a, const struct merge_type *type, const struct json *j, struct fieldset *gone);
 
 /* 's' with the named fields on the way to its members: .spec for .spec.replicas, not .data for .data.key. */

@@ -58,7 +58,7 @@ static struct str go_text(struct checking *ck, const struct json *j)
 
     json_sort_keys(copy, true);
     print_go(&out, copy);
-    return arena_str(ck->arena, str_sub(buf_view(&out), 0, 1000)); /* nobody reads more */
+    return arena_str(ck->arena, str_sub(buf_view(&out), 0, 1000)); /* no user reads more */
 }
 
 static const char *go_type(const struct json *j)

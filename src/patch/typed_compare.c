@@ -78,7 +78,7 @@ static void typed_compare_mark(struct arena *a, struct fieldset_node *parent, co
     fieldset_add(a, fieldset_below(a, parent), at)->is_member = true;
 }
 
-/* Items of one element; either side may have none, one, or (a list that nobody checked) several. */
+/* Items of one element; either side may have none, one, or (an unchecked list) several. */
 static void compare_items(struct arena *a, const struct merge_type *item_type, const struct item *old,
                           const struct item *new, struct difference *ret)
 {

@@ -366,7 +366,7 @@ static int decode_message(struct decoding *d, const struct message *m, struct st
 
 static void decode_tidy(const struct message *m, struct json *j);
 
-/* A message that nobody set: all that is left of it are zeroes that its JSON always has. */
+/* A message that was not set: it has only the zeroes that its JSON always has. */
 static bool is_all_zero(const struct message *m, const struct json *j)
 {
     int64_t n;
@@ -394,7 +394,7 @@ static bool says_nothing(const struct message_field *f, const struct json *v)
         return is_all_zero(f->sub, v);
     if (v->type == JSON_NUMBER)
         return json_to_i64(v, &n) == 0 && n == 0;
-    return v->n == 0 && f->type != MESSAGE_INT_OR_STR; /* somebody said "" there */
+    return v->n == 0 && f->type != MESSAGE_INT_OR_STR; /* "" was sent explicitly */
 }
 
 /* A map that has a key twice keeps the last of them. */

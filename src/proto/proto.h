@@ -4,7 +4,7 @@
  * The fields are those of api/message/message.h; both directions go by its tables. Objects of custom kinds have no such form; their
  * definitions have.
  *
- * Clients of Kubernetes 1.32 and later send such bodies for built-in kinds; whoever asks for them gets such answers.
+ * Clients of Kubernetes 1.32 and later send such bodies for built-in kinds; clients that ask for them get such answers.
  */
 #ifndef PROTO_PROTO_H
 #define PROTO_PROTO_H

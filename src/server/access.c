@@ -51,7 +51,8 @@ static int access_refuse(struct server_request *rq, const struct auth_refusal *r
     return -1;
 }
 
-/* What the connection holds is theirs. Nobody in particular stays what he was: one address of many. */
+/* Charge the bytes of the connection to its user. An anonymous user is not one client: those stay charged to the
+ * address. */
 static void charge(struct server_request *rq, const struct identity *who)
 {
     if (!str_is(who->user, USER_ANONYMOUS))

@@ -4,8 +4,8 @@
  * JobTemplate, and each may change his part when the other does not look. So there is one rule: a Job is made only if
  * each of them could create this very Job himself, at the moment that it is made. Of a CronJob there is one author.
  *
- * Who wrote the spec of such an object last is kept in an annotation that clients cannot write. The planner hands it on
- * to the Job from the very objects that it has read (flow/flow.h), so no write in between can change whose work it is.
+ * The last author of such a spec is kept in an annotation that clients cannot write. The planner hands it on to the Job
+ * from the very objects that it has read (flow/flow.h), so no write in between can change whose work it is.
  */
 #include "server/server_internal.h"
 
@@ -155,7 +155,7 @@ static int authors_check(const struct job_authors *of, struct json *spec, struct
     return 0;
 }
 
-/* A patch can make anything of a template: what comes of it is held to the rules of Jobs like one that somebody sends. */
+/* A patch can make anything of a template: the result must obey the rules of Jobs like one that a client sends. */
 static int check_rules(struct server *s, struct arena *a, struct json *job, struct err *e)
 {
     struct admit_env env = admission_env(s, object_namespace(job));

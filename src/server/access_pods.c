@@ -1,11 +1,11 @@
 /* access_pods.c - permission checks beyond the verb: roles that grant permissions, pods with access to the machine
  *
- * Whoever may make pods may run programs here, so those of ordinary people run as auth/runas.h decides: what it decides
- * is written into the pod, and into the templates of whatever makes pods, at the moment that somebody asks for them.
- * Controllers, which ask for nobody, do not pass here.
+ * A user who can create pods can run programs here, so pods of ordinary users run as auth/runas.h decides. The decision
+ * is written into the pod, and into the pod templates of other kinds, when a user writes them. Controllers do not pass
+ * here.
  *
- * Two annotations say to the node whose pod it is. An identity that they bind cannot remove them: an update keeps those
- * that are there, whoever writes it, and a write that is judged sets them anew.
+ * Two annotations say to the node whose pod it is. An identity that they bind cannot remove them: an update keeps the
+ * present ones for any client, and a write that is judged sets them anew.
  */
 #include "server/server_internal.h"
 
@@ -132,7 +132,7 @@ static int forbid(struct server_request *rq, const struct json *object, const st
                      STR_ARG(object_name(object)), text.p);
 }
 
-/* The controllers obey a Command in whatever namespace it is: whoever sends one to a queue, which is everybody's, needs
+/* The controllers obey a Command in whatever namespace it is: a user who sends one to a queue, which all share, needs
  * the right to that queue. */
 static int check_command(struct server_request *rq, const struct json *command)
 {

@@ -1,7 +1,7 @@
 /* admission.c - defaults and rules of what is written, by kind
  *
- * The rules are those of `pumice validate` (api/admit/admit.h, job/admit.h); all that is wrong is told at once. What the
- * server itself adds is here: what belongs to every namespace, pods as Kubernetes completes them, names of classes.
+ * The rules are those of `pumice validate` (api/admit/admit.h, job/admit.h); all problems are reported at once. What
+ * the server itself adds is here: what belongs to every namespace, pods as Kubernetes completes them, names of classes.
  */
 #include "server/server_internal.h"
 
@@ -136,8 +136,8 @@ void default_member(struct arena *a, struct json *j, const char *key, const char
         json_set(j, key, json_str(a, str_of(value)));
 }
 
-/* What may not change of a claim, with what may as it is wished. A client that writes its file again does not know the
- * volume. */
+/* The immutable fields of a claim, with the wanted values of the others. A client that applies its file again does not
+ * know the volume. */
 static bool has_other_spec(struct arena *a, struct json *new, const struct json *old)
 {
     static const char *const free[] = { "resources", "volumeAttributesClassName", "volumeName" };
@@ -402,7 +402,7 @@ int admission_write(struct server_request *rq, struct json *object, const struct
     VEC_FOREACH(p, &ps.list)
         if (!str_has(p->text, STR("unknown field"))) /* those were reported already */
             warn(rq, "%.*s: %.*s", STR_ARG(p->path), STR_ARG(p->text));
-    return access_write(rq, object, old); /* after the rules: what is wrong with it in itself is told first */
+    return access_write(rq, object, old); /* after the rules: problems of the object itself are reported first */
 }
 
 int admission_amounts(struct server_request *rq, const struct json *object, const struct object *old)

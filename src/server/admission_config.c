@@ -34,7 +34,7 @@ static void admission_config_check_keys(struct arena *a, struct json *object, co
     }
 }
 
-/* What is immutable stays as it is; so does the word for it. */
+/* Immutable data cannot change, nor can 'immutable' be unset. */
 static void check_immutable(struct json *object, const struct object *old, struct problems *ps)
 {
     static const char *const members[] = { "data", "binaryData" };
@@ -117,7 +117,7 @@ static void check_type(struct json *object, const struct object *old, struct pro
         problem_error(ps, &data, "Required value: a Secret of this type has the key username, password, or both");
 }
 
-/* What logins to registries are read from must be JSON. */
+/* Logins to registries must be JSON. */
 static void check_logins(struct arena *a, struct json *object, struct problems *ps)
 {
     struct place root = { .node = object }, data = place_member(&root, "data");
@@ -134,7 +134,7 @@ static void check_logins(struct arena *a, struct json *object, struct problems *
         OPENSSL_cleanse(bytes.p, bytes.n);
 }
 
-/* Nobody writes a token into it here: it names the account that one was made for. */
+/* No token is written into it here: it names the account that one was created for. */
 static void check_account(struct json *object, struct problems *ps)
 {
     struct place root = { .node = object }, meta = place_member(&root, "metadata"),

@@ -1,4 +1,5 @@
-/* admission_endpoints.c - whom somebody may put behind a Service: no address that means another machine to everybody */
+/* admission_endpoints.c - addresses that a user may put behind a Service: none that stand for another machine
+ * everywhere */
 #include "server/server_internal.h"
 
 #include <arpa/inet.h>

@@ -165,7 +165,7 @@ static void pod_defaults(const struct server *s, struct arena *a, struct json *s
         amounts_canonical(a, spec, amounts[i]);
 }
 
-/* What is known of it at once: its class, and that nobody may place it yet. */
+/* The status that is known at once: its QoS class, and whether scheduling gates hold it back. */
 static void set_status(struct arena *a, struct json *pod)
 {
     struct json *status = json_set(pod, "status", json_object(a)), *gated;

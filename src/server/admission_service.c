@@ -1,7 +1,7 @@
-/* admission_service.c - Services as Kubernetes completes them, and what they may be
+/* admission_service.c - Services as Kubernetes completes them, and their rules
  *
- * An address is asked for within the range of Services, by one Service at a time, and stays: with any other a user could
- * take what pods send to somebody else.
+ * An address is asked for within the range of Services, by one Service at a time, and stays: with any other a user
+ * could take traffic that pods send to other hosts.
  */
 #include "server/server_internal.h"
 
@@ -118,7 +118,7 @@ static void hold_address(void *ctx, const struct object *o)
     struct in_addr address;
 
     if (admission_service_read_address(json_member_text(json_get(o->root, "spec"), "clusterIP"), &address))
-        (void)subnet_hold(ctx, address); /* not in the range: nobody gets it */
+        (void)subnet_hold(ctx, address); /* not in the range: it is never allocated */
 }
 
 /* One that no Service has, from a place drawn by lot: that of one that has just gone is not given to the next, which its
@@ -207,7 +207,7 @@ static void hold_ports(void *ctx, const struct object *o)
         node_port_hold(held, port);
 }
 
-/* One that nobody has, from a place drawn by lot. 0: there is none left. */
+/* A free one, searched from a random place. 0: there is none left. */
 static int64_t node_port_draw(const struct admission_service_node_ports *held, size_t row)
 {
     size_t from = (size_t)(rand_os_u64() % NODE_PORTS);
@@ -244,7 +244,7 @@ static void check_node_port(const struct place *at, const struct json *port,
         problem_error(ps, at, "Invalid value: %lld: provided port is already allocated", (long long)number);
 }
 
-/* Whoever no longer wants them need not say so for each. */
+/* A client that changes the type need not clear each port. */
 static void leave_node_ports(const struct place *list, const struct json *before, struct problems *ps)
 {
     size_t i = 0;
@@ -374,12 +374,12 @@ static void check_outside(const struct place *spec, struct problems *ps)
 static const char *const address_fields[] = { "clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy",
                                               "internalTrafficPolicy" };
 
-/* What the other type of a Service does not have goes, unless the client has just written it: that is told to be wrong.
- * What the new type needs comes. */
+/* Fields that the new type does not have are removed, unless the client has just written them: that is an error. Fields
+ * that the new type needs are set. */
 static void follow_type(struct server_request *rq, struct json *own, const struct json *before)
 {
     if (!is_for_outside(own) && is_for_outside(before))
-        json_remove(own, "externalTrafficPolicy"); /* from now on it leads nobody in */
+        json_remove(own, "externalTrafficPolicy"); /* it is no longer an entry from outside */
     for (size_t i = 0; is_elsewhere(own) && i < ARRAY_LEN(address_fields); i++)
         if (json_get(own, address_fields[i]) && json_get(before, address_fields[i]) &&
             json_equal(json_get(own, address_fields[i]), json_get(before, address_fields[i])))

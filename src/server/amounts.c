@@ -1,7 +1,7 @@
 /* amounts.c - quantities as Kubernetes keeps them: "0.5" is "500m", 1 is "1"
  *
- * Client libraries read quantities and write them in this form. If an object kept what somebody typed, one that was read
- * and written back would seem to have changed, and pods may not change.
+ * Client libraries read quantities and write them in this form. If an object kept the text of its author, one that was
+ * read and written back would seem to have changed, and pods may not change.
  */
 #include "server/server_internal.h"
 

@@ -109,7 +109,7 @@ static int body_parse(struct server_request *rq, struct str media, struct json *
     return 0;
 }
 
-/* Is the object what a patch made of one that is there? What is applied is an object itself. */
+/* Is the object the result of a patch? The body of an apply is an object itself. */
 static bool is_patched(const struct server_request *rq)
 {
     return rq->verb == VERB_PATCH && !str_is(media_of(rq), "application/apply-patch+yaml");

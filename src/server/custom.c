@@ -85,7 +85,7 @@ static void custom_serve(struct server *s, struct custom_kind *k)
         s->opt.on_type(s->opt.ctx, k->type);
 }
 
-/* What clients have read of it is no longer so. */
+/* Clients must read it again. */
 static void forget_what_was_told(struct server *s, const struct resource_type *type)
 {
     s->n_definitions++;
@@ -173,7 +173,7 @@ static void customs_end(struct server *s)
 
 /* ---- turns ---- */
 
-/* Rows that a store knows from its objects have no definition any more: nobody asks for them. */
+/* Rows that a store knows only from its objects have no definition: no request names them. */
 static void retire_others(struct server *s)
 {
     for (size_t i = n_resource_types; i < n_type_rows; i++) {

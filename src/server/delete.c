@@ -118,7 +118,7 @@ int delete_one(struct server_request *rq, const struct object *o, const struct s
     return 0;
 }
 
-/* Kinds whose object is the answer; of the others it is said that they are gone. */
+/* Kinds whose object is the answer; for the others it is a Status. */
 static bool answers_object(const struct resource_type *t)
 {
     static const char *const kinds[] = {

@@ -176,7 +176,7 @@ static void endpoints_add_service(struct server *s, const struct object *o)
     endpoints_look_again(s, v);
 }
 
-/* ---- what is to be done ---- */
+/* ---- planning ---- */
 
 static const struct json *endpoints_find(const struct server *s, int what, struct str namespace, struct str name)
 {
@@ -185,7 +185,7 @@ static const struct json *endpoints_find(const struct server *s, int what, struc
     return o ? o->root : NULL;
 }
 
-/* Its Service may be gone. */
+/* Its Service may be deleted. */
 static void endpoints_look_at_gone(struct server *s, struct str namespace, struct str name)
 {
     autoarena a = { 0 };
@@ -287,7 +287,7 @@ static void pod_changed(struct server *s, const struct watch_event *ev)
             endpoints_look_at_pod(s, v, ev->object, ev->kind == WATCH_DELETED);
 }
 
-/* Somebody else has written them. */
+/* Another client has written them. */
 static void endpoints_changed(struct server *s, const struct watch_event *ev)
 {
     struct endpoints_service *v = find_service(s->endpoints, ev->object->namespace, ev->object->name);
@@ -355,7 +355,7 @@ void endpoints_begin(struct server *s)
     VEC_FOREACH(o, &services.objects)
         endpoints_add_service(s, *o);
     held_add(&all, s, endpoints_type_of(ENDPOINTS), STR_NULL);
-    VEC_FOREACH(o, &all.objects) /* of Services that went when nobody looked */
+    VEC_FOREACH(o, &all.objects) /* of Services that were deleted while this server was down */
         endpoints_look_at_gone(s, (*o)->namespace, (*o)->name);
 }
 

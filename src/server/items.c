@@ -1,8 +1,8 @@
 /* items.c - the items of a long list, sent as the client reads them
  *
- * A list of 10,000 pods is some 30 MB. It is not put together: the objects are held, which costs a pointer each since they
- * never change, and their texts are sent piece by piece; others are served between. Who takes nothing is sent away
- * by the HTTP server, and so is who holds too much in all.
+ * A list of 10,000 pods is some 30 MB. It is not put together: the objects are held, which costs a pointer each since
+ * they never change, and their texts are sent piece by piece; others are served between. The HTTP server drops a client
+ * that reads nothing, or that holds too much in all.
  */
 #include "server/server_internal.h"
 

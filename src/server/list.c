@@ -115,7 +115,7 @@ struct list_listing {
     size_t n, cap;
     bool has_more;
     uint64_t rev;
-    int64_t left;     /* objects that follow; -1: nobody knows */
+    int64_t left;     /* objects that follow; -1: unknown */
     struct str token; /* empty: this is the last page */
     struct arena scratch;
 };

@@ -23,7 +23,7 @@ bool namespace_is_ending(struct server *s, struct str name)
 
 /* ---- what is always there ---- */
 
-/* What each namespace has, and gets again when somebody takes it away or changes it. */
+/* Objects of each namespace; they are restored after a client deletes or changes them. */
 static const struct {
     const char *kind, *name;
 } default_objects[] = { { "ServiceAccount", "default" }, { "ConfigMap", "kube-root-ca.crt" } };
@@ -107,7 +107,7 @@ static void defaults_turn(struct server *s)
                 defaults_restore(s, ev.object);
     if (rc >= 0)
         return;
-    defaults_watch(s); /* it fell behind: nobody knows what it missed */
+    defaults_watch(s); /* it fell behind and has missed changes */
     defaults_need_all(s);
 }
 

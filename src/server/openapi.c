@@ -4,7 +4,7 @@
  * the kind that takes fieldValidation, and leave the checking to the server then. Clients before 1.27 read v2
  * (openapi_v2.c).
  *
- * Documents are made when they are first asked for, and kept until somebody defines another kind.
+ * Documents are made when they are first asked for, and kept until another kind is defined.
  */
 #include "server/server_internal.h"
 

@@ -407,7 +407,7 @@ static void print_protobuf(struct buf *out, const struct json *document)
 /* ---- the request ---- */
 
 static const struct {
-    const char *media, *path, *type; /* as it is accepted; of the document; as it is told */
+    const char *media, *path, *type; /* as accepted; of the document; as answered */
     void (*print)(struct buf *out, const struct json *document);
 } forms[] = {
     { "application/com.github.proto-openapi.spec.v2@v1.0+protobuf", "v2",

@@ -1,6 +1,6 @@
-/* quota.c - ResourceQuotas: what asks them, what their status says, and which are good; controller/quota.c counts
+/* quota.c - ResourceQuotas: requests that they limit, their status, and their rules; controller/quota.c counts
  *
- * Whatever is created, by clients or by controllers of this process, or made larger, is counted against the quotas of
+ * Each object that a client or a controller of this process creates, or makes larger, is counted against the quotas of
  * its namespace before it is stored; what they hold is counted from the store itself each time, so nothing can drift
  * and nothing of one turn is missed. Namespaces without quotas pay nothing. status.used is written a little later, for
  * people and for schedulers.

@@ -83,7 +83,8 @@ const char *media_name(enum accept_media media)
     return names[media];
 }
 
-/* What has no form in protobuf is JSON: the head of the answer tells, and whoever asks for one reads the other. */
+/* An object without a form in protobuf is answered as JSON: Content-Type says so, and clients that ask for one read the
+ * other. */
 static enum accept_media reply_print(const struct server_request *rq, struct buf *out, const struct json *j)
 {
     struct err e;
@@ -211,8 +212,8 @@ static void forget_encoded(struct server *s)
     s->encoded_bytes = 0;
 }
 
-/* A durable store keeps the bytes. Else: an object is one state, and a state has one revision: whoever wants it next gets
- * the same bytes. */
+/* A durable store keeps the bytes. Else: an object is one state, and a state has one revision: the next client gets the
+ * same bytes. */
 struct str encoded(struct server *s, const struct object *o)
 {
     size_t i = o->rev % ENCODED_MAX;

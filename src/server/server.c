@@ -254,7 +254,7 @@ void server_request(void *server, struct http_call *call)
     access_done(&rq);
 }
 
-/* Whoever may not is answered as if all of it had come: what was sent is not looked at before that. */
+/* A client that may not is answered as if all of it had come: the body is not looked at before that. */
 void server_head(void *server, struct http_call *call)
 {
     struct server *s = server;

@@ -9,8 +9,8 @@
  * as JSON, YAML, a Table or metadata only. server_turn() feeds watches from the changes of the store, whether they
  * came from a client or from another part of the program.
  *
- * What pods do on this machine (logs, exec, attach, port-forward) is the kubelet's (kubelet/kubelet.h): its code takes
- * over the call. Without one these subresources answer 503.
+ * The kubelet (kubelet/kubelet.h) serves logs, exec, attach and port-forward: its code takes over the call. Without one
+ * these subresources answer 503.
  *
  * One thread. Nothing here blocks.
  */
@@ -94,7 +94,7 @@ int64_t server_turn(struct server *s);
 /* Other rules for pods that are asked for from now on. Outlives it, or the next call. */
 void server_set_runas(struct server *s, const struct runas_policy *policy, bool enters_all);
 
-/* auth_turn() says that keys have changed: pods are told by what to know us. */
+/* auth_turn() says that keys have changed: pods get the new CA. */
 void server_keys_changed(struct server *s);
 
 /* It goes: watches are ended in an orderly way, /readyz fails. */

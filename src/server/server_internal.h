@@ -4,36 +4,24 @@
  * path.c        what a URL is about                              pure
  * accept.c      what the client can read                         pure
  * access.c      who asks, may they, and what they may write; access_pods.c: as whom their pods run;
- *               access_makers.c: whose work Jobs of flows are, and which pods somebody may enter
- * body.c        what the client sent: JSON, YAML or protobuf, unknown fields
- * owner.c       server-side apply, and who owns which field
- * view.c        the same object in another form: events.k8s.io, versions of custom kinds
- * custom.c      kinds of users: CustomResourceDefinitions; scale.c: their subresource scale
- * status.c      Status objects: what went wrong
- * reply.c       objects as the client wants them
- * gzip.c        large answers compressed
- * discovery.c   /api, /apis: which kinds there are, in both forms
- * openapi.c     /openapi/v3: schemas; openapi_v2.c: the same for older clients
- * health.c      /healthz, /version, /metrics, /
- * page.c        /ui: the page for people
- * get.c         get one
- * list.c        list many: selectors, pages
- * items.c       long lists, sent as they are taken
- * create.c      create; update.c: update and patch; delete.c: delete and deletecollection
- * admission.c   defaults and rules by kind; admission_*.c: those of one kind
- * watch.c       changes as they come
- * table.c       tables for people; columns.c: of which kind which columns; columns_pod.c, columns_other.c: of some
- * pod.c         subresources of pods: log, exec, attach, portforward, binding, eviction
- * proxy_target.c  the subresource proxy of pods, Services and nodes: whom a name means
- * review.c      questions: SelfSubjectAccessReview, …; tokens of ServiceAccounts, and how others check them
- * usage.c       what containers and the node use: metrics.k8s.io
- * amounts.c     quantities as Kubernetes writes them
- * held.c        objects that are walked while they are written
- * control.c     the control loop: observe, plan, apply, with the planners of controller/control_plane.h
- * namespace.c   what each namespace has, and how it ends
- * endpoints.c   who is behind Services; api_service.c: behind that of this server
- * quota.c       what a namespace may have; limits.c: how much each pod, container and claim in it
- * budget.c      how many pods may be evicted; orphans.c: pods whose node is gone; taints.c: pods that NoExecute taints evict
+ *               access_makers.c: whose work Jobs of flows are, and which pods a user may enter
+ * body.c what the client sent: JSON, YAML or protobuf, unknown fields owner.c server-side apply, and who owns which
+ * field view.c the same object in another form: events.k8s.io, versions of custom kinds custom.c kinds of users:
+ * CustomResourceDefinitions; scale.c: their subresource scale status.c Status objects: what went wrong reply.c objects
+ * as the client wants them gzip.c large answers compressed discovery.c /api, /apis: which kinds there are, in both
+ * forms openapi.c /openapi/v3: schemas; openapi_v2.c: the same for older clients health.c /healthz, /version, /metrics,
+ * / page.c /ui: the page for people get.c get one list.c list many: selectors, pages items.c long lists, sent as they
+ * are taken create.c create; update.c: update and patch; delete.c: delete and deletecollection admission.c defaults and
+ * rules by kind; admission_*.c: those of one kind watch.c changes as they come table.c tables for people; columns.c: of
+ * which kind which columns; columns_pod.c, columns_other.c: of some pod.c subresources of pods: log, exec, attach,
+ * portforward, binding, eviction proxy_target.c the subresource proxy of pods, Services and nodes: whom a name means
+ * review.c questions: SelfSubjectAccessReview, …; tokens of ServiceAccounts, and how others check them usage.c what
+ * containers and the node use: metrics.k8s.io amounts.c quantities as Kubernetes writes them held.c objects that are
+ * walked while they are written control.c the control loop: observe, plan, apply, with the planners of
+ * controller/control_plane.h namespace.c what each namespace has, and how it ends endpoints.c who is behind Services;
+ * api_service.c: behind that of this server quota.c what a namespace may have; limits.c: how much each pod, container
+ * and claim in it budget.c how many pods may be evicted; orphans.c: pods of deleted nodes; taints.c: pods that
+ * NoExecute taints evict
  */
 #ifndef SERVER_SERVER_INTERNAL_H
 #define SERVER_SERVER_INTERNAL_H
@@ -238,7 +226,8 @@ int body_object(struct server_request *rq, struct json **ret);
  * 'schema': what shape it has; NULL: it is a patch, and what it makes is looked at. */
 int body_any(struct server_request *rq, const char *const *types, const struct schema *schema, struct json **ret);
 extern const char *const body_types[];
-/* The object of a client has the shape of its kind, as he knows it; unknown fields are told or refused, and dropped. */
+/* The object of a client has the shape of its kind in its version; unknown fields are warned of or refused, and
+ * dropped. */
 int body_check_fields(struct server_request *rq, struct json *object);
 /* Every value is of the type of its field: 400, or 422 for custom kinds. Free where the body was found to be so. */
 int body_shape(struct server_request *rq, const struct json *object);
@@ -359,8 +348,8 @@ bool selection_has_object(const struct selection *s, const struct object *o, str
 bool items_are_many(const struct server_request *rq, struct object *const *objects, size_t n);
 /* Answer with 'head', then the objects as a JSON list that is open, then the end of both. */
 void items_reply(struct server_request *rq, struct str head, struct object *const *objects, size_t n);
-/* What 'n' references to objects with so much text count for, to whoever has them: most objects are those of the store,
- * and a quarter of the text stands for those that were replaced since. */
+/* What 'n' references to objects with so much text count for the one that holds them: most objects are those of the
+ * store, and a quarter of the text stands for those that were replaced since. */
 size_t items_held(size_t n, size_t text_bytes);
 void items_done(struct server *s);
 

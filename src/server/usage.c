@@ -1,8 +1,8 @@
 /* usage.c - metrics.k8s.io: what containers and the node use now, as `kubectl top` reads it
  *
- * CPU is a rate, and the machine only counts. A look at its counters is compared with one that was kept, of 1 to 15
- * seconds ago where people look often; what was not there then, or when nobody has looked, with its own beginning. So
- * nothing is measured while nobody asks.
+ * CPU is a rate, and the machine only counts. The counters of now are compared with those of an earlier request, of 1
+ * to 15 seconds ago if requests are frequent; without one, with the start of the container. So nothing is measured
+ * between requests.
  */
 #include "server/server_internal.h"
 

@@ -5,9 +5,9 @@
  * A watch is a place in the store's history, a selection, and a call that is answered bit by bit. An idle one costs
  * nothing: only when its hub has news is it looked at. Each object is printed once for all who want it (encoded()).
  *
- * A change is told by what it means for the selection: one that stops matching is DELETED, as it was, with the revision
- * of the change; one that begins to match is ADDED. Who reads slowly is given no more while much is queued; if the
- * history has gone on without it the answer ends with 410, and the client lists again.
+ * A change is sent as what it means for the selection: one that stops matching is DELETED, as it was, with the revision
+ * of the change; one that begins to match is ADDED. A slow client is sent no more while much is queued; if the history
+ * has gone on without it the answer ends with 410, and the client lists again.
  */
 #include "server/server_internal.h"
 
@@ -36,7 +36,7 @@ struct api_watch {
     struct feed feed;
     struct watch *watch;
     const struct resource_type *type, *view; /* view: as of the request */
-    struct arena arena, scratch;             /* of the selection; for looking at what there is */
+    struct arena arena, scratch;             /* of the selection; for the list of present objects */
     struct selection sel;
     enum accept_form form;
     enum accept_media media;
@@ -105,7 +105,7 @@ static void watch_send(struct api_watch *w, const char *type, struct str object)
     w->server->stats.watch_events++;
 }
 
-/* A frame, or nothing: every kind that can be asked for so, and what is told of it, has the form. */
+/* A frame, or nothing: every kind that can be requested in protobuf, and all its events, have the form. */
 static void send_frame(struct api_watch *w, const char *type, const struct json *tree)
 {
     autoarena a = { 0 };
@@ -201,8 +201,8 @@ static void send_bookmark(struct api_watch *w, uint64_t rev, bool ends_initial)
     send_tree(w, "BOOKMARK", j);
 }
 
-/* A change of an object that was there. What it was before is asked for only where it matters; where it is no longer
- * known, a client that is told of an end it did not see the begin of loses nothing. */
+/* A change of an object that was there. Its state before is read only where it matters; where that is no longer kept,
+ * DELETED of an object that the client never saw does no harm. */
 static void tell_change(struct api_watch *w, const struct watch_event *ev)
 {
     bool is_in = selection_has(&w->sel, ev->object->root);
@@ -400,7 +400,7 @@ void watches_done(struct server *s)
 
 struct watch_wish { /* where it begins */
     uint64_t from;  /* 0: see 'initial' */
-    bool initial;   /* all there is, as ADDED, first */
+    bool initial;   /* all present objects, as ADDED, first */
     bool marks_end; /* … and a bookmark after it */
 };
 

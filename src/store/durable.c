@@ -6,9 +6,9 @@
  * the row is dead that it replaced, and its own if it tells of a delete.
  *
  * The history's begin is written down in steps ("compacted"), before rows behind it are deleted: a watch after a
- * restart is told everything or ERR_GONE, never a part.
+ * restart gets every change or ERR_GONE, never a part.
  *
- * What of a turn is lost in a crash was told to nobody: no answer was sent and no watch told of it. So its revisions
+ * No client has seen a change that is lost in a crash: no answer was sent and no watch reported it. So its revisions
  * may be given again after a restart, and to clients revisions never repeat.
  */
 #include "store/store_internal.h"

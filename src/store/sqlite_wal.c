@@ -1,9 +1,9 @@
 /* sqlite_wal.c - is the end of the WAL torn or damaged?
  *
  * SQLite reads a WAL up to the first frame whose checksum is wrong and forgets the rest, because that is how a power
- * cut looks. But a bit that turned around in the middle looks the same, and then the rest was acknowledged. The two can
- * be told apart: a commit is written only when the one before it was synced, so what a power cut leaves behind the bad
- * frame belongs to one commit. Where the ends of two are found, the first of them was whole once.
+ * cut looks. But a bit that turned around in the middle looks the same, and then the rest was acknowledged. But there
+ * is a difference: a commit is written only when the one before it was synced, so what a power cut leaves behind the
+ * bad frame belongs to one commit. Where the ends of two are found, the first of them was whole once.
  *
  * The file is as https://www.sqlite.org/fileformat2.html#walformat says: a header of 32 bytes, then frames of 24 bytes
  * and a page; numbers are big-endian; checksums go on from frame to frame. Frames of an older round have other salts.

@@ -47,10 +47,10 @@ struct entry *index_find(const struct index *x, struct str namespace,
                          struct str name); /* NULL: also if it is deleted */
 
 /* No object of that name is there. Returns its entry; 'ret_deleted' gets when the last one of the name was deleted, 0:
- * nobody knows of one. */
+ * none is known. */
 struct entry *index_add(struct index *x, struct object *take, uint64_t *ret_deleted);
 
-/* Its object is gone since 'rev', which is the caller's to unref. The entry stays until it is removed. */
+/* Its object was deleted at 'rev'; the caller unrefs it. The entry stays until it is removed. */
 void index_delete(struct index *x, struct entry *entry, uint64_t rev);
 void index_undelete(struct index *x, struct entry *entry, struct object *take);
 void index_remove(struct index *x, struct entry *entry); /* frees the entry, not the object */
@@ -69,7 +69,7 @@ void index_walk(const struct index *x, const struct index_walk *w);
 /* Objects that such a walk would come to. */
 size_t index_count_after(const struct index *x, struct str namespace, struct key after);
 
-/* ---- rules.c ---- trees are built in 'a' and share nodes with what they were built from: copy before they go ---- */
+/* ---- rules.c ---- trees are built in 'a' and share nodes with their sources: copy before those are freed ---- */
 
 struct type_rules {
     bool has_status;   /* as a subresource */
@@ -223,7 +223,7 @@ struct store_log {
     void (*close)(struct store_log *log);
     uint64_t rev, compacted; /* of the last change ever, and as in struct log_batch; known when it is opened */
     struct err failure;      /* why commits fail; ERR_OK: they do not */
-    bool wants_commit;       /* also of nothing, once all was read: records are to be sealed with another key */
+    bool wants_commit;       /* an empty batch too, once all was read: records are to be sealed with another key */
     bool is_full;            /* the last commit failed for want of space: the next may work */
 };
 

@@ -1,8 +1,7 @@
 /* mapping.c - the end of a mapping: merge keys and keys that are there twice
  *
- * What is written in the mapping itself wins over what is merged in. Of several mappings in one '<<' list the earlier
- * wins; of several '<<' the later. Sorting by key (an address, see struct yaml_word) keeps a mapping with a million
- * keys cheap.
+ * Keys of the mapping itself win over merged ones. Of several mappings in one '<<' list the earlier wins; of several
+ * '<<' the later. Sorting by key (an address, see struct yaml_word) keeps a mapping with a million keys cheap.
  */
 #include "yaml/yaml_internal.h"
 

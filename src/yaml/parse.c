@@ -359,7 +359,7 @@ static int on_scalar(struct yaml_reader *r, const yaml_event_t *ev)
 
 /* ---- aliases ---- */
 
-/* Text is shared by the copies, but whoever prints the tree pays for each: so it is counted as well. */
+/* Text is shared by the copies, but printing the tree costs each of them: so it is counted as well. */
 static struct json *parse_copy_node(struct yaml_reader *r, const struct json *from, size_t depth, const struct json *at)
 {
     struct json *to;

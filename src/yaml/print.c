@@ -179,7 +179,8 @@ static const char *chomping(struct str s)
 
 static void print_literal(struct yaml_print_printer *p, struct str s, size_t column)
 {
-    /* The reader takes the indentation from the first line with text; if that begins with blanks it must be told. */
+    /* The reader takes the indentation from the first line with text; if that begins with blanks the header must say
+     * how many. */
     bool is_told = s.p[0] == ' ' || s.p[0] == '\t' || s.p[0] == '\n';
 
     buf_fmt(p->out, "|%s%s", is_told ? "2" : "", chomping(s));
