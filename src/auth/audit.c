@@ -243,11 +243,6 @@ static void set_status(struct arena *a, struct json *j, const struct audit_event
     json_set(status, "code", json_int(a, ev->status));
 }
 
-static bool shows_body(const struct audit *audit, const struct audit_event *ev)
-{
-    return audit->has_bodies && ev->question && is_write(ev->question->verb) && !audit_is_secret(ev->question);
-}
-
 static void set_body(struct arena *a, struct json *j, const struct audit_event *ev)
 {
     autobuf size = { 0 };
@@ -265,7 +260,7 @@ static void set_body(struct arena *a, struct json *j, const struct audit_event *
 static struct json *event_of(const struct audit *audit, struct arena *a, const struct audit_event *ev)
 {
     struct json *j = json_object(a), *notes;
-    bool has_body = shows_body(audit, ev);
+    bool has_body = audit->has_bodies && ev->question && is_write(ev->question->verb) && !audit_is_secret(ev->question);
 
     json_set(j, "kind", json_str(a, STR("Event")));
     json_set(j, "apiVersion", json_str(a, STR("audit.k8s.io/v1")));

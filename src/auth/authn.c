@@ -256,21 +256,17 @@ static bool is_fetched_elsewhere(const struct http_call *call)
     return (str_is(site, "cross-site") || str_is(site, "same-site")) && !is_link;
 }
 
-/* No foreign page can send this header: a browser would ask us first (CORS), and we allow nothing. A client that sends
- * it acts by this header, and not by what a browser adds. */
-static bool shows_token(const struct http_call *call)
-{
-    return str_starts(http_call_header(call, "Authorization"), STR("Bearer "));
-}
-
 int authn_check_site(struct arena *a, const struct http_call *call, const char *const *names, struct str *ret_why)
 {
     struct str host = http_call_header(call, "Host"), origin = http_call_header(call, "Origin");
+    /* No foreign page can send this header: a browser would ask us first (CORS), and we allow nothing. A client that
+     * sends it acts by this header, and not by what a browser adds. */
+    bool has_token = str_starts(http_call_header(call, "Authorization"), STR("Bearer "));
 
     if (!authn_host_is_ours(host, names))
         *ret_why = arena_fmt(a, "Host \"%.*s\" is not a name of this server; use its address or one of its names",
                              STR_ARG(str_cut(host, 100)));
-    else if (!authn_origin_is_ours(origin, host) && !shows_token(call))
+    else if (!authn_origin_is_ours(origin, host) && !has_token)
         *ret_why = arena_fmt(a, "a page of \"%.*s\" may not act here", STR_ARG(str_cut(origin, 100)));
     else if (is_fetched_elsewhere(call))
         *ret_why = STR("a page of another site may not act here");

@@ -177,11 +177,6 @@ void rbac_settle(struct rbac *r)
 
 /* ---- who has a binding ---- */
 
-static int by_binding(const struct rbac_binding *a, const struct rbac_binding *b)
-{
-    return str_cmp(a->name, b->name);
-}
-
 static void grants_add(struct grants *g, const struct rbac_binding *b)
 {
     size_t at = g->n;
@@ -193,7 +188,7 @@ static void grants_add(struct grants *g, const struct rbac_binding *b)
         g->cap = MAX_OF((size_t)4, 2 * g->cap);
         g->v = xrealloc(g->v, g->cap * sizeof(*g->v));
     }
-    while (at > 0 && by_binding(b, g->v[at - 1]) < 0)
+    while (at > 0 && str_cmp(b->name, g->v[at - 1]->name) < 0)
         at--;
     memmove(g->v + at + 1, g->v + at, (g->n - at) * sizeof(*g->v));
     g->v[at] = b;

@@ -64,12 +64,6 @@ struct asked asked_of(const struct rbac_question *q)
     return (struct asked){ q, verb_bit(q->verb) };
 }
 
-static bool verb_matches(const struct rule *r, const struct asked *asked)
-{
-    return asked->verb ? (r->verbs & asked->verb) != 0
-                       : r->verb_list.has_all || words_have(&r->verb_list, asked->q->verb);
-}
-
 /* "pods", "pods/exec" and "*" stand in rules, and "* /exec" without the blank: any resource's. */
 static bool resource_matches(struct str rule, const struct rbac_question *q)
 {
@@ -116,8 +110,10 @@ static bool url_matches(const struct words *w, struct str path)
 bool rule_allows(const struct rule *r, const struct asked *asked)
 {
     const struct rbac_question *q = asked->q;
+    bool has_verb = asked->verb ? (r->verbs & asked->verb) != 0
+                                : r->verb_list.has_all || words_have(&r->verb_list, q->verb);
 
-    if (!verb_matches(r, asked))
+    if (!has_verb)
         return false;
     if (q->path.n)
         return url_matches(&r->urls, q->path);

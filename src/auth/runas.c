@@ -409,19 +409,13 @@ static void close_container(struct arena *a, struct json *container)
     json_push(drop, json_str(a, STR("ALL")));
 }
 
-static void set_tenant(struct arena *a, const struct runas_decision *d, struct json *pod)
-{
-    struct tenant t = { true, d->mode == RUNAS_RESTRICTED, d->has_host_files, d->has_host_services };
-
-    object_set_annotation(a, pod, TENANT_ANNOTATION, tenant_text(a, &t));
-}
-
 void runas_apply(struct arena *a, const struct runas_decision *d, struct json *pod)
 {
     struct json *spec = json_get(pod, "spec"), *context, *profile;
+    struct tenant t = { true, d->mode == RUNAS_RESTRICTED, d->has_host_files, d->has_host_services };
 
     if (d->mode == RUNAS_RESTRICTED || d->mode == RUNAS_USER)
-        set_tenant(a, d, pod);
+        object_set_annotation(a, pod, TENANT_ANNOTATION, tenant_text(a, &t));
     context = d->mode == RUNAS_USER ? json_need_object(a, spec, "securityContext") : NULL;
     if (!context)
         return;

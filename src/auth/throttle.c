@@ -69,24 +69,22 @@ static bool is_shared(struct str address)
     return str_is(address, "unix") || str_is(address, "::1") || str_starts(address, STR("127."));
 }
 
-static bool is_idle(const struct throttle *t, const struct throttle_client *c, int64_t now_ms)
-{
-    int64_t full_ms = (int64_t)t->limits.burst * MILLI / t->limits.rate;
-
-    return !c->in_flight && !c->streams && now_ms - c->at_ms > full_ms && now_ms - c->guess_ms > 60 * MILLI;
-}
-
 /* Before a request looks for its two: what they found must stay. */
 static void throttle_make_room(struct throttle *t, int64_t now_ms)
 {
+    int64_t full_ms = (int64_t)t->limits.burst * MILLI / t->limits.rate;
+
     if (t->clients.map.n + 2 <= CLIENTS_MAX || now_ms < t->swept_ms + SWEEP_MS)
         return;
     t->swept_ms = now_ms;
-    MAP_FOREACH(struct throttle_client *, c, &t->clients.map)
-        if (is_idle(t, c, now_ms)) {
+    MAP_FOREACH(struct throttle_client *, c, &t->clients.map) {
+        bool is_idle = !c->in_flight && !c->streams && now_ms - c->at_ms > full_ms && now_ms - c->guess_ms > 60 * MILLI;
+
+        if (is_idle) {
             map_u64_remove(&t->clients, c->key);
             free(c);
         }
+    }
 }
 
 /* NULL: there are too many, and all of them are busy. */

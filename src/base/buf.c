@@ -156,13 +156,6 @@ void buf_base64(struct buf *b, struct str bytes)
     *out = '\0';
 }
 
-static int base64_value(char c)
-{
-    const char *at = c ? memchr(base64_digits, c, 64) : NULL;
-
-    return at ? (int)(at - base64_digits) : -1;
-}
-
 int buf_unbase64(struct buf *b, struct str text)
 {
     size_t start = b->n;
@@ -175,7 +168,8 @@ int buf_unbase64(struct buf *b, struct str text)
 
         for (size_t k = 0; k < 4; k++) {
             char c = text.p[i + k];
-            int d = base64_value(c);
+            const char *digit = c ? memchr(base64_digits, c, 64) : NULL;
+            int d = digit ? (int)(digit - base64_digits) : -1;
 
             if (c == '=' && i + 4 == text.n && k >= 2)
                 pad++, d = 0;

@@ -124,14 +124,6 @@ static void append_field(struct buf *out, const struct log_field *f, bool as_jso
 
 /* ---- lines ---- */
 
-/* Microseconds are noise to the reader of a log, seconds too coarse. */
-static void append_time(struct buf *out)
-{
-    clock_print_us(out, clock_now_us(config.clock ? config.clock : &clock_real));
-    out->n -= strlen("000Z");
-    buf_char(out, 'Z');
-}
-
 static void write_line(struct str line)
 {
     while (line.n) {
@@ -154,7 +146,9 @@ void log_write(enum log_level level, const char *sentence, const struct log_fiel
     if (!log_enabled(level))
         return;
     buf_str(&line, as_json ? STR("{\"time\":\"") : STR("time="));
-    append_time(&line);
+    clock_print_us(&line, clock_now_us(config.clock ? config.clock : &clock_real));
+    line.n -= strlen("000Z"); /* microseconds are noise to the reader of a log, seconds too coarse */
+    buf_char(&line, 'Z');
     buf_fmt(&line, as_json ? "\",\"level\":\"%s\",\"msg\":" : " level=%s msg=", log_level_name(level));
     append_text(&line, str_of(sentence), as_json);
     for (size_t i = 0; i < n; i++)

@@ -179,17 +179,12 @@ static bool is_begun(struct str s)
     return n == s.n && n < want;
 }
 
-static bool is_plain_ascii(char c)
-{
-    return (unsigned char)c >= 0x20 && (unsigned char)c < 0x7f;
-}
-
 /* What is at the front; how many bytes that was, 0: it waits. */
 static size_t stream_one(struct buf *out, struct str s, struct term_stream *t, bool is_end)
 {
     size_t n = 0;
 
-    while (n < s.n && is_plain_ascii(s.p[n]))
+    while (n < s.n && (unsigned char)s.p[n] >= 0x20 && (unsigned char)s.p[n] < 0x7f)
         n++;
     if (n || s.p[0] == '\n' || s.p[0] == '\t' || (s.p[0] == '\r' && !t->has_no_returns)) {
         buf_append(out, s.p, MAX_OF(n, 1));

@@ -12,26 +12,15 @@ static bool structural_is_set(const struct json *schema, const char *flag)
     return json_bool(json_get(schema, flag), false);
 }
 
-/* These every object of Kubernetes has, also one inside of another. */
-static bool is_of_objects(struct str key)
-{
-    return str_is(key, "apiVersion") || str_is(key, "kind") || str_is(key, "metadata");
-}
-
-static bool keeps_unknown(const struct json *schema)
-{
-    return structural_is_set(schema, "x-kubernetes-preserve-unknown-fields") ||
-           json_bool(json_get(schema, "additionalProperties"), false);
-}
-
 /* The schema of a member; NULL: it is unknown. '*ret_is_kept': unknown, and kept all the same. */
 static const struct json *schema_of_member(const struct json *schema, struct str key, bool *ret_is_kept)
 {
     const struct json *known = json_get_str(json_get(schema, "properties"), key);
     const struct json *others = json_get(schema, "additionalProperties");
+    bool is_of_all_objects = str_is(key, "apiVersion") || str_is(key, "kind") || str_is(key, "metadata");
 
-    *ret_is_kept = keeps_unknown(schema) ||
-                   (structural_is_set(schema, "x-kubernetes-embedded-resource") && is_of_objects(key));
+    *ret_is_kept = structural_is_set(schema, "x-kubernetes-preserve-unknown-fields") || json_bool(others, false) ||
+                   (structural_is_set(schema, "x-kubernetes-embedded-resource") && is_of_all_objects);
     return known ? known : json_is(others, JSON_OBJECT) ? others : NULL;
 }
 

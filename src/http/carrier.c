@@ -142,11 +142,6 @@ static void carrier_on_gone(void *ctx, struct http_stream *s)
 
 /* ---- the handshake ---- */
 
-static bool is_spdy_asked(const struct http_call *call)
-{
-    return http_call_header_lists(call, "Connection", "upgrade") && http_call_header_lists(call, "Upgrade", "SPDY/3.1");
-}
-
 static const struct carrier_protocol *carrier_choose(const struct http_call *call,
                                                      const struct carrier_protocol *protocols)
 {
@@ -191,9 +186,11 @@ static void carrier_upgrade(struct carrier *c, struct http_call *call, struct st
 int carrier_open(struct carrier *c, struct http_call *call, const struct carrier_protocol *protocols,
                  struct spdy_events streams)
 {
+    bool is_spdy = http_call_header_lists(call, "Connection", "upgrade") &&
+                   http_call_header_lists(call, "Upgrade", "SPDY/3.1");
     autobuf accept = { 0 };
 
-    if (!websocket_is_asked(call) && !is_spdy_asked(call))
+    if (!websocket_is_asked(call) && !is_spdy)
         return carrier_refuse(call, 426, "upgrade to WebSocket or SPDY/3.1 required\n");
     c->protocol = carrier_choose(call, protocols);
     if (!c->protocol)

@@ -108,14 +108,6 @@ void conn_serve(struct conn *c)
     fair_charge(&s->fair, client, clock_mono_us(s->clock) - begin_us + bytes_us);
 }
 
-/* Time is earned by what comes: a body that comes by drops ends soon, one that is long and comes steadily does not. */
-static void set_body_patience(struct conn *c)
-{
-    const struct http_server_limits *l = &c->server->limits;
-
-    conn_set_due(c, c->body_begun_ms + l->body_ms + (int64_t)(c->body.n * 1000 / l->body_rate));
-}
-
 /* The length of the body is known, or it comes in chunks. */
 static void take_body(struct conn *c)
 {
@@ -144,21 +136,18 @@ static void take_body(struct conn *c)
     c->is_doomed |= c->is_eof;
     if (c->body.n == before)
         return;
-    set_body_patience(c);
+    /* Time is earned by input: a body that comes by drops ends soon, one that is long and comes steadily does not. */
+    conn_set_due(c, c->body_begun_ms + s->limits.body_ms + (int64_t)(c->body.n * 1000 / s->limits.body_rate));
     conn_moved(c);
-}
-
-static bool has_whole_body(const struct conn *c)
-{
-    return !c->head.is_chunked && c->in.n >= c->head.length;
 }
 
 /* Reject a body that its client may not send before it is received. True: rejected. */
 static bool ask_about_body(struct conn *c)
 {
     struct http_server *s = c->server;
+    bool has_whole_body = !c->head.is_chunked && c->in.n >= c->head.length;
 
-    if (!s->on_head || has_whole_body(c))
+    if (!s->on_head || has_whole_body)
         return true;
     conn_enter(c, CONN_CALL);
     c->has_begun = c->keeps_alive = false;

@@ -10,11 +10,6 @@ static bool request_is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static bool is_visible(char c)
-{
-    return c > ' ' && c < 0x7f;
-}
-
 static bool is_token_char(char c)
 {
     return request_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
@@ -32,7 +27,7 @@ static bool request_is_token(struct str s)
 static bool all_visible(struct str s)
 {
     for (size_t i = 0; i < s.n; i++)
-        if (!is_visible(s.p[i]))
+        if (s.p[i] <= ' ' || s.p[i] >= 0x7f)
             return false;
     return true;
 }
@@ -49,17 +44,13 @@ static struct str request_trim(struct str s)
 
 /* ---- where the head ends ---- */
 
-static bool is_bad_byte(unsigned char c)
-{
-    return (c < ' ' && c != '\t' && c != '\r' && c != '\n') || c == 0x7f;
-}
-
 enum http_scan http_head_scan(struct str bytes, size_t *at)
 {
     for (size_t i = *at; i < bytes.n; *at = ++i) {
         char c = bytes.p[i];
+        bool is_control = ((unsigned char)c < ' ' && c != '\t' && c != '\r' && c != '\n') || c == 0x7f;
 
-        if (is_bad_byte((unsigned char)c) || (c == '\n' && (i == 0 || bytes.p[i - 1] != '\r')))
+        if (is_control || (c == '\n' && (i == 0 || bytes.p[i - 1] != '\r')))
             return HTTP_SCAN_BAD;
         if (c == '\r' && i + 1 == bytes.n)
             return i == 0 ? HTTP_SCAN_BAD : HTTP_SCAN_MORE; /* what follows is needed */
@@ -188,13 +179,6 @@ static int parse_field(struct str line, struct http_head *h, struct request_seen
     return 0;
 }
 
-static int check_together(const struct http_head *h, const struct request_seen *seen)
-{
-    if (!h->is_http10 && !seen->hosts)
-        return 400;
-    return seen->lengths && seen->encodings ? 400 : 0;
-}
-
 int http_head_parse(struct str text, struct http_head *ret)
 {
     struct request_seen seen = { 0 };
@@ -209,7 +193,9 @@ int http_head_parse(struct str text, struct http_head *ret)
     rest = ret->fields;
     while (!status && rest.n)
         status = ++n > HTTP_FIELDS_MAX ? 431 : parse_field(next_line(&rest), ret, &seen);
-    return status ? status : check_together(ret, &seen);
+    if (status)
+        return status;
+    return (!ret->is_http10 && !seen.hosts) || (seen.lengths && seen.encodings) ? 400 : 0;
 }
 
 bool http_fields_each(struct str fields, size_t *at, struct str *ret_name, struct str *ret_value)

@@ -116,13 +116,6 @@ static bool server_make_room(struct http_server *s)
     return oldest != NULL;
 }
 
-static void http_server_refuse(struct http_server *s, struct conn *c)
-{
-    s->stats.refused++;
-    close(c->source.fd);
-    free(c);
-}
-
 static void welcome(struct http_server *s, int fd)
 {
     struct conn *c = xcalloc(1, sizeof(*c));
@@ -136,7 +129,9 @@ static void welcome(struct http_server *s, int fd)
     is_tls = s->tls && c->peer.port;
     s->stats.accepted++;
     if ((s->stats.connections >= s->limits.connections && !server_make_room(s)) || !conn_join_address(c)) {
-        http_server_refuse(s, c);
+        s->stats.refused++;
+        close(c->source.fd);
+        free(c);
         return;
     }
     s->stats.connections++;

@@ -83,11 +83,6 @@ bool conn_join_address(struct conn *c)
 
 /* ---- sums ---- */
 
-static size_t held_by(const struct conn *c)
-{
-    return c->in.cap + c->text.cap + c->body.cap + c->out.cap + c->extra;
-}
-
 /* Administrators are counted, so that they are seen, and not limited. */
 static bool is_over(const struct http_server *s, const struct server_tenant *t)
 {
@@ -168,7 +163,7 @@ static void refuse_alone(struct conn *c)
 
 void conn_count(struct conn *c)
 {
-    size_t held = held_by(c), before = c->held;
+    size_t held = c->in.cap + c->text.cap + c->body.cap + c->out.cap + c->extra, before = c->held;
     struct server_tenant *t = c->tenant;
 
     if (c->is_uncounted || !t)

@@ -170,23 +170,18 @@ static bool is_excepted(const char *host, struct str rule)
     return str_eq_nocase(end, rule) && (name.n == rule.n || name.p[name.n - rule.n - 1] == '.');
 }
 
-/* The machine itself: never by a proxy. */
-static bool is_loopback(const char *host)
-{
-    return strcmp(host, "localhost") == 0 || str_starts(str_of(host), STR("127.")) || strcmp(host, "::1") == 0;
-}
-
 const char *url_proxy_of_environment(const struct url *server)
 {
     bool is_tls = strcmp(server->scheme, "https") == 0;
     /* HTTP_PROXY in capitals is what a web server would make of a header "Proxy:". */
     const char *proxy = is_tls ? variable("https_proxy", "HTTPS_PROXY") : variable("http_proxy", NULL);
     const char *except = variable("no_proxy", "NO_PROXY");
-    struct str rest = str_of(except ? except : ""), rule;
+    struct str rest = str_of(except ? except : ""), rule, host = str_of(server->host);
+    bool is_loopback = str_is(host, "localhost") || str_starts(host, STR("127.")) || str_is(host, "::1");
 
     if (!proxy)
         proxy = variable("all_proxy", "ALL_PROXY");
-    if (!proxy || is_loopback(server->host))
+    if (!proxy || is_loopback)
         return NULL;
     while (str_split(&rest, ',', &rule))
         if (is_excepted(server->host, str_trim(rule)))

@@ -156,21 +156,17 @@ static uint64_t websocket_read_number(const char *p, size_t n)
     return v;
 }
 
-static bool is_known(unsigned opcode)
-{
-    return opcode <= OP_BINARY || (opcode >= OP_CLOSE && opcode <= OP_PONG);
-}
-
 /* What the first two bytes tell. */
 static int check_head(struct websocket *w)
 {
     unsigned char first = (unsigned char)w->head.p[0], second = (unsigned char)w->head.p[1];
-    bool is_control;
+    bool is_control, is_known;
 
     w->is_last = first & 0x80;
     w->opcode = first & 0x0f;
     is_control = w->opcode >= OP_CLOSE;
-    if ((first & 0x70) || !is_known(w->opcode) || w->is_client == !!(second & 0x80))
+    is_known = w->opcode <= OP_BINARY || (is_control && w->opcode <= OP_PONG);
+    if ((first & 0x70) || !is_known || w->is_client == !!(second & 0x80))
         return websocket_end_with(w, WEBSOCKET_PROTOCOL_ERROR);
     if (is_control && (!w->is_last || (second & 0x7f) > CONTROL_MAX))
         return websocket_end_with(w, WEBSOCKET_PROTOCOL_ERROR);

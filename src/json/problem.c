@@ -5,11 +5,6 @@
 
 /* ---- places ---- */
 
-static bool is_item(const struct place *at)
-{
-    return !at->key.p || json_is(at->up->node, JSON_ARRAY);
-}
-
 /* Would the key be torn apart when the path is read again? */
 static bool needs_brackets(struct str key)
 {
@@ -24,7 +19,7 @@ static void path_append(struct buf *out, const struct place *at)
     if (!at->up) /* the root has no name */
         return;
     path_append(out, at->up);
-    if (is_item(at))
+    if (!at->key.p || json_is(at->up->node, JSON_ARRAY))
         buf_fmt(out, "[%zu]", at->index);
     else if (needs_brackets(at->key))
         buf_fmt(out, "[%.*s]", STR_ARG(at->key));

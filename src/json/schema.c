@@ -241,12 +241,6 @@ static bool is_int(const struct field *f, const struct json *j)
     return f->kind == FIELD_INT32 || f->kind == FIELD_INT64 || (f->kind == FIELD_INT_OR_STR && j->type == JSON_NUMBER);
 }
 
-/* Is a wrong value of the right type also impossible to decode? Checks of FIELD_ANY say which types may be there. */
-static bool is_unreadable(const struct field *f, const struct json *j)
-{
-    return f->kind == FIELD_ANY || (is_int(f, j) && !int_fits(f, j));
-}
-
 /* What is wrong with a value of the right type; NULL: nothing. */
 static const char *value_wrong(struct arena *a, const struct field *f, const struct json *j)
 {
@@ -271,7 +265,8 @@ static void schema_check_value(const struct field *f, const struct place *at, st
         return;
     }
     wrong = value_wrong(ps->arena, f, j);
-    if (wrong && is_unreadable(f, j))
+    /* Is a wrong value of the right type also impossible to decode? Checks of FIELD_ANY say which types may be there. */
+    if (wrong && (f->kind == FIELD_ANY || (is_int(f, j) && !int_fits(f, j))))
         problem_shape(ps, at, "%s", wrong);
     else if (wrong)
         problem_error(ps, at, "%s", wrong);
@@ -313,14 +308,6 @@ static void check_field(const struct field *f, const struct place *at, struct pr
     }
 }
 
-/* Looking for a near name costs; a document full of unknown fields does not want it a million times. */
-static void schema_report_unknown(const struct schema *s, const struct place *at, struct problems *ps)
-{
-    const char *near = ps->list.n < PROBLEMS_MAX ? meant(at->key, s->fields, sizeof(*s->fields), s->n_fields) : NULL;
-
-    problem_unknown(ps, at, near);
-}
-
 static void schema_check_required(const struct schema *s, const struct place *at, struct problems *ps)
 {
     for (size_t i = 0; i < s->n_fields; i++) {
@@ -349,8 +336,10 @@ void schema_check(const struct schema *s, const struct place *at, struct problem
 
         if (f)
             check_field(f, &below, ps);
-        else
-            schema_report_unknown(s, &below, ps);
+        else /* looking for a near name costs: not a million times in a document full of unknown fields */
+            problem_unknown(ps, &below,
+                            ps->list.n < PROBLEMS_MAX ? meant(below.key, s->fields, sizeof(*s->fields), s->n_fields)
+                                                      : NULL);
     }
     schema_check_required(s, at, ps);
 }

@@ -57,11 +57,6 @@ static int strategic_fail(struct merging *mg, const struct place *at, const char
                    what);
 }
 
-static struct place strategic_below(const struct place *up, const struct json *node)
-{
-    return (struct place){ up, node, json_key(node), 0 };
-}
-
 static int directive_of(struct merging *mg, const struct place *at, enum directive *ret)
 {
     const struct json *m = json_get(at->node, PATCH_KEY);
@@ -85,11 +80,6 @@ static bool is_directive(struct strategic_kind kind, struct str key)
         return false;
     return (kind.schema && !kind.is_map) || str_is(key, PATCH_KEY) || str_is(key, RETAIN_KEY) ||
            str_starts(key, STR(ORDER_PREFIX)) || str_starts(key, STR(DROP_PREFIX));
-}
-
-static bool is_scalar(const struct json *j)
-{
-    return j && (j->type == JSON_STRING || j->type == JSON_NUMBER || j->type == JSON_BOOL);
 }
 
 /* ---- items of a list and their groups ---- */
@@ -169,8 +159,9 @@ static void strategic_add_item(struct strategic_list_merge *lm, enum strategic_r
                                size_t number)
 {
     const struct json *key = lm->merge_key && role != FROM_DROP ? json_get(node, lm->merge_key) : node;
+    bool is_scalar = key && (key->type == JSON_STRING || key->type == JSON_NUMBER || key->type == JSON_BOOL);
 
-    lm->items[lm->n++] = (struct strategic_item){ role, node, is_scalar(key) ? key : NULL, number, NULL, NULL };
+    lm->items[lm->n++] = (struct strategic_item){ role, node, is_scalar ? key : NULL, number, NULL, NULL };
 }
 
 /* An item of the patch must say which item it means. */
@@ -298,11 +289,6 @@ static int by_rank(const void *x, const void *y)
     return (a > b) - (a < b); /* their order in the row */
 }
 
-static void push_item(struct arena *a, struct json *list, const struct strategic_item *it)
-{
-    json_push(list, it->result ? it->result : json_copy(a, it->node));
-}
-
 /* The two lines of items, named and others, become one; see the top of the file. */
 static void order_items(struct arena *a, const struct strategic_list_merge *lm, struct json *result)
 {
@@ -319,8 +305,9 @@ static void order_items(struct arena *a, const struct strategic_list_merge *lm, 
     qsort(named, n_named, sizeof(*named), by_rank);
     while (i < n_named || k < n_other) {
         bool is_other_next = i == n_named || (k < n_other && named[i]->role == FROM_DOC && other[k] < named[i]);
+        const struct strategic_item *next = is_other_next ? other[k++] : named[i++];
 
-        push_item(a, result, is_other_next ? other[k++] : named[i++]);
+        json_push(result, next->result ? next->result : json_copy(a, next->node));
     }
 }
 
@@ -448,7 +435,7 @@ static int read_retain(struct merging *mg, const struct place *at, struct strate
         return err_set(mg->e, ERR_SYNTAX, "invalid patch format of retainKeys: it must be a list of names");
     json_members_init(&names, set, json_count(at->node));
     JSON_FOREACH(m, at->node) {
-        struct place member_at = strategic_below(at, m);
+        struct place member_at = { at, m, json_key(m), 0 };
 
         if (m->type != JSON_NULL && !is_directive(kind, json_key(m)) && !json_members_get(&names, json_key(m)))
             return strategic_fail(mg, &member_at, "the patch sets this member, but " RETAIN_KEY " does not name it");

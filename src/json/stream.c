@@ -194,13 +194,6 @@ void json_lines_done(struct json_lines *s)
     buf_done(&s->part);
 }
 
-static void line_ends(struct json_lines *s, struct str text)
-{
-    text = str_trim(text);
-    if (text.n)
-        s->on_line(s->ctx, text);
-}
-
 int json_lines_feed(struct json_lines *s, struct str piece, struct err *e)
 {
     struct str line;
@@ -219,7 +212,9 @@ int json_lines_feed(struct json_lines *s, struct str piece, struct err *e)
         }
         if (!newline)
             return 0;
-        line_ends(s, line);
+        line = str_trim(line);
+        if (line.n)
+            s->on_line(s->ctx, line);
         buf_reset(&s->part);
     }
     return 0;

@@ -104,11 +104,6 @@ static int ask_exchange(struct kube_ask *k, struct http_request *request, struct
     return 0;
 }
 
-static bool is_busy(const struct ask_reply *r)
-{
-    return r->status == 429 || (r->status == 503 && r->retry_ms);
-}
-
 /* Until there is an answer that trying again would not change. */
 static int ask_ask(struct kube_ask *k, struct http_request *request, struct ask_reply *r, struct err *e)
 {
@@ -116,13 +111,16 @@ static int ask_ask(struct kube_ask *k, struct http_request *request, struct ask_
     bool is_renewed = false;
 
     for (;;) {
+        bool is_busy;
+
         if (ask_exchange(k, request, r, e) < 0)
             return -1;
         if (r->status == 401 && !is_renewed && credential_refused(k->credential, k->generation)) {
             is_renewed = true;
             continue;
         }
-        if (!is_busy(r) || clock_mono_ms(&clock_real) >= end_ms)
+        is_busy = r->status == 429 || (r->status == 503 && r->retry_ms);
+        if (!is_busy || clock_mono_ms(&clock_real) >= end_ms)
             return 0;
         (void)poll(NULL, 0, (int)MIN_OF(MAX_OF(r->retry_ms, (int64_t)BUSY_PAUSE_MS), (int64_t)BUSY_MS));
     }

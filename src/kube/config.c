@@ -525,11 +525,6 @@ static int take_context(struct loader *l)
 
 /* ---- in a pod ---- */
 
-static bool is_in_pod(const struct kube_env *env)
-{
-    return env->service_host && *env->service_host && env->service_port && *env->service_port && env->account_dir;
-}
-
 static int account_file(struct loader *l, const char *name, size_t max, struct str *ret_path, struct buf *text)
 {
     struct err e = { 0 };
@@ -576,13 +571,16 @@ int kube_config_load(struct arena *a, const struct kube_config_options *opt, str
 {
     struct err ignored = { 0 };
     struct loader l = { .arena = a, .opt = opt, .ret = ret, .e = e ? e : &ignored };
+    const struct kube_env *env = &opt->env;
+    bool is_in_pod = env->service_host && *env->service_host && env->service_port && *env->service_port &&
+                     env->account_dir;
 
     *ret = (struct kube_config){ 0 };
     if (config_load_files(&l) < 0)
         return -1;
     if (l.files.n)
         return take_context(&l);
-    if (is_in_pod(&opt->env))
+    if (is_in_pod)
         return take_account(&l);
     return nothing_found(&l);
 }

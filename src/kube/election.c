@@ -70,11 +70,6 @@ static bool election_is_ours(const struct election *e)
     return e->seen_ms >= 0 && !e->is_absent && str_eq(buf_view(&e->holder), e->identity);
 }
 
-static bool is_free(const struct election *e, int64_t now_ms)
-{
-    return !e->holder.n || now_ms >= e->seen_ms + e->duration_ms;
-}
-
 /* ---- steps ---- */
 
 /* From one to 2.2 periods for candidates, so that they do not all come at once. The leader comes on time. */
@@ -142,7 +137,8 @@ void election_saw(struct election *e, const struct lease_record *r, int64_t now_
     election_note(e, r, now_ms);
     if (e->state == ELECTION_LEADER && !election_is_ours(e)) {
         e->state = ELECTION_LOST;
-    } else if (!election_is_ours(e) && !is_free(e, now_ms)) { /* ours: a write of ours whose answer was lost */
+    } else if (!election_is_ours(e) && e->holder.n &&
+               now_ms < e->seen_ms + e->duration_ms) { /* ours: a write of ours whose answer was lost */
         e->must_read = true;
         election_rest(e, now_ms);
     }

@@ -80,11 +80,6 @@ int exec_plugin_parse(struct arena *a, const struct kube_exec *x, struct str tex
 
 /* ---- running it ---- */
 
-static bool has_terminal(const struct kube_exec *x)
-{
-    return x->mode != EXEC_NEVER && isatty(0);
-}
-
 static int find_command(const struct kube_exec *x, char *out, size_t size, struct err *e)
 {
     autoarena a = { 0 };
@@ -133,7 +128,7 @@ static const char *const *make_env(struct arena *a, const struct kube_exec *x, b
 int exec_plugin_start(const struct kube_exec *x, struct proc *ret, struct err *e)
 {
     autoarena a = { 0 };
-    bool is_interactive = has_terminal(x);
+    bool is_interactive = x->mode != EXEC_NEVER && isatty(0);
     struct proc_how how = { .streams = is_interactive ? PROC_TERMINAL : PROC_APART,
                             .may_leave = true, /* some keep an agent for the next time */
                             .env = make_env(&a, x, is_interactive) };

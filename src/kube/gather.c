@@ -62,27 +62,19 @@ static void send_alone(struct call *c)
 
 /* ---- sending ---- */
 
-static bool is_idle(const struct kube *k)
-{
-    return list_is_empty(&k->waiting) && list_is_empty(&k->flying);
-}
-
 int64_t gather_due(const struct kube *k)
 {
     const struct call *first = LIST_FIRST(&k->gathering, struct call, link);
     int64_t latest_ms;
+    bool is_idle;
 
     if (!first)
         return INT64_MAX;
     if (k->n_gathering >= GATHER_MAX)
         return 0;
     latest_ms = first->accepted_ms + GATHER_BUSY_MS;
-    return is_idle(k) ? MIN_OF(MAX_OF(first->accepted_ms, k->sent_ms) + GATHER_IDLE_MS, latest_ms) : latest_ms;
-}
-
-static bool is_alike(const struct call *a, const struct call *b)
-{
-    return a->kind == b->kind && str_eq(a->gathered->namespace, b->gathered->namespace);
+    is_idle = list_is_empty(&k->waiting) && list_is_empty(&k->flying);
+    return is_idle ? MIN_OF(MAX_OF(first->accepted_ms, k->sent_ms) + GATHER_IDLE_MS, latest_ms) : latest_ms;
 }
 
 /* "pumice.dev/job-uid in (a,b)": each once. */
@@ -131,7 +123,7 @@ static void send_first(struct kube *k)
 
     list_init(alike);
     LIST_FOREACH(struct call, c, &k->gathering, link)
-        if (is_alike(c, first) && n < GATHER_MAX) {
+        if (c->kind == first->kind && str_eq(c->gathered->namespace, first->gathered->namespace) && n < GATHER_MAX) {
             list_remove(&c->link);
             list_push(alike, &c->link);
             c->gathered->waits = false;

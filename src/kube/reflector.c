@@ -77,13 +77,6 @@ bool reflector_follows(const struct reflector *r, const struct resource_type *ty
            str_eq(r->followed->name, name);
 }
 
-static void followed_free(struct followed *f)
-{
-    if (f)
-        object_unref(f->object);
-    free(f);
-}
-
 /* Keep the parser: this may happen in the middle of a piece. */
 static void exchange_over(struct reflector *r)
 {
@@ -99,7 +92,9 @@ void reflector_free(struct reflector *r)
     list_remove(&r->link);
     buf_done(&r->version);
     buf_done(&r->next);
-    followed_free(r->followed);
+    if (r->followed)
+        object_unref(r->followed->object);
+    free(r->followed);
     free(r);
 }
 

@@ -79,14 +79,6 @@ static const char *auth_verb_of(struct str method, bool acts)
                                           : "get";
 }
 
-/* Unique: texts of the client are prefixed with their lengths. */
-static void make_key(struct kubelet_request *r)
-{
-    buf_fmt(&r->key, "%s %s %zu:%.*s", r->verb, r->subresource, r->user.n, STR_ARG(buf_view(&r->user)));
-    VEC_FOREACH(g, &r->groups)
-        buf_fmt(&r->key, " %zu:%.*s", g->n, STR_ARG(*g));
-}
-
 /* ---- answers ---- */
 
 static void kubelet_auth_refuse(struct kubelet_request *r)
@@ -142,7 +134,10 @@ static void authorize(struct kubelet_request *r)
     const struct verdict *known;
     struct json *review, *spec, *what, *groups;
 
-    make_key(r);
+    /* Unique: texts of the client are prefixed with their lengths. */
+    buf_fmt(&r->key, "%s %s %zu:%.*s", r->verb, r->subresource, r->user.n, STR_ARG(buf_view(&r->user)));
+    VEC_FOREACH(g, &r->groups)
+        buf_fmt(&r->key, " %zu:%.*s", g->n, STR_ARG(*g));
     known = map_get(&r->kubelet->verdicts, buf_view(&r->key));
     if (known && auth_mono() < known->until_ms) {
         auth_decide(r, known->is_allowed);

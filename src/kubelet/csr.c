@@ -9,12 +9,6 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
-static int csr_failed(struct err *e, const char *what)
-{
-    ERR_clear_error(); /* its words are for its own authors */
-    return err_set(e, ERR_INVALID, "%s", what);
-}
-
 static bool set_subject(X509_REQ *r, struct str node)
 {
     autoarena a = { 0 };
@@ -74,5 +68,8 @@ int csr_make(struct str node, struct str ip, struct buf *request, struct buf *ke
 
     X509_REQ_free(r);
     EVP_PKEY_free(own);
-    return did ? 0 : csr_failed(e, "OpenSSL failed to create a certificate signing request");
+    if (did)
+        return 0;
+    ERR_clear_error(); /* its words are for its own authors */
+    return err_set(e, ERR_INVALID, "OpenSSL failed to create a certificate signing request");
 }

@@ -55,13 +55,6 @@ static struct log_stream *stream_new(struct kubelet *k, struct str container)
     return s;
 }
 
-static void logs_begin(struct log_stream *s)
-{
-    s->reader = conlog_reader_new(s->log.path.p);
-    s->stage = s->tail >= 0 ? LOG_COUNTS : LOG_SENDS;
-    list_push(&s->kubelet->logs, &s->link);
-}
-
 /* ---- writing ---- */
 
 static void logs_put(struct log_stream *s, struct buf *text)
@@ -82,11 +75,6 @@ static void logs_put_time(struct buf *out, int64_t at_ns)
 
     clock_print(&whole, at_ns / 1000000);
     buf_fmt(out, "%.*s.%09lldZ ", (int)(whole.n - 1), whole.p, (long long)(at_ns % 1000000000));
-}
-
-static bool logs_is_wanted(const struct log_stream *s, const struct conlog_line *line)
-{
-    return s->wants[line->stream] && line->at_ns >= s->since_ns;
 }
 
 static void send_line(struct log_stream *s, const struct conlog_line *line)
@@ -130,12 +118,6 @@ static void counted(struct log_stream *s)
     s->stage = LOG_SENDS;
 }
 
-static void logs_end(struct log_stream *s)
-{
-    feed_end(&s->feed);
-    log_stream_free(s);
-}
-
 /* As much as one turn allows. True: there is no more for now. */
 static bool read_some(struct log_stream *s)
 {
@@ -148,7 +130,7 @@ static bool read_some(struct log_stream *s)
         n += line.text.n + CONLOG_EXTRA;
         if (conlog_has_lost(s->reader) && s->stage != LOG_COUNTS && !s->n_skips)
             tell_lost(s, &line);
-        if (!logs_is_wanted(s, &line))
+        if (!s->wants[line.stream] || line.at_ns < s->since_ns)
             continue;
         if (s->stage == LOG_COUNTS)
             s->n_lines += !line.is_partial;
@@ -172,7 +154,8 @@ static void logs_step(struct log_stream *s)
         s->stage = LOG_RESTS;
         s->next_ms = logs_mono() + FOLLOW_MS;
     } else {
-        logs_end(s);
+        feed_end(&s->feed);
+        log_stream_free(s);
     }
 }
 
@@ -275,8 +258,11 @@ void serve_logs(const struct target *t)
         return;
     }
     s->feed = (struct feed){ .ctx = s, .on_gone = logs_on_gone }; /* the turn goes on with all that are due */
-    if (feed_begin(&s->feed, t->call, FEED_LOG, &(struct http_reply){ .status = 200 }) < 0)
+    if (feed_begin(&s->feed, t->call, FEED_LOG, &(struct http_reply){ .status = 200 }) < 0) {
         log_stream_free(s);
-    else
-        logs_begin(s);
+        return;
+    }
+    s->reader = conlog_reader_new(s->log.path.p);
+    s->stage = s->tail >= 0 ? LOG_COUNTS : LOG_SENDS;
+    list_push(&s->kubelet->logs, &s->link);
 }

@@ -265,11 +265,6 @@ static void pod_proxy_stream_gone(void *ctx, struct http_stream *s)
 
 /* ---- the pod ---- */
 
-static bool answer_has_body(int status)
-{
-    return status != 204 && status != 304;
-}
-
 static void pod_proxy_head(void *ctx, const struct http_answer *a)
 {
     struct pod_proxy *p = ctx;
@@ -281,7 +276,7 @@ static void pod_proxy_head(void *ctx, const struct http_answer *a)
         p->stream = http_upgrade(p->call, reply.headers, &events);
         p->call = NULL;
         http_set_idle(p->exchange, PROXY_STREAM_MS);
-    } else if (answer_has_body(a->status)) {
+    } else if (a->status != 204 && a->status != 304) {
         http_answer_begin(p->call, &reply);
         p->has_begun = true;
     }

@@ -85,16 +85,10 @@ int patch_options(struct arena *a, enum patch_type type, const struct patch_opti
 
 /* ---- bodies ---- */
 
-static const char *go_word(const struct json *j)
-{
-    static const char *const words[JSON_TYPE_MAX] = { "null", "bool", "number", "string", "array", "object" };
-
-    return words[j->type];
-}
-
 /* Nothing of the kind that this type of patch is. */
 static int check_body(struct arena *a, enum patch_type type, const struct json *body, struct refusal *why)
 {
+    static const char *const go_words[JSON_TYPE_MAX] = { "null", "bool", "number", "string", "array", "object" };
     static const char *const wanted[PATCH_TYPE_MAX] = {
         [PATCH_JSON] = "[]handlers.jsonPatchOp",
         [PATCH_MERGE] = "map[string]interface {}",
@@ -109,7 +103,7 @@ static int check_body(struct arena *a, enum patch_type type, const struct json *
         return 0;
     }
     return refuse(a, why, "BadRequest", "%sjson: cannot unmarshal %s into Go value of type %s",
-                  type == PATCH_STRATEGIC ? "" : "error decoding patch: ", go_word(body), wanted[type]);
+                  type == PATCH_STRATEGIC ? "" : "error decoding patch: ", go_words[body->type], wanted[type]);
 }
 
 int patch_object(struct arena *a, const struct patch *patch, const struct json *live, struct json **ret,

@@ -184,15 +184,10 @@ static bool compare_as(struct arena *a, const struct merge_type *type, struct me
     return true;
 }
 
-static bool same_choice(struct merge_choice x, struct merge_choice y)
-{
-    return x.atom.is_map == y.atom.is_map && x.atom.is_list == y.atom.is_list && x.atom.is_scalar == y.atom.is_scalar;
-}
-
 static void compare_value(struct arena *a, const struct merge_type *type, struct versions v, struct difference *ret)
 {
     struct merge_choice old, new;
-    bool is_leaf;
+    bool is_same, is_leaf;
 
     if (!v.from) {
         compare_added(a, type, v.to, &ret->added);
@@ -200,7 +195,9 @@ static void compare_value(struct arena *a, const struct merge_type *type, struct
     }
     old = merge_choose(type, v.from);
     new = merge_choose(type, v.to);
-    if (v.to && !same_choice(old, new)) /* it became another kind of thing: both count */
+    is_same = old.atom.is_map == new.atom.is_map &&old.atom.is_list == new.atom.is_list &&old.atom.is_scalar ==
+              new.atom.is_scalar;
+    if (v.to && !is_same) /* it became another kind of thing: both count */
         (void)compare_as(a, type, old, v, ret);
     is_leaf = compare_as(a, type, v.to ? new : old, v, ret);
     if (!is_leaf && !v.to)

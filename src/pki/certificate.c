@@ -134,12 +134,6 @@ static bool certificate_is_address(const char *name)
     return inet_pton(AF_INET, name, bytes) == 1 || inet_pton(AF_INET6, name, bytes) == 1;
 }
 
-static void put_names(struct buf *out, const char *const *names)
-{
-    for (; *names; names++)
-        buf_fmt(out, "%s%s:%s", out->n ? "," : "", certificate_is_address(*names) ? "IP" : "DNS", *names);
-}
-
 static int sign_ca(const struct certificate_ca *spec, EVP_PKEY *key, struct buf *ret)
 {
     autox509 *x = X509_new();
@@ -200,8 +194,8 @@ static bool set_usage(X509 *x, X509 *ca, const char *const *names)
 {
     autobuf alt = { 0 };
 
-    if (names)
-        put_names(&alt, names);
+    for (size_t i = 0; names && names[i]; i++)
+        buf_fmt(&alt, "%s%s:%s", i ? "," : "", certificate_is_address(names[i]) ? "IP" : "DNS", names[i]);
     return add_extension(x, ca, NID_basic_constraints, "critical,CA:FALSE") == 0 &&
            add_extension(x, ca, NID_key_usage, "critical,digitalSignature") == 0 &&
            add_extension(x, ca, NID_ext_key_usage, names ? "serverAuth" : "clientAuth") == 0 &&

@@ -34,11 +34,6 @@ static bool resize_keeps_containers(const struct place *spec, const struct json 
     return ps->n_errors == n_errors;
 }
 
-static bool resize_may_change(struct str resource)
-{
-    return str_is(resource, "cpu") || str_is(resource, "memory");
-}
-
 static void resize_check_amounts(const struct place *amounts, const struct json *before, const char *what,
                                  const struct place *spec, struct problems *ps)
 {
@@ -48,8 +43,9 @@ static void resize_check_amounts(const struct place *amounts, const struct json 
         is_removed |= !json_get_str(amounts->node, json_key(q));
     JSON_FOREACH(q, amounts->node) {
         const struct json *old = json_get_str(before, json_key(q));
+        bool may_change = str_is(json_key(q), "cpu") || str_is(json_key(q), "memory");
 
-        is_other |= !resize_may_change(json_key(q)) && !(old && json_equal(q, old));
+        is_other |= !may_change && !(old && json_equal(q, old));
     }
     if (is_removed)
         problem_error(ps, amounts, "Forbidden: resource %s cannot be removed", what);

@@ -261,14 +261,6 @@ static void leave_node_ports(const struct place *list, const struct json *before
     }
 }
 
-/* The ports that a Service has had, by port_key(). */
-static void ports_by_key(struct arena *a, const struct json *spec, struct map *ret)
-{
-    JSON_FOREACH(port, json_get(spec, "ports"))
-        if (json_get(port, "nodePort"))
-            (void)map_put(ret, port_key(a, port), port); /* they differ */
-}
-
 static void give_node_ports(struct server_request *rq, const struct place *list,
                             struct admission_service_node_ports *held, const struct map *before, struct problems *ps)
 {
@@ -301,7 +293,9 @@ static void admit_node_ports(struct server_request *rq, const struct place *spec
         return;
     }
     map_init(&before, map_seed_default());
-    ports_by_key(rq->arena, had, &before);
+    JSON_FOREACH(port, json_get(had, "ports"))
+        if (json_get(port, "nodePort"))
+            (void)map_put(&before, port_key(rq->arena, port), port); /* they differ */
     store_list(rq->server->opt.store, rq->type, STR_NULL, hold_ports, &held);
     give_node_ports(rq, &list, &held, &before, ps);
     map_done(&before);

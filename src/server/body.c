@@ -213,13 +213,6 @@ int body_shape(struct server_request *rq, const struct json *object)
     return 0;
 }
 
-static void note_unknown(struct server_request *rq, const struct problems *ps)
-{
-    VEC_FOREACH(p, &ps->list)
-        if (p->level == PROBLEM_WARNING && str_has(p->text, STR("unknown field")))
-            *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "unknown field \"%.*s\"", STR_ARG(p->path));
-}
-
 /* A pod template inside of another kind is younger than this program, perhaps: there nothing is dropped. */
 int body_check_fields(struct server_request *rq, struct json *object)
 {
@@ -235,7 +228,10 @@ int body_check_fields(struct server_request *rq, struct json *object)
     if (t->custom && rq->validation != VALIDATE_IGNORE)
         structural_unknown(t->custom->schema, &root, &ps);
     if (rq->validation != VALIDATE_IGNORE)
-        note_unknown(rq, &ps);
+        VEC_FOREACH(p, &ps.list)
+            if (p->level == PROBLEM_WARNING && str_has(p->text, STR("unknown field")))
+                *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "unknown field \"%.*s\"",
+                                                                  STR_ARG(p->path));
     if (t->custom)
         structural_prune(t->custom->schema, object);
     else if (t->schema)

@@ -66,18 +66,13 @@ struct observed_objects control_observe(const struct server *s, struct arena *a,
     return (struct observed_objects){ c.objects.v, c.objects.n };
 }
 
-/* Another client wrote first: the planner looks again. */
-static bool control_was_late(const struct err *e)
-{
-    return e->code == ERR_CONFLICT || e->code == ERR_EXISTS || e->code == ERR_NOT_FOUND;
-}
-
 static void control_log_failure(const struct server *s, const struct op *op, const struct err *e)
 {
+    bool was_late = e->code == ERR_CONFLICT || e->code == ERR_EXISTS || e->code == ERR_NOT_FOUND;
     struct store_stats stats;
 
     store_stats(s->opt.store, &stats);
-    if (stats.failure || control_was_late(e)) /* a store that fails has said so */
+    if (stats.failure || was_late) /* a store that fails has said so; a late planner looks again */
         return;
     log_warn("Control plane write failed", LOG_STR("kind", str_of(op->type->kind)), LOG_STR("namespace", op->namespace),
              LOG_STR("name", op->name), LOG_TEXT("error", e->text));

@@ -51,19 +51,6 @@ static void need_name(struct server_request *rq, struct json *object)
     rq->failure.name = prefix;
 }
 
-static void strip_revision(struct server_request *rq, struct json *object)
-{
-    (void)rq;
-    json_remove(json_get(object, "metadata"), "resourceVersion");
-}
-
-static int create_check_kind(struct server_request *rq)
-{
-    if (!rq->type->custom || !custom_is_ending(rq->server, rq->type))
-        return 0;
-    return fail_with(rq, REASON_METHOD, "create not allowed while custom resource definition is terminating");
-}
-
 int create_object(struct server_request *rq, struct json *object)
 {
     struct store *store = rq->server->opt.store;
@@ -72,8 +59,10 @@ int create_object(struct server_request *rq, struct json *object)
     int rc;
 
     need_name(rq, object);
-    if (create_check_kind(rq) < 0 || clear_meta(rq, object) < 0 || check_namespace(rq) < 0 ||
-        admission_write(rq, object, NULL) < 0 || admission_amounts(rq, object, NULL) < 0)
+    if (rq->type->custom && custom_is_ending(rq->server, rq->type))
+        return fail_with(rq, REASON_METHOD, "create not allowed while custom resource definition is terminating");
+    if (clear_meta(rq, object) < 0 || check_namespace(rq) < 0 || admission_write(rq, object, NULL) < 0 ||
+        admission_amounts(rq, object, NULL) < 0)
         return -1;
     object = owner_update(rq, NULL, object);
     store_set_dry(store, rq->is_dry);
@@ -84,7 +73,7 @@ int create_object(struct server_request *rq, struct json *object)
     if (rq->is_dry) {
         struct json *copy = json_copy(rq->arena, o->root);
 
-        strip_revision(rq, copy);
+        json_remove(json_get(copy, "metadata"), "resourceVersion");
         reply_object(rq, 201, copy);
     } else {
         reply_stored(rq, 201, o);

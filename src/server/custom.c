@@ -164,13 +164,6 @@ static bool custom_end_step(struct server *s, const struct custom_kind *k)
     return plan.ops.n && plan.ops.v[0].kind == OP_DELETE;
 }
 
-static void customs_end(struct server *s)
-{
-    VEC_FOREACH(k, &s->customs)
-        if ((*k)->is_ending && custom_end_step(s, *k)) /* its objects, then itself */
-            (void)custom_end_step(s, *k);
-}
-
 /* ---- turns ---- */
 
 /* Rows that a store knows only from its objects have no definition: no request names them. */
@@ -220,7 +213,9 @@ int64_t customs_turn(struct server *s)
         has_ending |= (*c)->is_ending;
     if (!has_ending || store_revision(s->opt.store) == s->customs_rev)
         return INT64_MAX;
-    customs_end(s);
+    VEC_FOREACH(c, &s->customs)
+        if ((*c)->is_ending && custom_end_step(s, *c)) /* its objects, then itself */
+            (void)custom_end_step(s, *c);
     s->customs_rev = store_revision(s->opt.store);
     return INT64_MAX;
 }

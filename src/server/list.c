@@ -120,11 +120,6 @@ struct list_listing {
     struct arena scratch;
 };
 
-static bool list_is_whole(const struct list_listing *l)
-{
-    return !l->sel.labels && !l->sel.fields;
-}
-
 static bool list_take(void *ctx, const struct object *o)
 {
     struct list_listing *l = ctx;
@@ -169,7 +164,7 @@ static void point_on(struct list_listing *l)
     l->left = l->page.left < 0 ? -1 : MAX_OF(l->page.left - (int64_t)l->n, 1);
     if (l->rev == store_revision(store))
         l->left = (int64_t)store_count_after(store, rq->type, rq->target.namespace, last->namespace, last->name);
-    if (!list_is_whole(l))
+    if (l->sel.labels || l->sel.fields)
         l->left = -1;
     l->token = page_token(rq->arena,
                           &(struct page){ l->has_page && l->page.rev == PAGE_OF_NOW ? PAGE_OF_NOW : (int64_t)l->rev,

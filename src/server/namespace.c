@@ -141,14 +141,11 @@ void namespaces_done(struct server *s)
 
 /* ---- the end ---- */
 
-static bool is_pods(const struct resource_type *t)
-{
-    return !t->group[0] && strcmp(t->kind, "Pod") == 0;
-}
-
 static bool namespace_wants_pods(const void *pods, const struct resource_type *t)
 {
-    return is_pods(t) == *(const bool *)pods;
+    bool is_pods = !t->group[0] && strcmp(t->kind, "Pod") == 0;
+
+    return is_pods == *(const bool *)pods;
 }
 
 /* Its pods, or all else. */

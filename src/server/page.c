@@ -10,11 +10,6 @@
 
 #define EXPLAIN "/ui/explain/"
 
-static struct str rest_of(struct str path)
-{
-    return str_starts(path, STR("/ui/")) ? str_from(path, 4) : STR_NULL;
-}
-
 bool page_is_open(struct str path)
 {
     return str_is(path, "/ui") || (str_starts(path, STR("/ui/")) && !str_starts(path, STR(EXPLAIN)));
@@ -80,7 +75,8 @@ bool page_question(struct str path, struct rbac_question *ret)
 
 int handle_ui(struct server_request *rq)
 {
-    struct str rest = rest_of(rq->call->path), ask = STR("explain/");
+    struct str rest = str_starts(rq->call->path, STR("/ui/")) ? str_from(rq->call->path, 4) : STR_NULL;
+    struct str ask = STR("explain/");
     const struct ui_file *f;
 
     if (str_is(rq->call->path, "/ui"))

@@ -40,16 +40,12 @@ static int path_split(struct arena *a, struct str path, struct str parts[PARTS],
     return 0;
 }
 
-/* Of namespaces themselves these are subresources, not resources inside of one. */
-static bool is_of_namespace(struct str word)
-{
-    return str_is(word, "status") || str_is(word, "finalize");
-}
-
 /* namespaces/NS/RESOURCE[/NAME[/SUB]], or RESOURCE[/NAME[/SUB]]. */
 static void read_resource(const struct str *parts, size_t n, struct server_target *ret)
 {
-    if (n >= 3 && str_is(parts[0], "namespaces") && !(n == 3 && is_of_namespace(parts[2]))) {
+    bool is_subresource = n == 3 && (str_is(parts[2], "status") || str_is(parts[2], "finalize"));
+
+    if (n >= 3 && str_is(parts[0], "namespaces") && !is_subresource) {
         ret->namespace = parts[1];
         parts += 2;
         n -= 2;

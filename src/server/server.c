@@ -208,12 +208,6 @@ static int read_target(struct server_request *rq)
     return 0;
 }
 
-/* Browsers accept other types than clients of the API. */
-static bool is_page(struct str path)
-{
-    return str_is(path, "/") || str_is(path, "/ui") || str_starts(path, STR("/ui/"));
-}
-
 /* Kubernetes' own kinds have a form in protobuf. */
 static unsigned allowed_forms(const struct server_request *rq)
 {
@@ -227,7 +221,9 @@ static unsigned allowed_forms(const struct server_request *rq)
 
 static int server_read_rest(struct server_request *rq)
 {
-    bool is_plain = rq->target.is_api || !(str_starts(rq->call->path, STR("/openapi/v2")) || is_page(rq->call->path));
+    struct str path = rq->call->path;
+    bool is_page = str_is(path, "/") || str_is(path, "/ui") || str_starts(path, STR("/ui/")); /* for browsers */
+    bool is_plain = rq->target.is_api || !(str_starts(path, STR("/openapi/v2")) || is_page);
     bool is_stream = rq->target.subresource.n &&
                      (is_acting(rq->target.subresource) || str_is(rq->target.subresource, "log"));
 

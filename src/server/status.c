@@ -167,11 +167,6 @@ int fail_problems(struct server_request *rq, struct problems *ps)
     return -1;
 }
 
-static void print_cause(struct buf *out, const struct cause *c)
-{
-    buf_fmt(out, "%.*s%s%.*s", STR_ARG(c->field), c->field.n ? ": " : "", STR_ARG(c->message));
-}
-
 /* 'Pod "x" is invalid: spec: …', with several causes in brackets. */
 static struct str invalid_message(const struct server_request *rq)
 {
@@ -185,7 +180,7 @@ static struct str invalid_message(const struct server_request *rq)
     VEC_FOREACH(c, &f->causes) {
         if (c != f->causes.v)
             buf_str(&out, STR(", "));
-        print_cause(&out, c);
+        buf_fmt(&out, "%.*s%s%.*s", STR_ARG(c->field), c->field.n ? ": " : "", STR_ARG(c->message));
     }
     if (f->causes.n > 1)
         buf_char(&out, ']');

@@ -212,11 +212,6 @@ static bool parse_has_tag(const yaml_event_t *ev, const char *name)
     return str_starts(tag, prefix) && str_is(str_from(tag, prefix.n), name);
 }
 
-static bool is_merge(const yaml_event_t *ev)
-{
-    return str_eq(event_text(ev), STR("<<")) && (ev->data.scalar.plain_implicit || parse_has_tag(ev, "merge"));
-}
-
 static int fill_text(struct yaml_reader *r, struct json *node, struct str text)
 {
     node->type = JSON_STRING;
@@ -317,22 +312,17 @@ static struct json *scalar_new(struct yaml_reader *r, const yaml_event_t *ev, st
     return node;
 }
 
-/* Nearly all keys are just text: no node is made for them. */
-static bool is_plain_key(const yaml_event_t *ev, struct yaml_scalar s)
-{
-    return s.kind == YAML_TEXT && !ev->data.scalar.tag && !ev->data.scalar.anchor;
-}
-
 static int on_key(struct yaml_reader *r, const yaml_event_t *ev, struct yaml_scalar s)
 {
+    bool is_merge = str_eq(event_text(ev), STR("<<")) && (ev->data.scalar.plain_implicit || parse_has_tag(ev, "merge"));
     struct json *node, at = { 0 };
 
     set_position(&at, ev);
-    if (is_merge(ev)) {
+    if (is_merge) {
         set_key(r, &at, (struct str){ yaml_merge_key, 2 });
         return 0;
     }
-    if (is_plain_key(ev, s)) {
+    if (s.kind == YAML_TEXT && !ev->data.scalar.tag && !ev->data.scalar.anchor) { /* nearly all: no node is needed */
         set_key(r, &at, event_text(ev));
         return 0;
     }

@@ -375,20 +375,17 @@ static bool is_date(struct str s)
     return end > day && (end == s.n || strchr("Tt \t", s.p[end]));
 }
 
-/* y and n alone are booleans for Kubernetes' reader and for no other; a task named "n" is meant. We read them as text
- * and always write them in quotes. */
-static bool is_single_letter_bool(struct str text)
-{
-    return text.n == 1 && strchr("yYnN", text.p[0]) && text.p[0];
-}
-
 bool yaml_is_ambiguous(struct str text)
 {
     autobuf bare = { 0 };
 
     if (yaml_resolve(text).kind != YAML_TEXT || str_eq(text, STR("=")) || str_eq(text, STR("<<")))
         return true;
-    if (is_base60(text) || is_date(text) || is_single_letter_bool(text))
+    if (is_base60(text) || is_date(text))
+        return true;
+    /* y and n alone are booleans for Kubernetes' reader and for no other; a task named "n" is meant. We read them as
+     * text and always write them in quotes. */
+    if (text.n == 1 && text.p[0] && strchr("yYnN", text.p[0]))
         return true;
     if (text.p[0] != '.' || !str_has_char(text, '_'))
         return false;
