@@ -76,6 +76,7 @@
 #define MERGED_AS_SET  .flags = FIELD_MERGE
 #define MERGED_BY(key) .merge_key = key
 #define REPLACED       .flags = FIELD_REPLACE
+#define SECRET         .flags = FIELD_SECRET
 #define RANGE(lo, hi)  .min = lo, .max = hi
 #define AT_LEAST(lo)   .min = lo, .max = INT64_MAX
 #define ONE_OF(...)                                                                                                    \

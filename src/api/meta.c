@@ -184,14 +184,12 @@ static void meta_check_names(const struct place *meta, const char *(*name_check)
     struct place space = place_member(meta, "namespace");
     struct str name_text = json_text(name.node, STR_NULL), prefix_text = json_text(prefix.node, STR_NULL);
     struct str space_text = json_text(space.node, STR_NULL);
-    const char *wrong = NULL;
+    const char *wrong;
 
-    if (name_text.n)
-        wrong = name_check(ps->arena, name_text);
-    else if (meta_is_missing(name.node) && meta_is_missing(prefix.node))
-        wrong = "is required (or generateName)";
-    if (wrong)
+    if (name_text.n && (wrong = name_check(ps->arena, name_text)))
         problem_error(ps, &name, "%s", wrong);
+    else if (!name_text.n && meta_is_missing(name.node) && meta_is_missing(prefix.node))
+        problem_of(ps, PROBLEM_REQUIRED, &name, "is required (or generateName)");
     /* A generated name is the prefix, cut, and five more letters: the prefix may end with '-' or '.'. */
     if (prefix_text.n && (wrong = name_check(ps->arena, arena_cat(ps->arena, str_sub(prefix_text, 0, 58), STR("x")))))
         problem_error(ps, &prefix, "%s", wrong);
@@ -199,7 +197,7 @@ static void meta_check_names(const struct place *meta, const char *(*name_check)
         problem_error(ps, &space, "%s", wrong);
     else if (needs_namespace && meta_is_missing(space.node) &&
              json_is(meta->node, JSON_OBJECT)) /* else: no name either */
-        problem_error(ps, &space, "is required");
+        problem_of(ps, PROBLEM_REQUIRED, &space, "is required");
 }
 
 /* Values of another type are the schema's business. */

@@ -70,13 +70,13 @@ static void check_subject(const struct place *at, bool is_namespaced, struct pro
     bool is_account = str_is(kind, "ServiceAccount");
 
     if (!json_member_text(at->node, "name").n)
-        problem_error(ps, &name, "is required");
+        problem_of(ps, PROBLEM_REQUIRED, &name, "is required");
     if (!is_account && !str_is(kind, "User") && !str_is(kind, "Group"))
         problem_error(ps, &kind_at, "must be User, Group or ServiceAccount");
     else if (!str_is(group, is_account ? "" : RBAC_GROUP))
         problem_error(ps, &group_at, "must be \"%s\" for a %.*s", is_account ? "" : RBAC_GROUP, STR_ARG(kind));
     if (is_account && !namespace.n && !is_namespaced)
-        problem_error(ps, &namespace_at, "is required for a ServiceAccount");
+        problem_of(ps, PROBLEM_REQUIRED, &namespace_at, "is required for a ServiceAccount");
 }
 
 static void check_ref(const struct place *object, bool is_namespaced, struct problems *ps)

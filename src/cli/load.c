@@ -21,6 +21,7 @@
 struct load_reading {
     struct load *load;
     struct problems duplicates; /* keys that stood twice, until the documents are known */
+    struct json_spot spot;      /* of what cannot be read */
 };
 
 static void on_duplicate(void *ctx, struct json_duplicate dup)
@@ -73,8 +74,8 @@ static void add_documents(struct load *l, const char *file, struct json *root)
 /* A *.json file must be JSON. Everything else is YAML, which JSON is too. */
 static int load_parse(struct load_reading *r, const char *file, struct str text, struct yaml_docs *docs, struct err *e)
 {
-    struct json_parse_options json_opt = { .on_duplicate = on_duplicate, .ctx = r };
-    struct yaml_options yaml_opt = { .on_duplicate = on_duplicate, .ctx = r };
+    struct json_parse_options json_opt = { .on_duplicate = on_duplicate, .ctx = r, .ret_spot = &r->spot };
+    struct yaml_options yaml_opt = { .on_duplicate = on_duplicate, .ctx = r, .ret_spot = &r->spot };
     struct json *root;
 
     if (!str_ends(str_of(file), STR(".json")))
@@ -104,15 +105,11 @@ struct str load_file_name(const char *file)
     return strcmp(file, "-") == 0 ? STR("standard input") : str_of(file);
 }
 
-/* Both readers begin with "line 3, column 7: " where they know the place. */
-static void load_fail(struct load *l, const char *file, const char *what)
+static void load_fail(struct load *l, const char *file, struct json_spot spot, const char *what)
 {
-    struct problem p = { .level = PROBLEM_ERROR };
-    int n = 0;
+    struct problem p = { .level = PROBLEM_ERROR, .kind = PROBLEM_INVALID, .line = spot.line, .col = spot.col };
 
-    if (sscanf(what, "line %" SCNu32 ", column %" SCNu32 ": %n", &p.line, &p.col, &n) != 2 || n == 0)
-        n = 0, p.line = p.col = 0;
-    p.text = arena_fmt(l->arena, "%s", what + n);
+    p.text = arena_str(l->arena, str_of(what));
     *vec_push(l->arena, &l->failures) = (struct load_failure){ file, p };
 }
 
@@ -125,13 +122,13 @@ static void load_one(struct load *l, const char *file)
     struct err e;
 
     if (read_file(l->arena, file, &text, &e) < 0 || load_parse(&r, file, text, &docs, &e) < 0) {
-        load_fail(l, file, e.text);
+        load_fail(l, file, r.spot, e.text);
         return;
     }
     for (size_t i = 0; i < docs.n; i++)
         add_documents(l, file, docs.v[i]);
     if (l->docs.n == first_doc)
-        load_fail(l, file, str_empty(str_trim(text)) ? "the file is empty" : "the file holds no object");
+        load_fail(l, file, r.spot, str_empty(str_trim(text)) ? "the file is empty" : "the file holds no object");
     else
         hand_out_duplicates(l, first_doc, &r.duplicates);
 }
@@ -153,9 +150,10 @@ static void load_directory(struct load *l, const char *dir)
     int n = scandir(dir, &entries, is_manifest, alphasort);
 
     if (n < 0)
-        load_fail(l, dir, arena_cstr(l->arena, arena_fmt(l->arena, "cannot list: %s", strerror(errno))));
+        load_fail(l, dir, (struct json_spot){ 0 },
+                  arena_cstr(l->arena, arena_fmt(l->arena, "cannot list: %s", strerror(errno))));
     else if (n == 0)
-        load_fail(l, dir, "no .yaml, .yml or .json file in this directory");
+        load_fail(l, dir, (struct json_spot){ 0 }, "no .yaml, .yml or .json file in this directory");
     for (int i = 0; i < n; i++) {
         load_one(l, arena_cstr(l->arena, arena_fmt(l->arena, "%s/%s", dir, entries[i]->d_name)));
         free(entries[i]);
@@ -407,7 +405,7 @@ static void check_unknown(struct loaded *doc)
 static void refuse_unknown_set(struct loaded *doc)
 {
     VEC_FOREACH(p, &doc->problems.list)
-        if (p->is_unknown && p->line == 0 && p->level == PROBLEM_WARNING) {
+        if (p->kind == PROBLEM_UNKNOWN && p->line == 0 && p->level == PROBLEM_WARNING) {
             p->level = PROBLEM_ERROR;
             doc->problems.n_errors++;
         }

@@ -303,13 +303,13 @@ static void check_limit(struct arena *a, const struct place *item, struct proble
         struct place at = place_member(item, defaults[i]);
 
         if (json_count(at.node))
-            problem_error(ps, &at, "Forbidden: may not be specified when `type` is 'Pod'");
+            problem_of(ps, PROBLEM_FORBIDDEN, &at, "may not be specified when `type` is 'Pod'");
     }
     if (str_is(type, "PersistentVolumeClaim") && !json_find(item->node, "min", "storage", NULL) &&
         !json_find(item->node, "max", "storage", NULL))
-        problem_error(ps, item,
-                      "Required value: either minimum or maximum storage value is required, but neither was "
-                      "provided");
+        problem_of(ps, PROBLEM_REQUIRED, item,
+                   "either minimum or maximum storage value is required, but neither was "
+                   "provided");
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         check_order(a, item, &rows[i], ps);
     check_ratios(a, item, ps);

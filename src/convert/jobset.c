@@ -162,7 +162,7 @@ void convert_jobset(struct conversion *c, const struct place *root)
     convert_rows(c, &spec, rows, ARRAY_LEN(rows), c);
     set_retries(c, json_i64(json_find(spec.node, "failurePolicy", "maxRestarts", NULL), 0));
     if (json_count(jobs.node) == 0)
-        problem_error(c->problems, &jobs, "must not be empty");
+        problem_of(c->problems, PROBLEM_REQUIRED, &jobs, "must not be empty");
     else
         problem_warn(
             c->problems, &jobs,

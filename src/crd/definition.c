@@ -54,11 +54,11 @@ static void check_kind_of_value(const struct place *at, bool needs_type, struct 
                    definition_is_set(at->node, "x-kubernetes-preserve-unknown-fields");
 
     if (!text.n && needs_type && !is_free)
-        problem_error(ps, &type, "is required: must not be empty for specified object fields");
+        problem_of(ps, PROBLEM_REQUIRED, &type, "is required: must not be empty for specified object fields");
     for (size_t i = 0; i < ARRAY_LEN(type_names); i++)
         if (!text.n || str_is(text, type_names[i]))
             return;
-    problem_error(ps, &type, "must be one of array, boolean, integer, number, object, string");
+    problem_of(ps, PROBLEM_UNSUPPORTED, &type, "must be one of array, boolean, integer, number, object, string");
 }
 
 static void check_forbidden(const struct place *at, struct problems *ps)
@@ -72,14 +72,14 @@ static void check_forbidden(const struct place *at, struct problems *ps)
         struct place below = place_member(at, never[i]);
 
         if (below.node)
-            problem_error(ps, &below, "Forbidden: it is not part of a structural schema");
+            problem_of(ps, PROBLEM_FORBIDDEN, &below, "it is not part of a structural schema");
     }
     if (both.node && json_get(at->node, "properties"))
-        problem_error(ps, &both, "Forbidden: additionalProperties and properties are mutual exclusive");
+        problem_of(ps, PROBLEM_FORBIDDEN, &both, "additionalProperties and properties are mutual exclusive");
     if (definition_is_set(at->node, "uniqueItems"))
-        problem_error(ps, &twice,
-                      "Forbidden: cannot be set to true since the runtime complexity becomes quadratic: use "
-                      "x-kubernetes-list-type: set");
+        problem_of(ps, PROBLEM_FORBIDDEN, &twice,
+                   "cannot be set to true since the runtime complexity becomes quadratic: use "
+                   "x-kubernetes-list-type: set");
 }
 
 static void check_pattern(const struct place *at, struct problems *ps)
@@ -104,9 +104,9 @@ static void check_list_type(const struct place *at, struct problems *ps)
     const struct json *items = json_get(json_get(at->node, "items"), "properties");
 
     if (text.n && !str_is(text, "atomic") && !str_is(text, "set") && !str_is(text, "map"))
-        problem_error(ps, &type, "must be one of atomic, set, map");
+        problem_of(ps, PROBLEM_UNSUPPORTED, &type, "must be one of atomic, set, map");
     if (str_is(text, "map") && !json_count(keys.node))
-        problem_error(ps, &keys, "is required: a list of type map needs keys");
+        problem_of(ps, PROBLEM_REQUIRED, &keys, "is required: a list of type map needs keys");
     JSON_FOREACH(key, keys.node)
         if (!json_get_str(items, json_text(key, STR_NULL)))
             problem_error(ps, &keys, "\"%.*s\" is not a property of the items", STR_ARG(json_text(key, STR_NULL)));
@@ -144,7 +144,7 @@ static void check_choices(const struct place *at, struct problems *ps)
                 struct place below = place_member(&choice, elsewhere[k]);
 
                 if (below.node)
-                    problem_error(ps, &below, "Forbidden: must be empty to be structural");
+                    problem_of(ps, PROBLEM_FORBIDDEN, &below, "must be empty to be structural");
             }
             check_pattern(&choice, ps);
         }
@@ -161,7 +161,7 @@ static void check_default(const struct place *at, struct problems *ps)
     structural_check(at->node, &value, &own);
     VEC_FOREACH(p, &own.list)
         if (p->level == PROBLEM_ERROR)
-            problem_error(ps, &value, "%.*s", STR_ARG(p->text));
+            problem_of(ps, p->kind, &value, "%.*s", STR_ARG(p->text));
 }
 
 static void check_schema(const struct place *at, bool needs_type, struct problems *ps)
@@ -182,7 +182,7 @@ static void check_schema(const struct place *at, bool needs_type, struct problem
     if (json_count(rules.node))
         problem_warn(ps, &rules, "rules in CEL are kept, and not evaluated by this server");
     if (str_is(json_member_text(at->node, "type"), "array") && !items.node)
-        problem_error(ps, &items, "is required: must be specified for a list");
+        problem_of(ps, PROBLEM_REQUIRED, &items, "is required: must be specified for a list");
     if (items.node)
         check_schema(&items, true, ps);
     if (json_is(others.node, JSON_OBJECT))
@@ -233,7 +233,7 @@ static void check_version(const struct place *at, struct problems *ps)
     definition_check_path(&scale, "statusReplicasPath", ".status.", ps);
     definition_check_path(&scale, "labelSelectorPath", ".", ps);
     if (!json_is(open.node, JSON_OBJECT)) {
-        problem_error(ps, &open, "is required: schemas are required");
+        problem_of(ps, PROBLEM_REQUIRED, &open, "is required: schemas are required");
         return;
     }
     check_schema(&open, false, ps);
@@ -254,7 +254,7 @@ static void check_versions(const struct place *spec, struct problems *ps)
         n_stored += json_bool(json_get(v, "storage"), false);
         check_version(&at, ps);
         if (!map_add(&seen, ps->arena, json_member_text(v, "name")))
-            problem_error(ps, &name, "must be unique");
+            problem_of(ps, PROBLEM_DUPLICATE, &name, "must be unique");
     }
     map_done(&seen);
     if (i && n_stored != 1)

@@ -204,7 +204,7 @@ static void check_unique(const struct json *schema, const struct place *at, stru
         struct place below = place_item(at, item, i++);
 
         if (map_put(&seen, identity(ps->arena, keys, item), item))
-            problem_error(ps, &below, "there is another with the same %s", keys ? "keys" : "value");
+            problem_of(ps, PROBLEM_DUPLICATE, &below, "there is another with the same %s", keys ? "keys" : "value");
     }
     map_done(&seen);
 }
@@ -234,7 +234,7 @@ static void check_object(const struct json *schema, const struct place *at, stru
         struct place below = { at, json_get_str(at->node, json_text(name, STR_NULL)), json_text(name, STR_NULL), 0 };
 
         if (!below.node)
-            problem_error(ps, &below, "is required");
+            problem_of(ps, PROBLEM_REQUIRED, &below, "is required");
     }
     JSON_FOREACH(m, at->node) {
         const struct json *own = json_get_str(json_get(schema, "properties"), json_key(m));
@@ -290,8 +290,8 @@ static void check_enum(const struct json *schema, const struct place *at, struct
         json_print(&all, v);
     }
     json_print(&got, at->node);
-    problem_error(ps, at, "supported values: %.*s (got %.*s)", STR_ARG(buf_view(&all)),
-                  STR_ARG(str_cut(buf_view(&got), 100)));
+    problem_of(ps, PROBLEM_UNSUPPORTED, at, "supported values: %.*s (got %.*s)", STR_ARG(buf_view(&all)),
+               STR_ARG(str_cut(buf_view(&got), 100)));
 }
 
 void structural_check(const struct json *schema, const struct place *at, struct problems *ps)

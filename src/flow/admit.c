@@ -86,7 +86,7 @@ void admit_jobtemplate(struct arena *a, struct json *template, const struct json
     else if (!spec) {
         struct place at = place_member(&root, "spec");
 
-        problem_error(ps, &at, "is required: the spec of a Job");
+        problem_of(ps, PROBLEM_REQUIRED, &at, "is required: the spec of a Job");
     }
 }
 
@@ -150,7 +150,7 @@ static void check_probe(const struct place *depends, struct problems *ps)
             if (k == 0)
                 check_http(&at, ps);
             if (k == 2 && !json_text(phase.node, STR("")).n)
-                problem_error(ps, &phase, "is required: a phase of pods, such as Running");
+                problem_of(ps, PROBLEM_REQUIRED, &phase, "is required: a phase of pods, such as Running");
         }
     }
 }
@@ -187,7 +187,7 @@ static void check_patch(const struct place *flow, struct problems *ps)
         struct place at = place_item(&tasks, task, i++), name = place_member(&at, "name");
 
         if (!json_text(name.node, STR("")).n)
-            problem_error(ps, &name, "is required: the name of a task of the template, or of a new one");
+            problem_of(ps, PROBLEM_REQUIRED, &name, "is required: the name of a task of the template, or of a new one");
     }
 }
 
@@ -328,7 +328,7 @@ void admit_cronjob(struct arena *a, struct json *cron, const struct json *old, c
         struct place at = place_member(&spec, "jobTemplate"), inner = place_member(&at, "spec");
 
         if (!inner.node)
-            problem_error(ps, &inner, "is required: the spec of a Job");
+            problem_of(ps, PROBLEM_REQUIRED, &inner, "is required: the spec of a Job");
     }
 }
 

@@ -181,6 +181,10 @@ struct json_limits {
     size_t max_depth; /* of nesting; 0: 256; at most 4096 */
 };
 
+struct json_spot { /* 0, 0: unknown */
+    uint32_t line, col;
+};
+
 struct json_duplicate { /* a key that stood twice in one object */
     struct str key;
     uint32_t line, col; /* of the later key */
@@ -194,6 +198,7 @@ struct json_parse_options {
      * one stood. NULL: a duplicate key is an error. */
     void (*on_duplicate)(void *ctx, struct json_duplicate dup);
     void *ctx;
+    struct json_spot *ret_spot; /* of an error, which does not begin with its place then */
 };
 
 /* Strict RFC 8259, one value and white space. 'text' is borrowed by the tree. 'opt' may be NULL (defaults).

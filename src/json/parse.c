@@ -37,9 +37,17 @@ struct parser {
 
 /* ---- errors ---- */
 
+static int fail_spot(struct parser *ps, enum err_code code, struct json_spot spot, const char *what)
+{
+    if (!ps->opt->ret_spot)
+        return err_set(ps->e, code, "line %u, column %u: %s", spot.line, spot.col, what);
+    *ps->opt->ret_spot = spot;
+    return err_set(ps->e, code, "%s", what);
+}
+
 static const char *fail_code(struct parser *ps, const char *p, enum err_code code, const char *what)
 {
-    err_set(ps->e, code, "line %u, column %zu: %s", ps->line, (size_t)(p - ps->line_start) + 1, what);
+    fail_spot(ps, code, (struct json_spot){ ps->line, (uint32_t)(p - ps->line_start) + 1 }, what);
     return NULL;
 }
 
@@ -419,8 +427,8 @@ static int drop_duplicates(struct parser *ps, struct json *j, struct key_place p
         struct json_duplicate dup = duplicate_of(ps, &place, v[i].m);
 
         if (!ps->opt->on_duplicate)
-            return err_set(ps->e, ERR_SYNTAX, "line %u, column %u: duplicate key \"%.*s\"", dup.line, dup.col,
-                           (int)MIN_OF(dup.key.n, 200), dup.key.p);
+            return fail_spot(ps, ERR_SYNTAX, (struct json_spot){ dup.line, dup.col },
+                             arena_fmt(ps->arena, "duplicate key \"%.*s\"", STR_ARG(str_sub(dup.key, 0, 200))).p);
         if (!path.p)
             print_path(&path, ps->frame);
         dup.path = buf_view(&path);

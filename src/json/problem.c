@@ -44,48 +44,26 @@ static bool is_full(const struct problems *ps, enum problem_level level)
     return (level == PROBLEM_ERROR ? n_errors_kept : ps->list.n - n_errors_kept) >= PROBLEMS_MAX;
 }
 
-static struct problem problem_at(struct problems *ps, enum problem_level level, const struct place *at, const char *fmt,
-                                 va_list ap)
+void problem_of(struct problems *ps, enum problem_kind kind, const struct place *at, const char *fmt, ...)
 {
+    enum problem_level level = kind <= PROBLEM_UNKNOWN ? PROBLEM_WARNING : PROBLEM_ERROR;
+    struct problem p = { .level = level, .kind = kind, .seq = (uint32_t)ps->list.n };
+    bool is_kept = !is_full(ps, level);
     const struct place *seen = at;
-    struct problem p = { .level = level, .seq = (uint32_t)ps->list.n };
+    va_list ap;
 
+    ps->n_errors += level == PROBLEM_ERROR;
+    if (kind == PROBLEM_SHAPE ? ps->n_shapes++ >= PROBLEMS_MAX : !is_kept)
+        return;
     while (!seen->node && seen->up)
         seen = seen->up;
     if (seen->node)
         p.line = seen->node->line, p.col = seen->node->col;
     p.path = place_path(ps->arena, at);
+    va_start(ap, fmt);
     p.text = arena_vfmt(ps->arena, fmt, ap);
-    return p;
-}
-
-void problem_add(struct problems *ps, enum problem_level level, const struct place *at, const char *fmt, ...)
-{
-    bool is_kept = !is_full(ps, level);
-    va_list ap;
-
-    ps->n_errors += level == PROBLEM_ERROR;
-    if (!is_kept)
-        return;
-    va_start(ap, fmt);
-    *vec_push(ps->arena, &ps->list) = problem_at(ps, level, at, fmt, ap);
     va_end(ap);
-}
-
-void problem_shape(struct problems *ps, const struct place *at, const char *fmt, ...)
-{
-    bool has_room = !is_full(ps, PROBLEM_ERROR);
-    struct problem p;
-    va_list ap;
-
-    ps->n_errors++;
-    if (ps->n_shapes++ >= PROBLEMS_MAX)
-        return;
-    va_start(ap, fmt);
-    p = problem_at(ps, PROBLEM_ERROR, at, fmt, ap);
-    va_end(ap);
-    p.is_shape = true;
-    if (has_room)
+    if (is_kept)
         vec_push(ps->arena, &ps->list);
     ps->list.v[ps->list.n - 1] = p;
 }
@@ -93,13 +71,9 @@ void problem_shape(struct problems *ps, const struct place *at, const char *fmt,
 void problem_unknown(struct problems *ps, const struct place *at, const char *near)
 {
     size_t n = ps->list.n;
+    struct str hint = near ? arena_fmt(ps->arena, ", did you mean \"%s\"?", near) : STR_NULL;
 
-    if (near)
-        problem_warn(ps, at, "unknown field \"%.*s\", did you mean \"%s\"?", STR_ARG(at->key), near);
-    else
-        problem_warn(ps, at, "unknown field \"%.*s\"", STR_ARG(at->key));
-    if (ps->list.n > n)
-        ps->list.v[n].is_unknown = true;
+    problem_of(ps, PROBLEM_UNKNOWN, at, "unknown field \"%.*s\"%.*s", STR_ARG(at->key), STR_ARG(hint));
     if (ps->list.n > n && near && !json_get(at->up->node, near)) { /* where both are there, each is its own mistake */
         struct place meant = { at->up, NULL, str_of(near), 0 };
 

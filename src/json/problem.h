@@ -12,15 +12,35 @@
 
 enum problem_level { PROBLEM_WARNING, PROBLEM_ERROR };
 
+/* What a program has to know of a problem; the text is for the reader, and only these still look into one of ours:
+ *
+ *     server/status.c    moves the value, "must … (got X)", to where Kubernetes has it, and takes the field off an error
+ *                        of the store, "metadata.name: …": the form changes, nothing is decided
+ *     cli/hint.c         looks for "Insufficient cpu" in why a job waits: with a server that is a condition of its
+ *                        PodGroup, text that the scheduler of that cluster wrote
+ *     node/doctor        takes "run: COMMAND" off an error, to show it as the cure
+ *
+ * Texts of others (the kernel, registries, API servers, OCI runtimes, programs in pods) have no kind. */
+enum problem_kind {
+    PROBLEM_ADVICE,      /* any other warning */
+    PROBLEM_UNKNOWN,     /* a warning: a field that is not known */
+    PROBLEM_INVALID,     /* any other error */
+    PROBLEM_SHAPE,       /* nobody can read the value as what the field is */
+    PROBLEM_REQUIRED,    /* nothing is there */
+    PROBLEM_UNSUPPORTED, /* none of the values that the field can have */
+    PROBLEM_DUPLICATE,
+    PROBLEM_FORBIDDEN, /* it may not be set, or may not change */
+    PROBLEM_KIND_MAX,
+};
+
 struct problem {
-    enum problem_level level;
+    enum problem_level level; /* that of its kind, until problems_merge() makes an error of a misspelling */
+    enum problem_kind kind;
     struct str path;
     struct str text;
     uint32_t line, col;
     uint32_t seq;     /* order of finding, for equal places */
-    bool is_unknown;  /* a field that is not known */
-    struct str meant; /* … and the path of the one that was probably meant; else empty */
-    bool is_shape;    /* an error: the value cannot be decoded as this field */
+    struct str meant; /* PROBLEM_UNKNOWN: the path of the field that was probably meant; else empty */
 };
 
 /* A document can be wrong a million times; this many errors, and as many warnings, are worth keeping. */
@@ -30,7 +50,7 @@ struct problems {
     struct arena *arena; /* owns paths and texts */
     VEC(struct problem) list;
     size_t n_errors; /* all of them, kept or not */
-    size_t n_shapes; /* of those: is_shape */
+    size_t n_shapes; /* of those: PROBLEM_SHAPE */
 };
 
 /* Where a check is in the document: frames on the stack of the walking functions, so that no path is ever built
@@ -54,15 +74,12 @@ static inline struct place place_item(const struct place *up, const struct json 
 /* "spec.tasks[0].replicas"; keys with dots or slashes are written [app.kubernetes.io/name]. Root: "". */
 struct str place_path(struct arena *a, const struct place *at);
 
-/* Report at a place. If the node is missing, the nearest one above it gives line and column. */
-void problem_add(struct problems *ps, enum problem_level level, const struct place *at, const char *fmt, ...)
+/* Report at a place. If the node is missing, the nearest one above it gives line and column. A PROBLEM_SHAPE is kept
+ * also where the list is full, in the place of the last. */
+void problem_of(struct problems *ps, enum problem_kind kind, const struct place *at, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-#define problem_error(ps, at, ...) problem_add((ps), PROBLEM_ERROR, (at), __VA_ARGS__)
-#define problem_warn(ps, at, ...)  problem_add((ps), PROBLEM_WARNING, (at), __VA_ARGS__)
-
-/* An error that is_shape. It is kept also where the list is full, in the place of the last. */
-void problem_shape(struct problems *ps, const struct place *at, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+#define problem_error(ps, at, ...) problem_of((ps), PROBLEM_INVALID, (at), __VA_ARGS__)
+#define problem_warn(ps, at, ...)  problem_of((ps), PROBLEM_ADVICE, (at), __VA_ARGS__)
 
 /* Warn of an unknown field; 'near' (may be NULL) is the name that was probably meant. */
 void problem_unknown(struct problems *ps, const struct place *at, const char *near);

@@ -153,15 +153,16 @@ static const char *quotes_hint(enum field_kind want, const struct json *j)
     return "";
 }
 
+/* 'hint' is about the value; NULL: it is not shown. */
 static void report_type(const struct place *at, const char *want, const char *hint, struct problems *ps)
 {
-    struct str got = schema_shown(ps->arena, at->node);
+    struct str got = hint ? schema_shown(ps->arena, at->node) : STR_NULL;
     const char *is = with_article(at->node->type);
 
     if (got.n)
-        problem_shape(ps, at, "must be %s, not %s (got %.*s%s)", want, is, STR_ARG(got), hint);
+        problem_of(ps, PROBLEM_SHAPE, at, "must be %s, not %s (got %.*s%s)", want, is, STR_ARG(got), hint);
     else
-        problem_shape(ps, at, "must be %s, not %s", want, is);
+        problem_of(ps, PROBLEM_SHAPE, at, "must be %s, not %s", want, is);
 }
 
 static const char *enum_wrong(struct arena *a, const struct field *f, const struct json *j)
@@ -253,6 +254,17 @@ static const char *value_wrong(struct arena *a, const struct field *f, const str
     return !wrong && f->check ? f->check(a, j) : wrong;
 }
 
+/* Of a value that value_wrong() says something about. */
+static enum problem_kind kind_of_wrong(const struct field *f, const struct json *j)
+{
+    if (f->kind == FIELD_ANY ||
+        (is_int(f, j) && !int_fits(f, j))) /* checks of FIELD_ANY say which types may be there */
+        return PROBLEM_SHAPE;
+    if (j->type == JSON_STRING && f->values)
+        return PROBLEM_UNSUPPORTED;
+    return j->type == JSON_STRING && j->n == 0 && f->flags & FIELD_NOT_EMPTY ? PROBLEM_REQUIRED : PROBLEM_INVALID;
+}
+
 static void schema_check_value(const struct field *f, const struct place *at, struct problems *ps)
 {
     const struct json *j = at->node;
@@ -261,15 +273,12 @@ static void schema_check_value(const struct field *f, const struct place *at, st
     if (j->type == JSON_NULL)
         return;
     if (!(kinds[f->kind].types & TYPE_BIT(j->type))) {
-        report_type(at, kinds[f->kind].want, quotes_hint(f->kind, j), ps);
+        report_type(at, kinds[f->kind].want, f->flags & FIELD_SECRET ? NULL : quotes_hint(f->kind, j), ps);
         return;
     }
     wrong = value_wrong(ps->arena, f, j);
-    /* Is a wrong value of the right type also impossible to decode? Checks of FIELD_ANY say which types may be there. */
-    if (wrong && (f->kind == FIELD_ANY || (is_int(f, j) && !int_fits(f, j))))
-        problem_shape(ps, at, "%s", wrong);
-    else if (wrong)
-        problem_error(ps, at, "%s", wrong);
+    if (wrong)
+        problem_of(ps, kind_of_wrong(f, j), at, "%s", wrong);
     else if (f->kind == FIELD_OBJECT && f->sub)
         schema_check(f->sub, at, ps);
 }
@@ -300,9 +309,9 @@ static void check_field(const struct field *f, const struct place *at, struct pr
     if (f->shape == SHAPE_ONE) {
         schema_check_value(f, at, ps);
     } else if (j->type != (f->shape == SHAPE_LIST ? JSON_ARRAY : JSON_OBJECT)) {
-        report_type(at, f->shape == SHAPE_LIST ? "a list" : "an object", "", ps);
+        report_type(at, f->shape == SHAPE_LIST ? "a list" : "an object", f->flags & FIELD_SECRET ? NULL : "", ps);
     } else if (j->n == 0 && f->flags & FIELD_NOT_EMPTY) {
-        problem_error(ps, at, "must not be empty");
+        problem_of(ps, PROBLEM_REQUIRED, at, "must not be empty");
     } else {
         check_items(f, at, ps);
     }
@@ -317,7 +326,7 @@ static void schema_check_required(const struct schema *s, const struct place *at
             continue;
         below = place_member(at, s->fields[i].name);
         if (!below.node || below.node->type == JSON_NULL)
-            problem_error(ps, &below, "is required");
+            problem_of(ps, PROBLEM_REQUIRED, &below, "is required");
     }
 }
 
@@ -327,7 +336,7 @@ void schema_check(const struct schema *s, const struct place *at, struct problem
         if (at->node)
             report_type(at, "an object", "", ps);
         else
-            problem_error(ps, at, "is required");
+            problem_of(ps, PROBLEM_REQUIRED, at, "is required");
         return;
     }
     JSON_FOREACH(m, at->node) {

@@ -31,6 +31,7 @@ enum field_flag {
     FIELD_DEPRECATED = 8,
     FIELD_MERGE = 16,   /* list of scalars that strategic merge joins as a set */
     FIELD_REPLACE = 32, /* object that strategic merge takes as a whole */
+    FIELD_SECRET = 64,  /* its value is not shown in a problem */
 };
 
 #define FIELD_NO_OFFSET ((uint32_t)-1)

@@ -71,24 +71,10 @@ static int config_bad(struct loader *l, const struct field_at *at, const char *f
 
 /* ---- reading files ---- */
 
-/* What stands in such a field is not to be seen in a message. */
-static bool config_is_secret(struct str path)
-{
-    static const char *const names[] = { ".token", ".password", "-data" };
-
-    for (size_t i = 0; i < ARRAY_LEN(names); i++)
-        if (str_ends(path, str_of(names[i])))
-            return true;
-    return str_has(path, STR(".exec.env"));
-}
-
 static struct str problem_text(const struct file *f, struct arena *a, const struct problem *p)
 {
-    const char *got = config_is_secret(p->path) ? strstr(p->text.p, " (got") : NULL;
-    struct str text = got ? str_sub(p->text, 0, (size_t)(got - p->text.p)) : p->text;
-
     return arena_fmt(a, "%.*s: line %u: %.*s%s%.*s", STR_ARG(f->path), p->line, STR_ARG(p->path), p->path.n ? ": " : "",
-                     STR_ARG(text));
+                     STR_ARG(p->text));
 }
 
 static int file_check(struct loader *l, const struct file *f, const struct json *tree)

@@ -12,7 +12,7 @@
 SCHEMA_DECODED(static, cluster_part, "Cluster", struct cluster_part, offsetof(struct cluster_part, raw),
     D_STR("server", struct cluster_part, server),
     D_STR("certificate-authority", struct cluster_part, ca_file),
-    D_STR("certificate-authority-data", struct cluster_part, ca_data),
+    D_STR("certificate-authority-data", struct cluster_part, ca_data, SECRET),
     D_STR("tls-server-name", struct cluster_part, server_name),
     D_STR("proxy-url", struct cluster_part, proxy),
     D_FLAG("insecure-skip-tls-verify", struct cluster_part, is_insecure),
@@ -20,8 +20,8 @@ SCHEMA_DECODED(static, cluster_part, "Cluster", struct cluster_part, offsetof(st
     D_KEEP("extensions", struct cluster_part, extensions));
 
 SCHEMA_DECODED(static, exec_env, "ExecEnvVar", struct exec_env, FIELD_NO_OFFSET,
-    D_STR("name", struct exec_env, name, NEEDED),
-    D_STR("value", struct exec_env, value));
+    D_STR("name", struct exec_env, name, .flags = FIELD_REQUIRED | FIELD_NOT_EMPTY | FIELD_SECRET),
+    D_STR("value", struct exec_env, value, SECRET));
 
 SCHEMA_DECODED(static, kube_exec, "ExecConfig", struct kube_exec, offsetof(struct kube_exec, raw),
     D_STR("command", struct kube_exec, command, NEEDED),
@@ -30,18 +30,18 @@ SCHEMA_DECODED(static, kube_exec, "ExecConfig", struct kube_exec, offsetof(struc
     D_STR("installHint", struct kube_exec, hint),
     D_STR("interactiveMode", struct kube_exec, interactive, ONE_OF("Never", "IfAvailable", "Always")),
     D_STRS("args", struct kube_exec, args),
-    D_OBJS("env", struct kube_exec, env, &exec_env),
+    D_OBJS("env", struct kube_exec, env, &exec_env, SECRET),
     D_FLAG("provideClusterInfo", struct kube_exec, tells_cluster));
 
 SCHEMA_DECODED(static, user_part, "AuthInfo", struct user_part, offsetof(struct user_part, raw),
     D_STR("client-certificate", struct user_part, cert_file),
-    D_STR("client-certificate-data", struct user_part, cert_data),
+    D_STR("client-certificate-data", struct user_part, cert_data, SECRET),
     D_STR("client-key", struct user_part, key_file),
-    D_STR("client-key-data", struct user_part, key_data),
-    D_STR("token", struct user_part, token),
+    D_STR("client-key-data", struct user_part, key_data, SECRET),
+    D_STR("token", struct user_part, token, SECRET),
     D_STR("tokenFile", struct user_part, token_file),
     D_STR("username", struct user_part, username),
-    D_STR("password", struct user_part, password),
+    D_STR("password", struct user_part, password, SECRET),
     D_STR("as", struct user_part, as),
     D_STR("as-uid", struct user_part, as_uid),
     D_STRS("as-groups", struct user_part, as_groups),

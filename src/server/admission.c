@@ -161,9 +161,9 @@ static void check_storage(const struct place *spec, const struct place *amounts,
     struct quantity q;
 
     if (!json_count(modes.node))
-        problem_error(ps, &modes, "Required value: at least 1 access mode is required");
+        problem_of(ps, PROBLEM_REQUIRED, &modes, "at least 1 access mode is required");
     if (!at.node)
-        problem_error(ps, &at, "is required");
+        problem_of(ps, PROBLEM_REQUIRED, &at, "is required");
     else if (quantity_parse(json_text(at.node, STR_NULL), &q, NULL) == 0 &&
              quantity_cmp(q, (struct quantity){ 0 }) <= 0)
         problem_error(ps, &at, "must be greater than zero");
@@ -183,9 +183,9 @@ static void admit_claim_write(struct server_request *rq, struct json *object, co
         check_storage(&spec, &requests, ps);
     if (old && json_is(spec.node, JSON_OBJECT) && json_is(json_get(old->root, "spec"), JSON_OBJECT) &&
         has_other_spec(rq->arena, json_get(object, "spec"), json_get(old->root, "spec")))
-        problem_error(ps, &spec,
-                      "Forbidden: spec is immutable after creation except resources.requests and "
-                      "volumeAttributesClassName");
+        problem_of(ps, PROBLEM_FORBIDDEN, &spec,
+                   "spec is immutable after creation except resources.requests and "
+                   "volumeAttributesClassName");
 }
 
 static void admit_volume_write(struct server_request *rq, struct json *object, const struct object *old,
@@ -247,7 +247,7 @@ static void check_fixed(struct server_request *rq, struct json *object, const st
         if (!old || json_equal(at.node, before) ||
             (!before && rows[i].usual && str_is(json_text(at.node, STR_NULL), rows[i].usual)))
             continue;
-        problem_error(ps, &at, "Forbidden: may not be changed in an update.");
+        problem_of(ps, PROBLEM_FORBIDDEN, &at, "may not be changed in an update.");
     }
 }
 
@@ -262,9 +262,10 @@ static void admit_class_write(struct server_request *rq, struct json *object, co
 
     check_plain(rq, object, NULL, ps);
     if (!old && str_starts(object_name(object), STR("system-")))
-        problem_error(ps, &name, "Forbidden: names that begin with system- are reserved");
+        problem_of(ps, PROBLEM_FORBIDDEN, &name, "names that begin with system- are reserved");
     if (!old && json_i64(value.node, 0) > CLASS_VALUE_MAX)
-        problem_error(ps, &value, "Forbidden: maximum allowed value of a user defined priority is %d", CLASS_VALUE_MAX);
+        problem_of(ps, PROBLEM_FORBIDDEN, &value, "maximum allowed value of a user defined priority is %d",
+                   CLASS_VALUE_MAX);
     check_fixed(rq, object, old, fixed, ps);
 }
 
@@ -400,7 +401,7 @@ int admission_write(struct server_request *rq, struct json *object, const struct
     if (rq->failure.message.n) /* the cluster lacks what it names */
         return -1;
     VEC_FOREACH(p, &ps.list)
-        if (!str_has(p->text, STR("unknown field"))) /* those were reported already */
+        if (p->kind != PROBLEM_UNKNOWN) /* those were reported already */
             warn(rq, "%.*s: %.*s", STR_ARG(p->path), STR_ARG(p->text));
     return access_write(rq, object, old); /* after the rules: problems of the object itself are reported first */
 }

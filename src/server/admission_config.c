@@ -43,12 +43,12 @@ static void check_immutable(struct json *object, const struct object *old, struc
     if (!old || !json_bool(json_get(old->root, "immutable"), false))
         return;
     if (!json_bool(word.node, false))
-        problem_error(ps, &word, "Forbidden: field is immutable when `immutable` is set");
+        problem_of(ps, PROBLEM_FORBIDDEN, &word, "field is immutable when `immutable` is set");
     for (size_t i = 0; i < ARRAY_LEN(members); i++) {
         struct place at = place_member(&root, members[i]);
 
         if (!json_equal(at.node, json_get(old->root, members[i])))
-            problem_error(ps, &at, "Forbidden: field is immutable when `immutable` is set");
+            problem_of(ps, PROBLEM_FORBIDDEN, &at, "field is immutable when `immutable` is set");
     }
 }
 
@@ -108,13 +108,13 @@ static void check_type(struct json *object, const struct object *old, struct pro
     struct str text = json_text(type.node, STR_NULL);
 
     if (old && !str_eq(text, json_member_text(old->root, "type")))
-        problem_error(ps, &type, "Invalid value: \"%.*s\": field is immutable", STR_ARG(text));
+        problem_error(ps, &type, "\"%.*s\": field is immutable", STR_ARG(text));
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         if (str_is(text, rows[i].type) && !json_get(data.node, rows[i].key))
-            problem_error(ps, &data, "Required value: a Secret of type %s has the key %s", rows[i].type, rows[i].key);
+            problem_of(ps, PROBLEM_REQUIRED, &data, "a Secret of type %s has the key %s", rows[i].type, rows[i].key);
     if (str_is(text, "kubernetes.io/basic-auth") && !json_get(data.node, "username") &&
         !json_get(data.node, "password"))
-        problem_error(ps, &data, "Required value: a Secret of this type has the key username, password, or both");
+        problem_of(ps, PROBLEM_REQUIRED, &data, "a Secret of this type has the key username, password, or both");
 }
 
 /* Logins to registries must be JSON. */
@@ -142,7 +142,7 @@ static void check_account(struct json *object, struct problems *ps)
 
     if (str_is(json_member_text(object, "type"), "kubernetes.io/service-account-token") &&
         !json_member_text(annotations.node, "kubernetes.io/service-account.name").n)
-        problem_error(ps, &annotations, "Required value: kubernetes.io/service-account.name");
+        problem_of(ps, PROBLEM_REQUIRED, &annotations, "kubernetes.io/service-account.name");
 }
 
 void admit_secret_write(struct server_request *rq, struct json *object, const struct object *old, struct problems *ps)

@@ -26,9 +26,9 @@ static void check_address(const struct place *at, struct problems *ps)
     if (inet_pton(AF_INET, z, &a) == 1) {
         for (size_t i = 0; i < ARRAY_LEN(unfit); i++)
             if ((ntohl(a.s_addr) & unfit[i].mask) == unfit[i].network)
-                problem_error(ps, at, "Invalid value: \"%s\": %s", z, unfit[i].what);
+                problem_error(ps, at, "\"%s\": %s", z, unfit[i].what);
     } else if (inet_pton(AF_INET6, z, &other) != 1) {
-        problem_error(ps, at, "Invalid value: \"%.*s\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
+        problem_error(ps, at, "\"%.*s\": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)",
                       STR_ARG(str_sub(text, 0, 60)));
     }
 }

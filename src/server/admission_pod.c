@@ -272,9 +272,9 @@ static void check_ephemeral(const struct json *spec, const struct place *list, s
 
         schema_check(&schema_ephemeral_container, &at, ps);
         if (count_named(spec, json_text(name.node, STR_NULL)) > 1)
-            problem_error(ps, &name, "must be unique among all containers of the pod");
+            problem_of(ps, PROBLEM_DUPLICATE, &name, "must be unique among all containers of the pod");
         if (!json_text(image.node, STR_NULL).n)
-            problem_error(ps, &image, "is required");
+            problem_of(ps, PROBLEM_REQUIRED, &image, "is required");
     }
 }
 
@@ -295,7 +295,7 @@ static void add_ephemeral(struct server_request *rq, struct json *pod, const str
     struct json *whole = spec_copy(rq->arena, old->root);
 
     if (!has_all(before, list.node))
-        problem_error(ps, &list, "Forbidden: existing ephemeral containers may not be removed or changed");
+        problem_of(ps, PROBLEM_FORBIDDEN, &list, "existing ephemeral containers may not be removed or changed");
     if (list.node)
         json_set(whole, "ephemeralContainers", json_copy(rq->arena, list.node));
     check_ephemeral(whole, &list, ps);
@@ -332,12 +332,11 @@ static void check_change(struct server_request *rq, struct json *pod, const stru
     if (json_is(spec.node, JSON_OBJECT) && json_equal(spec.node, allowed_change(rq->arena, before, spec.node)))
         admit_pod_check(&root, false, ps);
     else
-        problem_error(
-            ps, &spec,
-            "Forbidden: pod updates may not change fields other than `spec.containers[*].image`, "
-            "`spec.initContainers[*].image`, `spec.activeDeadlineSeconds`, `spec.tolerations` (only additions "
-            "to existing tolerations), `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it "
-            "was previously negative)");
+        problem_of(ps, PROBLEM_FORBIDDEN, &spec,
+                   "pod updates may not change fields other than `spec.containers[*].image`, "
+                   "`spec.initContainers[*].image`, `spec.activeDeadlineSeconds`, `spec.tolerations` (only additions "
+                   "to existing tolerations), `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it "
+                   "was previously negative)");
 }
 
 /* A client that writes its file again does not know where the pod is. */

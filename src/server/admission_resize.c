@@ -21,14 +21,15 @@ static bool resize_keeps_containers(const struct place *spec, const struct json 
         size_t i = 0;
 
         if (json_count(list.node) != json_count(old)) {
-            problem_error(ps, &list, "Forbidden: %s may not be added or removed on resize", resize_lists[k]);
+            problem_of(ps, PROBLEM_FORBIDDEN, &list, "%s may not be added or removed on resize", resize_lists[k]);
             continue;
         }
         JSON_FOREACH(c, list.node) {
             struct place at = place_item(&list, c, i), name = place_member(&at, "name");
 
             if (!str_eq(json_text(name.node, STR_NULL), json_member_text(json_at(old, i++), "name")))
-                problem_error(ps, &name, "Forbidden: %s may not be renamed or reordered on resize", resize_lists[k]);
+                problem_of(ps, PROBLEM_FORBIDDEN, &name, "%s may not be renamed or reordered on resize",
+                           resize_lists[k]);
         }
     }
     return ps->n_errors == n_errors;
@@ -48,9 +49,9 @@ static void resize_check_amounts(const struct place *amounts, const struct json 
         is_other |= !may_change && !(old && json_equal(q, old));
     }
     if (is_removed)
-        problem_error(ps, amounts, "Forbidden: resource %s cannot be removed", what);
+        problem_of(ps, PROBLEM_FORBIDDEN, amounts, "resource %s cannot be removed", what);
     if (is_other)
-        problem_error(ps, spec, "Forbidden: only cpu and memory resources are mutable");
+        problem_of(ps, PROBLEM_FORBIDDEN, spec, "only cpu and memory resources are mutable");
 }
 
 /* Init containers that end before the others start have what they have. */
@@ -62,7 +63,7 @@ static void resize_check_container(const struct place *c, const struct json *bef
 
     if (is_init && !str_is(json_member_text(before, "restartPolicy"), "Always")) {
         if (!resources_same(resources.node, old))
-            problem_error(ps, spec, "Forbidden: resources for non-sidecar init containers are immutable");
+            problem_of(ps, PROBLEM_FORBIDDEN, spec, "resources for non-sidecar init containers are immutable");
         return;
     }
     for (size_t i = 0; i < ARRAY_LEN(resize_amounts); i++) {
@@ -106,7 +107,7 @@ void admit_pod_resize(struct server_request *rq, struct json *pod, struct json *
     struct place root = { .node = pod }, spec = place_member(&root, "spec");
 
     if (json_count(json_get(spec.node, "resources")) || json_count(json_get(before, "resources"))) {
-        problem_error(ps, &spec, "Forbidden: resize of pods with pod-level resources is forbidden");
+        problem_of(ps, PROBLEM_FORBIDDEN, &spec, "resize of pods with pod-level resources is forbidden");
         return;
     }
     if (!resize_keeps_containers(&spec, before, ps))

@@ -98,19 +98,17 @@ static void check_address(struct server_request *rq, const struct place *spec, c
     if (str_eq(c.address, was) || is_elsewhere(spec->node))
         return;
     if (was.n && !is_elsewhere(before)) {
-        problem_error(ps, &at, "Invalid value: \"%.*s\": may not change once set", STR_ARG(c.address));
+        problem_error(ps, &at, "\"%.*s\": may not change once set", STR_ARG(c.address));
         return;
     }
     if (!c.address.n || str_is(c.address, "None"))
         return;
     store_list(rq->server->opt.store, rq->type, STR_NULL, look_at_service, &c);
     if (!is_in_range(c.address))
-        problem_error(ps, &at,
-                      "Invalid value: \"%.*s\": must be empty, \"None\", or an address within " AGENT_SERVICE_SUBNET,
+        problem_error(ps, &at, "\"%.*s\": must be empty, \"None\", or an address within " AGENT_SERVICE_SUBNET,
                       STR_ARG(c.address));
     else if (c.is_taken)
-        problem_error(ps, &at, "Invalid value: \"%.*s\": failed to allocate IP: provided IP is already allocated",
-                      STR_ARG(c.address));
+        problem_error(ps, &at, "\"%.*s\": failed to allocate IP: provided IP is already allocated", STR_ARG(c.address));
 }
 
 static void hold_address(void *ctx, const struct object *o)
@@ -237,11 +235,10 @@ static void check_node_port(const struct place *at, const struct json *port,
     int64_t number = json_i64(at->node, 0);
 
     if (number < NODE_PORT_FIRST || number > NODE_PORT_LAST)
-        problem_error(ps, at,
-                      "Invalid value: %lld: provided port is not in the valid range. The range of valid ports is %d-%d",
+        problem_error(ps, at, "%lld: provided port is not in the valid range. The range of valid ports is %d-%d",
                       (long long)number, NODE_PORT_FIRST, NODE_PORT_LAST);
     else if (node_port_is_held(held, protocol_row(port), number))
-        problem_error(ps, at, "Invalid value: %lld: provided port is already allocated", (long long)number);
+        problem_error(ps, at, "%lld: provided port is already allocated", (long long)number);
 }
 
 /* A client that changes the type need not clear each port. */
@@ -257,7 +254,7 @@ static void leave_node_ports(const struct place *list, const struct json *before
         if (has_node_ports(before))
             json_remove(port, "nodePort");
         else
-            problem_error(ps, &at, "Forbidden: may not be used when `type` is 'ClusterIP'");
+            problem_of(ps, PROBLEM_FORBIDDEN, &at, "may not be used when `type` is 'ClusterIP'");
     }
 }
 
@@ -275,7 +272,7 @@ static void give_node_ports(struct server_request *rq, const struct place *list,
         else if ((number = choose_port(rq->arena, held, port, before)) != 0)
             json_set(port, "nodePort", json_int(rq->arena, number));
         else
-            problem_error(ps, &at, "Invalid value: 0: failed to allocate a nodePort: range is full");
+            problem_error(ps, &at, "0: failed to allocate a nodePort: range is full");
         node_port_hold(held, port);
     }
 }
@@ -309,7 +306,7 @@ static void check_port(struct arena *a, const struct place *at, bool is_only, st
     struct str text = json_text(name.node, STR_NULL);
 
     if (!text.n && !is_only)
-        problem_error(ps, &name, "Required value: a Service with several ports names them");
+        problem_of(ps, PROBLEM_REQUIRED, &name, "a Service with several ports names them");
     if (text.n && !map_add(seen, a, arena_fmt(a, "name %.*s", STR_ARG(text))))
         problem_error(ps, &name, "Duplicate value: \"%.*s\"", STR_ARG(text));
     if (!map_add(seen, a, port_key(a, at->node)))
@@ -326,7 +323,7 @@ static void admission_service_check_ports(struct arena *a, const struct place *s
     size_t i = 0;
 
     if (!json_count(list.node) && !may_lack)
-        problem_error(ps, &list, "Required value");
+        problem_of(ps, PROBLEM_REQUIRED, &list, "%s", "");
     map_init(&seen, map_seed_default());
     JSON_FOREACH(port, list.node) {
         struct place at = place_item(&list, port, i++);
@@ -353,7 +350,7 @@ static void check_elsewhere(const struct place *spec, struct problems *ps)
     struct place at = place_member(spec, "externalName");
 
     if (is_elsewhere(spec->node) && !json_text(at.node, STR_NULL).n)
-        problem_error(ps, &at, "is required of an ExternalName");
+        problem_of(ps, PROBLEM_REQUIRED, &at, "is required of an ExternalName");
 }
 
 static void check_outside(const struct place *spec, struct problems *ps)

@@ -146,7 +146,7 @@ static int fail_shape(struct server_request *rq, const char *kind, const char *v
 
     problems_sort(ps);
     VEC_FOREACH(p, &ps->list)
-        if (p->is_shape)
+        if (p->kind == PROBLEM_SHAPE)
             *vec_push(rq->arena, &shapes.list) = *p;
     if (rq->type && (is_custom(rq->type) || is_patched(rq)))
         return fail_problems(rq, &shapes);
@@ -229,7 +229,7 @@ int body_check_fields(struct server_request *rq, struct json *object)
         structural_unknown(t->custom->schema, &root, &ps);
     if (rq->validation != VALIDATE_IGNORE)
         VEC_FOREACH(p, &ps.list)
-            if (p->level == PROBLEM_WARNING && str_has(p->text, STR("unknown field")))
+            if (p->kind == PROBLEM_UNKNOWN)
                 *vec_push(rq->arena, &rq->odd_fields) = arena_fmt(rq->arena, "unknown field \"%.*s\"",
                                                                   STR_ARG(p->path));
     if (t->custom)

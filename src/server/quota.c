@@ -89,7 +89,7 @@ static void check_scopes(const struct place *spec, struct problems *ps)
 
     JSON_FOREACH(s, scopes.node)
         if (!is_scope(json_text(s, STR_NULL)))
-            problem_error(ps, &scopes, "Invalid value: \"%.*s\": unsupported scope", STR_ARG(json_text(s, STR_NULL)));
+            problem_error(ps, &scopes, "\"%.*s\": unsupported scope", STR_ARG(json_text(s, STR_NULL)));
     JSON_FOREACH(r, rules.node) {
         struct place at = place_item(&rules, r, i++), name = place_member(&at, "scopeName"),
                      how = place_member(&at, "operator"), values = place_member(&at, "values");
@@ -97,14 +97,13 @@ static void check_scopes(const struct place *spec, struct problems *ps)
         bool takes_values = str_is(word, "In") || str_is(word, "NotIn");
 
         if (!is_scope(json_text(name.node, STR_NULL)))
-            problem_error(ps, &name, "Invalid value: \"%.*s\": unsupported scope",
-                          STR_ARG(json_text(name.node, STR_NULL)));
+            problem_error(ps, &name, "\"%.*s\": unsupported scope", STR_ARG(json_text(name.node, STR_NULL)));
         if (!takes_values && !str_is(word, "Exists") && !str_is(word, "DoesNotExist"))
-            problem_error(ps, &how, "Invalid value: \"%.*s\": not a valid selector operator", STR_ARG(word));
+            problem_error(ps, &how, "\"%.*s\": not a valid selector operator", STR_ARG(word));
         else if (takes_values && !json_count(values.node))
-            problem_error(ps, &values, "Required value: must be at least one value when `operator` is 'In' or 'NotIn'");
+            problem_of(ps, PROBLEM_REQUIRED, &values, "must be at least one value when `operator` is 'In' or 'NotIn'");
         else if (!takes_values && json_count(values.node))
-            problem_error(ps, &values, "Invalid value: must be no value when `operator` is 'Exists' or 'DoesNotExist'");
+            problem_error(ps, &values, "must be no value when `operator` is 'Exists' or 'DoesNotExist'");
     }
 }
 

@@ -116,17 +116,15 @@ int fail_err(struct server_request *rq, const struct err *e)
 /* ---- what is wrong with fields ---- */
 
 static const struct {
-    const char *begins, *reason, *word; /* of the sentence */
-} cause_rows[] = {
-    { "is required", "FieldValueRequired", "Required value" },
-    { "must not be empty", "FieldValueRequired", "Required value" },
-    { "must be one of", "FieldValueNotSupported", "Unsupported value" },
-    { "supported values: ", "FieldValueNotSupported", "Unsupported value" },
-    { "Forbidden", "FieldValueForbidden", NULL },
-    { "Invalid value", "FieldValueInvalid", NULL },
-    { "Required value", "FieldValueRequired", NULL },
-    { "there is another", "FieldValueDuplicate", "Duplicate value" },
-    { "must be unique", "FieldValueDuplicate", "Duplicate value" },
+    const char *reason, *word; /* the sentence begins with the word */
+} cause_rows[PROBLEM_KIND_MAX] = {
+    [PROBLEM_INVALID] = { "FieldValueInvalid", "Invalid value" },
+    [PROBLEM_SHAPE] = { "FieldValueInvalid", "Invalid value" },
+    [PROBLEM_UNKNOWN] = { "FieldValueInvalid", "Invalid value" },
+    [PROBLEM_REQUIRED] = { "FieldValueRequired", "Required value" },
+    [PROBLEM_UNSUPPORTED] = { "FieldValueNotSupported", "Unsupported value" },
+    [PROBLEM_DUPLICATE] = { "FieldValueDuplicate", "Duplicate value" },
+    [PROBLEM_FORBIDDEN] = { "FieldValueForbidden", "Forbidden" },
 };
 
 /* The value that a sentence ends with, "must … (got X)", to where Kubernetes has it: "X: must …". */
@@ -144,26 +142,14 @@ static struct str value_first(struct arena *a, struct str text)
     return arena_fmt(a, "%.*s: %.*s", (int)(text.n - at - got.n - 1), text.p + at + got.n, (int)at, text.p);
 }
 
-static void add_problem(struct server_request *rq, const struct problem *p)
-{
-    const char *reason = "FieldValueInvalid", *word = "Invalid value";
-
-    for (size_t i = 0; i < ARRAY_LEN(cause_rows); i++)
-        if (str_starts(p->text, str_of(cause_rows[i].begins))) {
-            reason = cause_rows[i].reason;
-            word = cause_rows[i].word;
-            break;
-        }
-    fail_cause(rq, reason, p->path,
-               word ? arena_fmt(rq->arena, "%s: %.*s", word, STR_ARG(value_first(rq->arena, p->text))) : p->text);
-}
-
 int fail_problems(struct server_request *rq, struct problems *ps)
 {
     begin_invalid(rq, rq->failure.name);
     VEC_FOREACH(p, &ps->list)
         if (p->level == PROBLEM_ERROR)
-            add_problem(rq, p);
+            fail_cause(rq, cause_rows[p->kind].reason, p->path,
+                       arena_fmt(rq->arena, "%s%s%.*s", cause_rows[p->kind].word, p->text.n ? ": " : "",
+                                 STR_ARG(value_first(rq->arena, p->text))));
     return -1;
 }
 

@@ -25,7 +25,9 @@ int yaml_fail(struct yaml_reader *r, enum err_code code, struct yaml_place at, c
     va_start(ap, fmt);
     vsnprintf(sentence, sizeof(sentence), fmt, ap);
     va_end(ap);
-    if (at.line)
+    if (r->opt->ret_spot)
+        *r->opt->ret_spot = (struct json_spot){ (uint32_t)at.line, (uint32_t)at.col };
+    if (at.line && !r->opt->ret_spot)
         err_set(r->e, code, "line %zu, column %zu: %s", at.line, at.col, sentence);
     else
         err_set(r->e, code, "%s", sentence);

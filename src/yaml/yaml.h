@@ -29,6 +29,7 @@ struct yaml_options {
     /* Called for each key that stands twice in one mapping; the last wins. NULL: a duplicate key is an error. */
     void (*on_duplicate)(void *ctx, struct json_duplicate dup);
     void *ctx;
+    struct json_spot *ret_spot; /* of an error, which does not begin with its place then */
 };
 
 struct yaml_docs { /* documents in order; empty documents (nothing between ---) are left out */

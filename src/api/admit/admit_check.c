@@ -94,45 +94,39 @@ bool check_is_full(const struct check *c)
     return c->ps->list.n >= 2 * PROBLEMS_MAX || c->ps->n_errors >= PROBLEMS_MAX;
 }
 
-static void check_add(struct check *c, enum problem_level level, const struct place *at, const char *fmt, va_list ap)
+void check_of(struct check *c, enum problem_kind kind, const struct place *at, const char *fmt, ...)
 {
-    if (level == PROBLEM_ERROR && check_is_full(c)) {
-        problem_add(c->ps, level, at, "more");
+    va_list ap;
+
+    if (kind > PROBLEM_UNKNOWN && check_is_full(c)) {
+        problem_of(c->ps, kind, at, "more");
         return;
     }
-    if (!name_map_find(&c->reported, place_key_of(c->arena, at), NULL))
-        problem_add(c->ps, level, at, "%s", arena_vfmt(c->arena, fmt, ap).p);
-}
-
-void check_error(struct check *c, const struct place *at, const char *fmt, ...)
-{
-    va_list ap;
-
+    if (name_map_find(&c->reported, place_key_of(c->arena, at), NULL))
+        return;
     va_start(ap, fmt);
-    check_add(c, PROBLEM_ERROR, at, fmt, ap);
-    va_end(ap);
-}
-
-void check_warn(struct check *c, const struct place *at, const char *fmt, ...)
-{
-    va_list ap;
-
-    va_start(ap, fmt);
-    check_add(c, PROBLEM_WARNING, at, fmt, ap);
+    problem_of(c->ps, kind, at, "%s", arena_vfmt(c->arena, fmt, ap).p);
     va_end(ap);
 }
 
 void check_error_instead(struct check *c, const struct place *at, const char *fmt, ...)
 {
-    size_t i;
+    struct problem *said;
+    struct str text;
     va_list ap;
+    size_t i;
 
     va_start(ap, fmt);
-    if (name_map_find(&c->reported, place_key_of(c->arena, at), &i))
-        c->ps->list.v[i].text = arena_vfmt(c->arena, fmt, ap);
-    else
-        check_add(c, PROBLEM_ERROR, at, fmt, ap);
+    text = arena_vfmt(c->arena, fmt, ap);
     va_end(ap);
+    if (!name_map_find(&c->reported, place_key_of(c->arena, at), &i)) {
+        check_error(c, at, "%s", text.p);
+        return;
+    }
+    said = &c->ps->list.v[i];
+    said->text = text;
+    if (said->kind != PROBLEM_SHAPE) /* those are counted */
+        said->kind = PROBLEM_INVALID;
 }
 
 struct str check_hint(struct arena *a, struct str word, const char *const *names, size_t n)
@@ -191,7 +185,7 @@ bool check_required(struct check *c, const struct place *up, const char *key)
 
     if (is_set(at.node) && !(json_is(at.node, JSON_STRING) && at.node->n == 0))
         return true;
-    check_error(c, &at, "is required");
+    check_of(c, PROBLEM_REQUIRED, &at, "is required");
     return false;
 }
 

@@ -39,8 +39,10 @@ struct check {
 struct check check_begin(struct problems *ps, size_t start);
 
 /* Report at a place, unless the schema check already did. */
-void check_error(struct check *c, const struct place *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-void check_warn(struct check *c, const struct place *at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void check_of(struct check *c, enum problem_kind kind, const struct place *at, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+#define check_error(c, at, ...) check_of((c), PROBLEM_INVALID, (at), __VA_ARGS__)
+#define check_warn(c, at, ...)  check_of((c), PROBLEM_ADVICE, (at), __VA_ARGS__)
 
 /* Are there more problems than anybody will read? Then they are only counted, and no words need be made. */
 bool check_is_full(const struct check *c);

@@ -345,7 +345,7 @@ static void admit_job_check_template(struct job_check *jc, const struct place *t
     struct str policy;
 
     if (!is_set(template.node))
-        check_error(jc->c, &template, "is required: a task needs a pod template");
+        check_of(jc->c, PROBLEM_REQUIRED, &template, "is required: a task needs a pod template");
     if (!json_is(template.node, JSON_OBJECT))
         return;
     pod_template_rules(jc->c, &template);

@@ -140,7 +140,7 @@ static void check_profile(struct check *c, const struct place *context, const ch
     if (!profile.node)
         return;
     if (is_localhost && json_text(file.node, STR("")).n == 0)
-        check_error(c, &file, "is required when type is Localhost");
+        check_of(c, PROBLEM_REQUIRED, &file, "is required when type is Localhost");
     if (!is_localhost && json_text(file.node, STR("")).n > 0)
         check_error(c, &file, "must only be set when type is Localhost");
     if (str_is(STR("seccompProfile"), key))
@@ -296,7 +296,7 @@ void pod_template_rules(struct check *c, const struct place *template)
     } else if (!is_set(spec.node)) {
         struct place containers = place_member(&spec, "containers");
 
-        check_error(c, &containers, "is required: a pod needs at least one container");
+        check_of(c, PROBLEM_REQUIRED, &containers, "is required: a pod needs at least one container");
     }
 }
 

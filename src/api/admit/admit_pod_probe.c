@@ -44,7 +44,7 @@ static void check_handler(struct check *c, const struct place *at, const char *c
     check_headers(c, &http);
     (void)check_one_of(c, at, kinds, n, "handler type");
     if (exec.node && (!is_set(command.node) || (command.node->type == JSON_ARRAY && command.node->n == 0)))
-        check_error(c, &command, "is required");
+        check_of(c, PROBLEM_REQUIRED, &command, "is required");
 }
 
 static void check_probe(struct check *c, const struct place *probe, bool wants_one_success, bool may_have_grace)

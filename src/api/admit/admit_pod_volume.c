@@ -272,7 +272,7 @@ void pod_mount_rules(struct pod_check *pc, const struct place *container)
 
         check_mount(pc, &mount, container->node);
         if (path.n && !name_map_add(pc->c->arena, &paths, path, 0, NULL))
-            check_error(pc->c, &at, "must be unique: \"%.*s\" is mounted already", STR_ARG(path));
+            check_of(pc->c, PROBLEM_DUPLICATE, &at, "must be unique: \"%.*s\" is mounted already", STR_ARG(path));
     }
     PLACE_FOREACH(device, &devices) {
         struct place at = place_member(&device, "devicePath");
@@ -281,6 +281,6 @@ void pod_mount_rules(struct pod_check *pc, const struct place *container)
         check_volume_name(pc, &device);
         check_no_dotdot(pc->c, &at);
         if (path.n && !name_map_add(pc->c->arena, &paths, path, 0, NULL))
-            check_error(pc->c, &at, "must be unique: \"%.*s\" is used already", STR_ARG(path));
+            check_of(pc->c, PROBLEM_DUPLICATE, &at, "must be unique: \"%.*s\" is used already", STR_ARG(path));
     }
 }

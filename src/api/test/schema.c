@@ -158,7 +158,7 @@ static void try_value(struct walk *w, struct json *value, const char *suffix, si
     VEC_FOREACH(p, &ps.list) {
         if (str_eq(p->path, path) && p->level == PROBLEM_ERROR)
             n++;
-        else if (p->level == PROBLEM_ERROR && !str_is(p->text, "is required"))
+        else if (p->level == PROBLEM_ERROR && p->kind != PROBLEM_REQUIRED)
             fail_msg("%s = %s: also %.*s: %.*s", path.p, shown.p, STR_ARG(p->path), STR_ARG(p->text));
     }
     if (n != want)

@@ -257,7 +257,7 @@ static void check_counts_shapes(void **state)
 
         schema_check(&shelf_schema, &root, &ps);
         VEC_FOREACH(p, &ps.list)
-            n += p->is_shape;
+            n += p->kind == PROBLEM_SHAPE;
         if (ps.n_errors != rows[i].errors || ps.n_shapes != rows[i].shapes || n != rows[i].shapes)
             fail_msg("%s: %zu errors, %zu of shape (%zu kept)", rows[i].in, ps.n_errors, ps.n_shapes, n);
     }
@@ -277,7 +277,7 @@ static void check_keeps_shapes(void **state)
     assert_int_equal(ps.n_errors, 2 * PROBLEMS_MAX + 1);
     assert_int_equal(ps.n_shapes, 1);
     assert_int_equal(ps.list.n, PROBLEMS_MAX);
-    assert_true(ps.list.v[ps.list.n - 1].is_shape);
+    assert_true(ps.list.v[ps.list.n - 1].kind == PROBLEM_SHAPE);
 }
 
 static void prunes(void **state)

@@ -154,7 +154,7 @@ static void causes(void **state)
 
     (void)state;
     problem_error(&ps, &queue, "must be text, not a number");
-    problem_error(&ps, &tasks, "is required");
+    problem_of(&ps, PROBLEM_REQUIRED, &tasks, "is required");
     problem_warn(&ps, &root, "is odd");
     assert_int_equal(fail_problems(&rq, &ps), -1);
     status = status_of(&rq);
