@@ -1,4 +1,4 @@
-/* load.c - from files to admitted objects */
+/* load.c - from files to documents, and from documents to admitted objects */
 #include "cli/load.h"
 
 #include "admission/admission.h"
@@ -161,14 +161,15 @@ static void load_directory(struct load *l, const char *dir)
     free(entries);
 }
 
-static void load_file(struct load *l, const char *file)
+void load_read(struct load *l, const struct text_list *files)
 {
     struct stat st;
 
-    if (strcmp(file, "-") != 0 && stat(file, &st) == 0 && S_ISDIR(st.st_mode))
-        load_directory(l, file);
-    else
-        load_one(l, file);
+    VEC_FOREACH(file, &files->list)
+        if (strcmp(*file, "-") != 0 && stat(*file, &st) == 0 && S_ISDIR(st.st_mode))
+            load_directory(l, *file);
+        else
+            load_one(l, *file);
 }
 
 /* ---- by name ---- */
@@ -327,7 +328,7 @@ static void load_know_world(struct load *l, struct loaded *doc, struct admission
 }
 
 /* Volcano's kinds as they are stored; others, Pods too, by their schema. */
-static void load_admit(struct load *l, struct loaded *doc, const struct admit_env *env)
+static void admit_document(struct load *l, struct loaded *doc, const struct admit_env *env)
 {
     struct admission_call call = { .arena = l->arena, .object = doc->root, .env = env, .problems = &doc->problems };
     struct place root = { .node = doc->root };
@@ -414,7 +415,7 @@ static void refuse_unknown_set(struct loaded *doc)
 enum { GENERATED_PREFIX = 58 }; /* so much of it the API server keeps: the result is a DNS label */
 
 /* The API server draws five characters; five digits stand for them, so that two renderings can be compared. */
-static void fill_names(struct load *l)
+void load_fill_names(struct load *l)
 {
     for (size_t i = 0; i < l->docs.n; i++) {
         struct json *meta = json_get(l->docs.v[i]->root, "metadata");
@@ -426,20 +427,11 @@ static void fill_names(struct load *l)
     }
 }
 
-void load_files(struct load *l, const struct text_list *files)
+void load_admit(struct load *l)
 {
-    struct admit_env env = { .mark = MARK_DEFAULT, .namespace = default_namespace(l) }, jobs;
+    struct admit_env env = { .mark = MARK_DEFAULT, .namespace = default_namespace(l) }, jobs = env;
 
-    VEC_FOREACH(file, &files->list)
-        load_file(l, *file);
-    if (l->expands && l->failures.n == 0)
-        load_expand(l);
-    if (l->change && l->failures.n == 0)
-        l->change(l->ctx, l);
-    if (l->fills_names)
-        fill_names(l);
     index_documents(l);
-    jobs = env;
     if (walk_queues(l->state, NULL, NULL)) {
         jobs.ctx = l;
         jobs.find_queue = load_find_queue;
@@ -453,7 +445,7 @@ void load_files(struct load *l, const struct text_list *files)
         else if (doc->from && doc->from->problems.n_errors)
             continue; /* what is wrong with it was said there */
         else
-            load_admit(l, doc, str_eq(object_kind(doc->root), STR(JOB_KIND)) ? &jobs : &env);
+            admit_document(l, doc, str_eq(object_kind(doc->root), STR(JOB_KIND)) ? &jobs : &env);
     }
     for (size_t i = 0; i < l->docs.n; i++) {
         if (l->has_set && !l->docs.v[i]->from)
@@ -480,8 +472,7 @@ static void settle_state(struct load *l)
 
 void load_state(struct load *l, const struct text_list *files)
 {
-    VEC_FOREACH(file, &files->list)
-        load_file(l, *file);
+    load_read(l, files);
     settle_state(l);
 }
 

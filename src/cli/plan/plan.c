@@ -352,7 +352,8 @@ static void add_wanted(struct load *l, struct scenario *s, const struct load *bu
 static int read_scenario(struct load *l, const struct text_list *files, struct load *cluster, struct scenario *s)
 {
     l->state = cluster->docs.n ? cluster : NULL;
-    load_files(l, files);
+    load_read(l, files);
+    load_admit(l);
     for (size_t i = 0; i < l->docs.n; i++) {
         plan_check_annotations(l->docs.v[i]);
         check_node(l->docs.v[i]);

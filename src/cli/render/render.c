@@ -234,14 +234,6 @@ static int check_only(const struct text_list *only)
     return 0;
 }
 
-struct around { /* what a cluster has already; read when it is known which jobs it is about */
-    struct live live;
-    struct load *state;
-    struct text_list names; /* of jobs that are to be read there */
-    int rc;
-    struct err err;
-};
-
 /* "vcjob/train", as kubectl prints it, instead of a file. */
 static bool is_job_name(const char *word)
 {
@@ -251,68 +243,64 @@ static bool is_job_name(const char *word)
            type_by_name(kind) == type_by_name(STR(JOB_KIND));
 }
 
-static int read_jobs(struct around *around, struct load *l)
+static int read_jobs(struct live *live, struct load *l, const struct text_list *names, struct err *e)
 {
-    VEC_FOREACH(word, &around->names.list) {
+    VEC_FOREACH(word, &names->list) {
         struct str name = str_from(str_of(*word), (size_t)str_rfind_char(str_of(*word), '/') + 1);
         struct json *job;
 
-        if (kube_ask_object(around->live.ask, l->arena,
+        if (kube_ask_object(live->ask, l->arena,
                             &(struct object_key){ type_by_name(STR(JOB_KIND)), str_of(l->namespace), name }, &job,
-                            &around->err) < 0)
-            return err_wrap(&around->err, "%s in namespace %s", *word, l->namespace);
+                            e) < 0)
+            return err_wrap(e, "%s in namespace %s", *word, l->namespace);
         load_add(l, *word, job);
     }
     return 0;
 }
 
-static void read_around(void *ctx, struct load *l)
+/* Files, the Jobs of a cluster that are named, and what it has around them: read when it is known which Jobs they are. */
+static int read_live(struct load *l, struct load *state, const struct render_options *o, const struct text_list *files,
+                     struct err *e)
 {
-    struct around *around = ctx;
+    struct text_list real = { 0 }, names = { 0 };
+    autolive live = { 0 };
 
-    around->rc = read_jobs(around, l);
-    if (around->rc == 0)
-        around->rc = live_read_around(&around->live, around->state, l, &around->err);
-}
-
-static int load_live(struct load *l, struct load *state, const struct render_options *o, const struct text_list *files)
-{
-    struct around *around = arena_new(l->arena, struct around); /* 'l' has it for longer than this call */
-    struct text_list real = { 0 };
-
-    around->state = state;
     VEC_FOREACH(word, &files->list)
-        *vec_push(l->arena, is_job_name(*word) ? &around->names.list : &real.list) = *word;
-    around->rc = live_open(&around->live, l->arena, &o->live, "render", &around->err);
-    if (around->rc == 0) {
-        if (o->native_groups)
-            (void)native_find(around->live.ask, &(struct err){ 0 }); /* none: as it would be with the newest */
-        if (!l->namespace)
-            l->namespace = state->namespace = arena_cstr(l->arena, around->live.config.namespace);
-        l->state = state;
-        l->change = read_around;
-        l->ctx = around;
-        load_files(l, &real);
-    }
-    live_close(&around->live);
-    if (around->rc < 0)
-        (void)command_fail("render", &around->err, EXIT_FAILED);
-    return around->rc;
+        *vec_push(l->arena, is_job_name(*word) ? &names.list : &real.list) = *word;
+    if (live_open(&live, l->arena, &o->live, "render", e) < 0)
+        return -1;
+    if (o->native_groups)
+        (void)native_find(live.ask, &(struct err){ 0 }); /* none: as it would be with the newest */
+    if (!l->namespace)
+        l->namespace = state->namespace = arena_cstr(l->arena, live.config.namespace);
+    l->state = state;
+    load_read(l, &real);
+    if (l->failures.n)
+        return 0;
+    return read_jobs(&live, l, &names, e) < 0 ? -1 : live_read_around(&live, state, l, e);
 }
 
 static int render_load_all(struct load *l, struct load *state, const struct render_options *o,
                            const struct text_list *files)
 {
+    struct err e;
+
     if (o->state.list.n) {
         load_state(state, &o->state);
         if (load_report(state))
             return -1;
         l->state = state;
     }
-    if (!live_is_asked(&o->live))
-        load_files(l, files);
-    else if (load_live(l, state, o, files) < 0)
-        return -1;
+    if (live_is_asked(&o->live)) {
+        if (read_live(l, state, o, files, &e) < 0)
+            return command_fail("render", &e, -1);
+    } else {
+        load_read(l, files);
+        if (!l->failures.n)
+            load_expand(l);
+    }
+    load_fill_names(l);
+    load_admit(l);
     if (load_report(l))
         return -1;
     if (load_count_jobs(l) == 0) {
@@ -364,11 +352,7 @@ static int render_run(struct arena *a, const void *options, const struct text_li
 {
     const struct render_options *o = options;
     autoload state = { .arena = a, .namespace = o->namespace };
-    autoload l = { .arena = a,
-                   .namespace = o->namespace,
-                   .expands = !live_is_asked(&o->live),
-                   .fills_names = true,
-                   .fills_uid = true };
+    autoload l = { .arena = a, .namespace = o->namespace, .fills_uid = true };
     struct render r = {
         .arena = a,
         .form = form_by_name(o->output ? o->output : "yaml"),

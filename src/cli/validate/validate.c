@@ -34,11 +34,13 @@ static void tell_fine(struct arena *a, struct buf *out, const struct loaded *doc
 static int validate_run(struct arena *a, const void *options, const struct text_list *files)
 {
     const struct validate_options *o = options;
-    autoload l = { .arena = a, .namespace = o->namespace, .is_strict = o->strict, .fills_names = true };
+    autoload l = { .arena = a, .namespace = o->namespace, .is_strict = o->strict };
     autobuf fine = { 0 };
     size_t errors;
 
-    load_files(&l, files);
+    load_read(&l, files);
+    load_fill_names(&l);
+    load_admit(&l);
     if (o->output && strcmp(o->output, "text") != 0) {
         errors = validate_print(a, &fine, &l, o->output);
         return term_print(&fine) == 0 && !errors ? EXIT_FINE : EXIT_FAILED;

@@ -66,19 +66,15 @@ static int run_read_options(struct arena *a, const struct run_options *o, struct
 
 /* ---- files ---- */
 
-struct changing {
-    const struct run_options *o;
-    struct err err;
-    bool is_bad;
-};
-
-static void on_loaded(void *ctx, struct load *l)
+/* What the options say of the documents. */
+static int run_change_all(struct load *l, const struct run_options *o, struct err *e)
 {
-    struct changing *c = ctx;
-
-    c->is_bad = run_change(l, c->o, &c->err) < 0 || run_place_files(l, c->o, &c->err) < 0;
+    load_expand(l);
+    if (run_change(l, o, e) < 0 || run_place_files(l, o, e) < 0)
+        return -1;
     if (isatty(STDOUT_FILENO))
         run_unbuffer(l);
+    return 0;
 }
 
 /* Is there anything that will ever run, or (dry) Jobs to show? If not, it is said why. */
@@ -111,15 +107,14 @@ static bool has_work(const struct load *l, bool is_dry, struct str file)
 
 static int run_load_all(struct load *l, const struct run_options *o, const struct text_list *files)
 {
-    struct changing c = { .o = o };
+    struct err e;
 
-    l->change = on_loaded;
-    l->ctx = &c;
-    load_files(l, files);
-    l->change = NULL;
-    l->ctx = NULL;
-    if (c.is_bad)
-        return command_fail("run", &c.err, EXIT_USAGE);
+    load_read(l, files);
+    if (!l->failures.n && run_change_all(l, o, &e) < 0)
+        return command_fail("run", &e, EXIT_USAGE);
+    if (o->dry_run)
+        load_fill_names(l);
+    load_admit(l);
     if (o->restricted)
         run_restrict(l);
     if (load_report(l))
@@ -132,9 +127,7 @@ static int run_load_all(struct load *l, const struct run_options *o, const struc
 static int run_run(struct arena *a, const void *options, const struct text_list *files)
 {
     const struct run_options *o = options;
-    autoload l = {
-        .arena = a, .namespace = o->namespace, .expands = true, .fills_names = o->dry_run, .fills_uid = o->dry_run
-    };
+    autoload l = { .arena = a, .namespace = o->namespace, .fills_uid = o->dry_run };
     struct run_place place = { 0 };
     struct run_request q = { .o = o, .load = &l, .place = &place };
     struct text_list all = o->files;

@@ -301,7 +301,8 @@ static void go(const char *text, struct run_options o, const char *cpu, int sign
 
     *ret = (struct outcome){ 0 };
     *vec_push(&a, &files.list) = manifest(text, path);
-    load_files(&l, &files);
+    load_read(&l, &files);
+    load_admit(&l);
     unlink(path);
     assert_int_equal(load_report(&l), 0);
 
