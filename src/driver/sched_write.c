@@ -28,20 +28,22 @@ struct sched_write { /* what is wanted of one object */
     bool has_nominee, has_refusal;
     struct buf nominee, refusal_reason, refusal_message;
 
-    /* PodGroups and Queues: the status, printed */
-    struct buf status;
-    int64_t behind_ms; /* PodGroups, of run_ms: since when its counters alone are behind; 0: they are not */
+    /* PodGroups and Queues */
+    struct arena arena;  /* of the status */
+    struct json *status; /* NULL: none is wanted */
+    int64_t behind_ms;   /* PodGroups, of run_ms: since when its counters alone are behind; 0: they are not */
 
     uint64_t wished, sent; /* statuses, counted: is there a newer wish than the one that was sent? */
 };
 
 static void sched_write_free(struct sched_write *e)
 {
-    struct buf *const bufs[] = { &e->node,    &e->sent_node,      &e->evict_reason,    &e->evict_for,
-                                 &e->nominee, &e->refusal_reason, &e->refusal_message, &e->status };
+    struct buf *const bufs[] = { &e->node,    &e->sent_node,      &e->evict_reason,   &e->evict_for,
+                                 &e->nominee, &e->refusal_reason, &e->refusal_message };
 
     for (size_t i = 0; i < ARRAY_LEN(bufs); i++)
         buf_done(bufs[i]);
+    arena_done(&e->arena);
     list_remove(&e->waits);
     free(e);
 }
@@ -171,9 +173,8 @@ static void wish_pod_status(struct driver *d, struct sched_write *e, const struc
 static void wish_status(struct driver *d, struct sched_write *e, const struct decision *what)
 {
     (void)d;
-    buf_reset(&e->status);
-    if (json_is(what->status, JSON_OBJECT))
-        json_print(&e->status, what->status);
+    arena_reset(&e->arena);
+    e->status = json_clone(&e->arena, what->status);
 }
 
 static const struct {
@@ -439,16 +440,6 @@ static void name_all(struct arena *a, struct json *patch, const struct json *old
     }
 }
 
-static struct json *wished_status(struct sched_write *e, struct arena *a)
-{
-    struct json *status = NULL;
-
-    /* We printed it; the copy may outlive the next wish. */
-    if (!e->status.n || json_parse(a, arena_str(a, buf_view(&e->status)), NULL, &status, NULL) < 0)
-        return NULL;
-    return status;
-}
-
 static bool same_text(const struct json *a, const struct json *b, const char *key)
 {
     return str_eq(json_member_text(a, key), json_member_text(b, key));
@@ -497,10 +488,10 @@ static void sched_write_plan_group(struct driver *d, struct sched_write *e, stru
 {
     const struct object *group = cache_find(&d->cache, e->type, e->namespace, e->name);
     const struct json *now = group ? json_get(group->root, "status") : NULL;
-    struct json *status = wished_status(e, plan->arena), *patch;
+    struct json *status = e->status, *patch;
 
     if (!status || (now && (json_equal(now, status) || (contest_is_on(d, group) && says_the_same(now, status))))) {
-        buf_reset(&e->status);
+        e->status = NULL;
         counters_are_told(d, e);
         return;
     }
@@ -508,6 +499,7 @@ static void sched_write_plan_group(struct driver *d, struct sched_write *e, stru
         json_equal(json_get(now, "conditions"), json_get(status, "conditions")) && may_counters_wait(d, e, plan))
         return;
     counters_are_told(d, e);
+    status = json_clone(plan->arena, status); /* the plan may outlive the wish */
     if (json_is(now, JSON_OBJECT))
         name_all(plan->arena, status, now);
     patch = json_object(plan->arena);
@@ -521,17 +513,19 @@ static void sched_write_plan_group(struct driver *d, struct sched_write *e, stru
 static void plan_queue(struct driver *d, struct sched_write *e, struct plan *plan)
 {
     const struct object *queue = cache_find(&d->cache, e->type, STR_NULL, e->name);
-    struct json *status = wished_status(e, plan->arena), *new = json_get(status, "allocated");
+    struct json *status, *new = json_get(e->status, "allocated");
     const struct json *now = queue ? json_find(queue->root, "status", "allocated", NULL) : NULL;
 
     if (!new || (now && json_equal(now, new))) {
-        buf_reset(&e->status);
+        e->status = NULL;
         return;
     }
     if (queue && !json_member_text(json_get(queue->root, "status"), "state").n) {
         plan_wake(plan, plan->now_ms + STATELESS_MS);
         return;
     }
+    status = json_clone(plan->arena, e->status); /* the plan may outlive the wish */
+    new = json_get(status, "allocated");
     if (json_is(new, JSON_OBJECT) && json_is(now, JSON_OBJECT))
         name_all(plan->arena, new, now);
     plan_patch_status(plan, (struct object_id){ e->type, STR_NULL, e->name, e->uid }, status);
@@ -556,7 +550,7 @@ static void sched_write_end(struct driver *d, struct sched_write *e)
 
 static bool has_wishes(const struct sched_write *e)
 {
-    return e->evicts || e->opens || e->node.n || e->has_refusal || e->has_nominee || e->status.n;
+    return e->evicts || e->opens || e->node.n || e->has_refusal || e->has_nominee || e->status;
 }
 
 void sched_write_plan(struct driver *d, struct str key_rest, struct plan *plan)
@@ -634,7 +628,7 @@ static bool status_answered(struct driver *d, struct sched_write *e, const struc
         return e->evicts && e->is_marked; /* the conditions are best effort */
     if (e->sent == e->wished) {
         e->has_refusal = e->has_nominee = false;
-        buf_reset(&e->status);
+        e->status = NULL;
     }
     return true;
 }
