@@ -25,7 +25,7 @@ enum problem_kind {
     PROBLEM_ADVICE,      /* any other warning */
     PROBLEM_UNKNOWN,     /* a warning: a field that is not known */
     PROBLEM_INVALID,     /* any other error */
-    PROBLEM_SHAPE,       /* nobody can read the value as what the field is */
+    PROBLEM_SHAPE,       /* the value does not have the form of the field */
     PROBLEM_REQUIRED,    /* nothing is there */
     PROBLEM_UNSUPPORTED, /* none of the values that the field can have */
     PROBLEM_DUPLICATE,
