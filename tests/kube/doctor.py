@@ -81,7 +81,7 @@ def with_volcano(bed):
     hook["webhooks"][0]["clientConfig"] = {"url": "https://127.0.0.1:1/jobs/validate"}  # nobody can tell from here
     bed.apply(hook)
     checks, _ = look(bed)
-    assert checks["webhooks"]["verdict"] == "fine" and "was not asked" in checks["webhooks"]["says"], checks
+    assert checks["webhooks"]["verdict"] == "fine" and "was not checked" in checks["webhooks"]["says"], checks
     bed.kubectl("delete", "validatingwebhookconfiguration", hook["metadata"]["name"])
     checks, _ = look(bed)
     assert checks["webhooks"]["verdict"] == "fine" and "none for Jobs" in checks["webhooks"]["says"], checks
