@@ -13,6 +13,7 @@ import glob
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -221,13 +222,13 @@ def named(name, command, **meta):
 
 
 def pid_of(name):
-    """Of the pod's only process, as the host numbers it: it says who it is in its environment."""
-    sign = f"WHO={name}-{os.getpid()}".encode()
-    for path in glob.glob("/proc/[0-9]*/environ"):
-        with contextlib.suppress(OSError), open(path, "rb") as f:
-            if sign in f.read().split(b"\0"):
-                return int(path.split("/")[2])
-    return None
+    """Of the pod's first process, as the host numbers it: it says who it is in its environment, which its children have too."""
+    sign, found = f"WHO={name}-{os.getpid()}".encode(), {}
+    for path in glob.glob("/proc/[0-9]*"):
+        with contextlib.suppress(OSError), open(f"{path}/environ", "rb") as env, open(f"{path}/status") as status:
+            if sign in env.read().split(b"\0"):
+                found[int(path.split("/")[2])] = int(re.search(r"^PPid:\s*(\d+)", status.read(), re.M)[1])
+    return next((pid for pid, parent in found.items() if parent not in found), None)
 
 
 def job(name, command, replicas=1):
