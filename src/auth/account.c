@@ -314,7 +314,7 @@ static struct json *account_claims(const struct accounts *s, struct arena *a, co
 int accounts_request(const struct accounts *s, struct arena *a, const struct account_request *rq, struct json **ret,
                      struct err *e)
 {
-    const struct object *account = account_find(s, "ServiceAccount", rq->namespace, rq->name), *to;
+    const struct object *account = account_find(s, "ServiceAccount", rq->namespace, rq->name), *to = NULL;
     const struct json *spec = json_get(rq->body, "spec"), *bound = json_get(spec, "boundObjectRef");
     struct json *claims, *answer, *status;
     autosecret token = { 0 };
