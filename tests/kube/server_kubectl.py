@@ -243,6 +243,7 @@ def shows(k):
         "Normal +Started .* kubelet.* Started container main")
     has(k("describe", "node"), "Ready +True", f"{k.namespace} +seen-w-0", "Allocated resources", "Container Runtime Version: +pumice://")
     has(k("describe", "podgroup"), "Min Member: +2", "Phase: +Running", "Scheduled")
+    k.until("{.status.running}", "1", "queue/default")  # counters are written once a second
     has(k("describe", "queue", "default"), "Weight: +1", "State: +Open", "Running: +1")
     has(k("describe", "ns", k.namespace), "Status: +Active")
     has(k("get", "events", "--field-selector", "involvedObject.name=seen-w-0,reason=Started"), "pod/seen-w-0 +Started container main")
