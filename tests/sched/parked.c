@@ -54,8 +54,7 @@ static void keep(struct h *h, const struct decision *d)
 
         if (!str_eq(phase, h_group_phase(h, arena_str(&h->arena, d->name).p)))
             buf_fmt(&s->told, "group %.*s %.*s\n", STR_ARG(d->name), STR_ARG(phase));
-    }
-    else if (d->kind <= DECIDE_NOMINATE)
+    } else if (d->kind <= DECIDE_NOMINATE)
         h_story(&s->told, d);
 }
 
