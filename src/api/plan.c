@@ -179,28 +179,6 @@ struct op *plan_event(struct plan *p, const struct json *about, const char *type
     return op;
 }
 
-struct op *plan_event_normal(struct plan *p, const struct json *about, const char *reason, const char *fmt, ...)
-{
-    struct str message;
-    va_list ap;
-
-    va_start(ap, fmt);
-    message = arena_vfmt(p->arena, fmt, ap);
-    va_end(ap);
-    return plan_event(p, about, "Normal", reason, message);
-}
-
-struct op *plan_event_warning(struct plan *p, const struct json *about, const char *reason, const char *fmt, ...)
-{
-    struct str message;
-    va_list ap;
-
-    va_start(ap, fmt);
-    message = arena_vfmt(p->arena, fmt, ap);
-    va_end(ap);
-    return plan_event(p, about, "Warning", reason, message);
-}
-
 void plan_event_from(struct plan *p, struct op *event, struct str component, struct str host)
 {
     struct json *source = json_object(p->arena);

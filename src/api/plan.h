@@ -90,10 +90,10 @@ void plan_wake(struct plan *p, int64_t ms);
  * and the time of the plan, so that the Events of an object are listed in the order they happened. */
 struct op *plan_event(struct plan *p, const struct json *about, const char *type, const char *reason,
                       struct str message);
-struct op *plan_event_normal(struct plan *p, const struct json *about, const char *reason, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-struct op *plan_event_warning(struct plan *p, const struct json *about, const char *reason, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+#define plan_event_normal(p, about, reason, ...)                                                                       \
+    plan_event((p), (about), "Normal", (reason), arena_fmt((p)->arena, __VA_ARGS__))
+#define plan_event_warning(p, about, reason, ...)                                                                      \
+    plan_event((p), (about), "Warning", (reason), arena_fmt((p)->arena, __VA_ARGS__))
 /* Who says so, where plan_event() says the controllers do: "kubelet" on "host"; host: may be empty. */
 void plan_event_from(struct plan *p, struct op *event, struct str component, struct str host);
 /* An object as involvedObject has it; and: the Event is about that one. */
