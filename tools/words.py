@@ -25,7 +25,7 @@ import sys
 
 ALLOWED = "tools/words.txt"
 LONGEST = 40  # words of a sentence
-RIDDLES = (
+RIDDLES = (  # 'nobody' before a quote or a colon is the name of a user
     r"nobody(?!\s?[\"'`:])", "somebody", "whoever", "of before", "any more", "of no use", "of any use", r"(?:is|are|be|was|were|been) told",
     "be told", "a whole again", "(?:is|are|be|was|were) gone", "what it was", "what they were", r"who (?:we|it|they) (?:is|are|am)",
     "makes? nothing of", "more than nothing", "are asking just now", "written anew", "what it is (?:packed|known|asked|made)",

@@ -70,7 +70,7 @@ static bool wants(const struct ctl_verb *v, const struct json *pod)
     return !v->o->queue || v->o->job || pod_is_of_queue(pod, str_of(v->o->queue));
 }
 
-/* A deleted pod has no row: show its name, and that it is deleted. */
+/* The server sends no table row for a deleted pod: make one with its name and the status Deleted. */
 static void add_gone(struct ctl_verb *v, struct pod_rows *rows, const struct json *pod)
 {
     struct json *cells = json_array(v->arena);

@@ -222,7 +222,7 @@ struct written_condition {
     const char *type, *status;
     struct str reason, message;
     int64_t since_ms;
-    int64_t generation; /* of the pod that it is about; 0: not known */
+    int64_t generation; /* metadata.generation of the pod when it was checked; 0: unknown */
 };
 
 static void sched_write_add_condition(struct arena *a, struct json *list, const struct written_condition *is)

@@ -46,8 +46,8 @@ struct run_remote {
 
 /* ---- remote.c ---- */
 
-/* Connect, and check that it is a Pumice server; r->sink then creates objects there. 'kubeconfig': the file with its
- * address and our credentials; NULL: as kubectl finds it. */
+/* Connect to a server and check that it is Pumice. Afterwards r->sink creates objects there. 'kubeconfig' is the file
+ * with its address and the user's credentials; NULL: the one that kubectl would use. */
 int run_remote_open(struct run *r, const char *kubeconfig, struct run_remote **ret, struct err *e);
 /* Follow the objects that will be created: r->eyes, r->node. */
 int run_remote_follow(struct run_remote *m, const struct load *l, struct err *e);

@@ -41,9 +41,13 @@ bool evict_plan(struct sched_model *m, struct sched_group *g, enum evict_kind ki
 bool evict_is_worth(const struct sched_model *m, const struct sched_group *g, enum evict_kind kind,
                     const struct amounts *needs, int64_t *ret_wake_ms);
 
-/* The same by numbers, for many groups of one queue, as long as no pod is evicted: is a group of a lower priority than
- * this placed in it; may it have so much more (no dimension of 'needs' beyond '*ret'); which pods of the queue, or of
- * those that may give back to it, are there; and might one be taken for a group that asked then? */
+/* The parts of evict_is_worth(), for asking about many groups of one queue. Their results hold until a pod is evicted.
+ *
+ *     evict_has_lower()     Does the queue run a group of a lower priority?
+ *     evict_share_left()    What the queue may still take: a group that needs more cannot reclaim.
+ *     evict_find_within()   When the pods of the queue itself started, for preemption.
+ *     evict_find_beside()   When the pods of queues that may give back to it started, for reclaim.
+ *     evict_is_prey()       May one of those pods be evicted for a group that has waited since 'asked_ms'? */
 struct evict_prey {
     bool exists;
     int64_t first_placed_ms, first_known_due_ms; /* as in sched_queue */

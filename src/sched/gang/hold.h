@@ -44,9 +44,8 @@ struct hold {
 struct hold *hold_new(struct sched_model *m, struct trial *t, enum hold_kind kind);
 void hold_drop(struct sched_model *m, struct sched_group *g); /* nothing happens if it has none */
 
-/* Let go of the seats for a moment, and take them again. Its queue owes it nothing at once; the nodes hold the seats
- * until a trial wants to use them (holds_settle): mostly it is enough to count how many more pods would find
- * places, and nothing has to be put back. */
+/* Release the seats for a moment, and take them again. The queue's numbers change at once. The nodes' numbers change
+ * only in holds_settle(), before a trial: most callers only count the places, so the nodes need not be restored. */
 void hold_lift(struct sched_model *m, struct hold *c);
 void hold_put_back(struct sched_model *m, struct hold *c);
 void holds_settle(struct sched_model *m); /* now: before anything looks at what is free on nodes */
